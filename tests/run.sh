@@ -5,7 +5,7 @@
 #   tests/run.sh            what every change has to pass
 #   tests/run.sh --quick    one compiler, no sanitizer, nothing in another Debian
 #   tests/run.sh --all      also the slow tests, those in a browser, the benchmarks' build, both compilers in full, the headers
-#                           under clang 16, clang-tidy, and under the sanitizers every test program and every test of the plugin ABI
+#                           under clang 16, clang-tidy over all files, and under the sanitizers every test program and every test of the plugin ABI
 #   tests/run.sh --fuzz 10m only the fuzz targets, each for that time (s, m or h)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -107,7 +107,7 @@ case $extent in
   all) labels=() ;;
 esac
 
-# In a new tree the program's files are compiled together, folder by folder, which takes less time. clang-tidy (--all) reads each file alone.
+# In a new tree the program's files are compiled together, folder by folder, which takes less time.
 check_gcc() {
   local together=()
   [[ $extent == all || -f build/debug/CMakeCache.txt ]] || together=(-D CMAKE_UNITY_BUILD=ON)
@@ -166,8 +166,12 @@ fuzz_report() {
 check_release() {
   cmake/packages.sh bench
   build release && suite release --label-exclude "$once"
+}
+
+# check_tidy [--changed]
+check_tidy() {
   if command -v clang-tidy-19 >/dev/null; then
-    step clang-tidy tests/tidy.sh
+    step clang-tidy tests/tidy.sh "$@"
   else
     skip clang-tidy "clang-tidy-19 is not installed"
   fi
@@ -204,6 +208,9 @@ fi
 if [[ $extent == all ]]; then
   check_oldest_clang || true
   check_release || true
+  check_tidy || true
+elif [[ $extent == usual ]]; then
+  check_tidy --changed || true
 fi
 report
 exit $failed

@@ -60,8 +60,8 @@ int main(int argc, char** argv) {
     add.print("add a job");
     place.print("place a process");
     plan.print("plan cpu");
-    apply.print("apply, read back");
-    verify.print("verify");
+    apply.print("apply");
+    verify.print("verify, read back");
     observe.print("observe");
     freeze.print("freeze");
     thaw.print("thaw");

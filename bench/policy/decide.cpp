@@ -55,7 +55,7 @@ void measure(benchmark::State& state, cluster<P>& c) {
 template <class P>
 void quiet(benchmark::State& state) {
     auto c = devices_of<P>(1);
-    unit::random_world rng{7};
+    ration::rng_sequence rng(7);
     for (std::int64_t i = 0; i < state.range(0); ++i) {
         c.submit(unit::random_job(rng, true, 1, 64));
         if (i % 16 == 0) {
@@ -72,7 +72,7 @@ void quiet(benchmark::State& state) {
 template <class P>
 void divides(benchmark::State& state) {
     auto c = devices_of<P>(static_cast<std::uint32_t>(state.range(1)));
-    unit::random_world rng{7};
+    ration::rng_sequence rng(7);
     for (std::int64_t i = 0; i < state.range(0); ++i) c.submit(unit::random_job(rng, false, c.types, 64));
     measure(state, c);
 }
@@ -81,7 +81,7 @@ void divides(benchmark::State& state) {
 template <class P>
 void divides_again(benchmark::State& state) {
     auto c = devices_of<P>(static_cast<std::uint32_t>(state.range(1)));
-    unit::random_world rng{7};
+    ration::rng_sequence rng(7);
     for (std::int64_t i = 0; i < state.range(0); ++i) c.submit(unit::random_job(rng, false, c.types, 64));
     for (int round = 0; round < 3; ++round) {
         c.decide();

@@ -46,7 +46,7 @@ private:
 [[nodiscard]] ration::sim::model_library const& profiles() {
     static auto const read = ration::sim::load_profiles(RATION_BENCH_DATA "/pollux");
     if (!read) {
-        std::cerr << "bench/data/pollux: " << read.failure().sentence << '\n';
+        std::cerr << "bench/data/pollux: " << read.failure().text << '\n';
         std::exit(2);
     }
     return *read;

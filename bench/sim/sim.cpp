@@ -130,7 +130,7 @@ void bench_trace(char const* path, std::string const& shape) {
         stop("'" + shape + "' is no cluster; write nodes and devices of each, such as 128x8");
     double const start = processor_seconds();
     auto const jobs = sim::trace::read_file(path, {});
-    if (!jobs) stop(std::string(path) + ":" + std::to_string(jobs.failure().line) + ": " + jobs.failure().sentence);
+    if (!jobs) stop(to_text(jobs.failure()));
     double const reading = processor_seconds() - start;
     std::printf("\n%s: %zu jobs on %s devices; with reading, %.4f s, and figures\n", path, jobs->jobs.size(),
                 shape.c_str(), reading);
@@ -166,14 +166,14 @@ void bench_growth() {
 void bench_elastic() {
     std::string const data = RATION_BENCH_DATA "/pollux";
     auto const library = sim::load_profiles(data);
-    if (!library) stop(library.failure().sentence);
+    if (!library) stop(library.failure().text);
     std::printf(
         "\nthe published workloads of 160 elastic jobs on 16x4 devices: mean JCT in seconds (seconds of the processor)\n%-14s",
         "");
     std::vector<sim::workload> workloads;
     for (int i = 1; i <= 4; ++i) {
         auto jobs = sim::trace::read_file((data + "/workload-" + std::to_string(i) + ".csv").c_str(), *library);
-        if (!jobs) stop(jobs.failure().sentence);
+        if (!jobs) stop(jobs.failure().text);
         workloads.push_back(std::move(*jobs));
         std::printf("     workload-%d", i);
     }

@@ -112,7 +112,6 @@ private:
         return at == members_.end() ? nullptr : &*at;
     }
 
-    // [system]
     [[nodiscard]] static ration::result<std::int64_t> read(::pid_t pid, char const* operation) noexcept {
         ::rlimit now{};
         if (::prlimit(pid, RLIMIT_AS, nullptr, &now) != 0) return failed(operation);
@@ -137,7 +136,6 @@ private:
                 .system = errno,
                 .remedy = "see whether the process is there, and whose it is"};
     }
-    // [system]
     [[nodiscard]] static ration::error unknown(char const* operation) noexcept {
         return {.code = ration::errc::not_found,
                 .operation = operation,

@@ -57,7 +57,6 @@ struct leave_it {
 static_assert(ration::Policy<leave_it>);
 // [policy]
 
-// [backend]
 class notebook {
     std::map<ration::job_id, std::int64_t> cores_;
 
@@ -108,7 +107,6 @@ private:
     }
 };
 static_assert(ration::Backend<notebook>);
-// [backend]
 
 namespace {
 

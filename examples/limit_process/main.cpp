@@ -23,8 +23,10 @@ ration::result<void> hold_to_half_a_core(ration::cgroup::backend& groups, ration
     if (auto placed = groups.place(job, pid); !placed) return placed;  // read back from /proc/<pid>/cgroup
     ration::plan<ration::cgroup::operation> plan;
     auto planned = groups.plan({.job = job, .resource = ration::resource_id::cpu, .amount = 500}, plan);
-    for (auto const& operation : plan)
-        if (auto applied = groups.apply(operation); !applied) return applied;  // all or nothing, and read back
+    for (auto const& operation : plan) {
+        if (auto applied = groups.apply(operation); !applied) return applied;      // all or nothing
+        if (auto verified = groups.verify(operation); !verified) return verified;  // read back
+    }
     return planned;
 }
 // [limit]

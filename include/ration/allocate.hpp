@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One call for a scheduler that has its own jobs and its own way of acting: ask a policy, prove the answer, get the
-/// grants.
+/// One call for a scheduler that has its own jobs and applies grants itself: call a policy,
+/// validate its answer, return the grants.
+///
+/// Example:
+/// ~~~{.cpp}
+/// ration::policies::equal_share policy;
+/// ration::capacities const nodes[] = {{.cpu = 64'000}};
+/// auto const answer = ration::allocate(policy, jobs, nodes, {.now = ration::seconds(clock)});
+/// if (!answer) return answer.failure();
+/// for (auto const& g : answer->granted) apply(g.job, g.node(), g.amount());
+/// ~~~
+///
+/// For a policy chosen at run time, see allocation_host.hpp; for a loop with hysteresis and a
+/// backend, see host/engine.hpp.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +26,48 @@
 
 namespace ration {
 
-/// What one node has of each standard resource.
+/// The capacity of one node, in the units of the standard resources.
 struct capacities {
+    /// Millicores, bytes, devices, thousandths of a device, bytes, samples per step.
     std::int64_t cpu = 0, memory = 0, gpu = 0, gpu_sm = 0, cache = 0, batch = 0;
-    std::uint32_t type = 0;  ///< which kind of devices; numbered from 0
+    std::uint32_t type = 0;  ///< the kind of its devices, numbered from 0
 };
 
-/// What else a policy may want to know.
+/// The state of the scheduler that its jobs do not carry.
 struct allocation_context {
-    nanoseconds now{};  ///< on the scheduler's one clock
-    /// What is in force: the `what()` of grants that were carried out. Of jobs not listed: free
+    nanoseconds now{};  ///< on the scheduler's own clock
+    /// The current allocation: the `what()` of grants that were applied. Settings of jobs that are
+    /// not listed count as free.
     std::span<setting const> held{};
-    std::uint64_t number = 0;  ///< of this call
+    std::uint64_t number = 0;  ///< number of this call
+    /// Seed for policies that decide at random.
     std::uint64_t seed = 0;
 };
 
-/// A policy's answer, proved. What was granted points into what was asked, so it can be moved and not copied.
+/// A validated answer. `granted` points into `asked`, so the object can be moved and not copied.
 struct allocation {
+    /// An empty answer.
     allocation() = default;
+    /// Moves keep the pointers valid, since the rows stay where they are.
     allocation(allocation&&) = default;
+    /// As the move constructor.
     allocation& operator=(allocation&&) = default;
 
-    buffer<checked_grant> granted;  ///< by job; what no grant names stays as it is
-    buffer<grant> asked;            ///< all that the policy answered
-    buffer<rejection> rejected;     ///< `row` is a place in `asked`
+    buffer<checked_grant> granted;  ///< ordered by job; jobs without a grant keep their allocation
+    buffer<grant> asked;            ///< all rows of the policy's answer
+    buffer<rejection> rejected;     ///< `row` is an index into `asked`
 };
 
 namespace detail {
 
-/// The tables of one call.
+/// The tables of one call: a snapshot store with the standard columns, and the ledger of the
+/// current allocation.
 struct allocation_tables {
     snapshot_store store;
     standard_columns columns;
     ledger held;
 
-    /// `fill_jobs(store, columns)` makes the jobs table.
+    /// Fills the tables. `fill_jobs(store, columns)` makes the jobs table.
     template <class Fill>
     [[nodiscard]] result<void> make(std::span<capacities const> nodes, allocation_context const& now,
                                     Fill const& fill_jobs) noexcept {
@@ -70,9 +89,12 @@ struct allocation_tables {
     }
 
 private:
+    /// Puts the current allocation into the ledger, and from there into the columns `held/*` and
+    /// `nodes/free.*`.
     [[nodiscard]] result<void> hold(std::span<setting const> all) noexcept {
         held.reset(store.rows(table_id::nodes), columns.resources.size(), all.size());
         for (auto const& s : all) {
+            // Values come from another program: each is checked before it is used as an index.
             bool const sane = s.amount >= 0 && (s.amount <= max_amount || s.amount == unlimited);
             if (!sane || s.node >= store.rows(table_id::nodes) ||
                 static_cast<std::size_t>(s.resource) >= columns.resources.size())
@@ -88,13 +110,14 @@ private:
     }
 };
 
-/// `decide(tick_data, grants)` answers what `shown` shows, and its answer is proved.
+/// Calls `decide(tick_data, grants)` with the snapshot `shown`, and validates the answer.
 template <class Decide>
 [[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown,
                                            allocation_context const& now, std::string_view policy,
                                            Decide const& decide) noexcept {
     std::size_t const jobs = tables.store.rows(table_id::jobs), nodes = tables.store.rows(table_id::nodes);
     allocation out;
+    // Enough for one row for each job, node and resource, so that no valid answer overflows.
     out.asked.resize(jobs * nodes * std::size(standard_resources));
     grants answer(out.asked);
     tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = shown};
@@ -107,7 +130,7 @@ template <class Decide>
     return out;
 }
 
-/// Of a policy that is known when this is compiled.
+/// Calls a policy whose type is known at compile time.
 template <class P>
 [[nodiscard]] result<allocation> ask_policy(P& policy, allocation_tables const& tables, snapshot const& shown,
                                             allocation_context const& now) noexcept {
@@ -124,15 +147,18 @@ template <class P>
 
 }  // namespace detail
 
-/// Asks `policy` once to share `nodes` among `jobs` (a contiguous range of any Job type, in any order) and proves its
-/// answer. Nothing is carried out, nothing remembered but what the policy itself remembers from call to call. Errors:
-/// those of `fill`; `invalid_value` for a setting in `held` that cannot be; `no_capacity` or `internal` when the policy
-/// gave no answer, with its id. O(jobs) besides the policy; allocates.
+/// Calls `policy` once to share `nodes` among `jobs`, and validates the answer. `jobs` is a
+/// contiguous range of any Job type, in any order.
+///
+/// Nothing is applied, and only the policy itself keeps state between calls. Errors: those of
+/// `fill`; `invalid_value` for an impossible setting in `held`; `no_capacity` or `internal` with
+/// the policy's id if the policy returned no answer. O(jobs) besides the policy; allocates.
 template <class P, class Jobs>
 [[nodiscard]] result<allocation> allocate(P& policy, Jobs const& jobs, std::span<capacities const> nodes,
                                           allocation_context const& now = {}) noexcept {
     std::span const rows(jobs);
     using J = typename decltype(rows)::value_type;
+    // Named errors first: without this, a missing column would be an error deep inside `fill`.
     static_assert(sizeof(pairing<P, J>) > 0);
     if constexpr (can_pair<P, J>) {
         detail::allocation_tables tables;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `allocate` for a policy that is chosen at run time, as one from a file is: bound once, asked many times.
+/// `allocate` for a policy that is chosen at run time, as one from a plugin is: bound once, called
+/// many times.
+///
+/// Used by schedulers that embed ration and load policies by name. The template in allocate.hpp
+/// binds at every call; this class keeps the tables and the binding.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +14,12 @@
 
 namespace ration {
 
-/// Asks one `any_policy` again and again about a scheduler's own jobs. Nothing is carried out. The policy is bound anew
-/// only when there are more jobs or nodes than ever before, or other columns; for a worker process that means a start,
-/// so room for twice as many is asked for. It is told of no events: a policy that learns from what became of its grants
-/// needs the engine.
+/// Calls one `any_policy` repeatedly about a scheduler's own jobs. Nothing is applied.
+///
+/// The policy is bound again only if there are more jobs or nodes than before, or other columns.
+/// For a worker process a binding means a start, so room for twice the number of jobs is requested.
+/// The policy receives no events; a policy that learns from the outcome of its grants needs the
+/// engine.
 class allocation_host {
     any_policy* policy_;
     detail::allocation_tables tables_;
@@ -21,11 +27,11 @@ class allocation_host {
     std::size_t columns_ = 0;
 
 public:
-    /// `policy` has to outlive this.
+    /// `policy` has to outlive this object.
     explicit allocation_host(any_policy& policy) noexcept : policy_(&policy) {}
 
-    /// As `ration::allocate` does. Errors: its; those of `any_policy::bind`; `not_found` with the name of a column that
-    /// the policy reads and these jobs do not supply.
+    /// As `ration::allocate`. Errors: the same; those of `any_policy::bind`; `not_found` with the
+    /// name of a column that the policy reads and these jobs do not supply.
     template <class Jobs>
     [[nodiscard]] result<allocation> allocate(Jobs const& jobs, std::span<capacities const> nodes,
                                               allocation_context const& now = {}) noexcept {
@@ -50,6 +56,7 @@ private:
     template <class J>
     [[nodiscard]] result<void> bind() noexcept {
         std::size_t const jobs = tables_.store.rows(table_id::jobs), nodes = tables_.store.rows(table_id::nodes);
+        // Still covered by the last binding.
         if (jobs <= bound_.jobs && nodes <= bound_.nodes && columns_ == tables_.store.schema().size()) return {};
         for (auto const& c : tables_.store.schema())
             if (c.table == table_id::jobs && policy_->reads(c.name.view()) &&
@@ -59,6 +66,8 @@ private:
                     .operation = "bind column",
                     .subject = c.name.view(),
                     .remedy = "the policy reads it: supply it with the jobs, or choose a policy that does without"};
+        // A number that was exceeded once is likely to be exceeded again, and each binding may
+        // start a process.
         limits most = bound_;
         if (jobs > most.jobs) most.jobs = 2 * jobs;
         if (nodes > most.nodes) most.nodes = nodes;

@@ -22,8 +22,8 @@ struct fixed_string {
 };
 
 /// The tables of a snapshot. The numbers are those of the plugin ABI.
-enum class table_id : std::uint32_t { jobs = 0, nodes = 1, resources = 2, held = 3 };
-inline constexpr std::size_t table_count = 4;
+enum class table_id : std::uint32_t { jobs = 0, nodes = 1, held = 2 };
+inline constexpr std::size_t table_count = 3;
 
 /// Characters in the name of a column, table included.
 inline constexpr std::size_t longest_column_name = 47;
@@ -48,15 +48,20 @@ inline constexpr column_type type_of = std::is_same_v<T, std::uint32_t>   ? colu
 /// One value per row, or a vector of fixed width per row (row-major).
 enum class column_shape : std::uint8_t { scalar, vector };
 
+/// Who offers a standard column: every host, or those that declare it with `standard_columns::add`.
+enum class column_offer : std::uint8_t { by_every_host, by_some_hosts };
+
 /// One row of the catalogue of standard columns.
 struct column_description {
     std::string_view name;
     column_type type;
     column_shape shape = column_shape::scalar;
+    column_offer offer = column_offer::by_every_host;
 };
 
-/// The columns every host offers. A name that ends in '.' stands for one column per resource: "jobs/used." is
-/// "jobs/used.cpu" ...
+/// The standard columns: the only place that declares them. Handles, stores, checks and plugins take names, types and
+/// shapes from here. A name that ends in '.' stands for one column per resource: "jobs/used." is "jobs/used.cpu" ...
+/// A host that writes nothing into a column leaves 0 there.
 inline constexpr column_description catalogue[] = {
     {"jobs/id", column_type::u64},
     {"jobs/tenant", column_type::u32},
@@ -67,26 +72,32 @@ inline constexpr column_description catalogue[] = {
     {"jobs/step", column_type::u64},
     {"jobs/loss", column_type::f64},  // finite, smoothed as the target says
     {"jobs/loss.best", column_type::f64},
-    {"jobs/loss.window", column_type::f64, column_shape::vector},
+    {"jobs/loss.window", column_type::f64, column_shape::vector, column_offer::by_some_hosts},
     {"jobs/tier", column_type::u32},   // tiers reached
     {"jobs/tiers", column_type::u32},  // tiers there are
     {"jobs/used.", column_type::f64},  // measured use, in the resource's unit
     {"jobs/held.", column_type::i64},  // last applied grant
     {"jobs/min.", column_type::i64},   // over all nodes together
     {"jobs/max.", column_type::i64},
-    {"jobs/request.", column_type::i64},                       // what its user asked for
-    {"jobs/attained", column_type::f64},                       // device-seconds held so far
-    {"jobs/speedup", column_type::f64, column_shape::vector},  // index = devices
-    {"jobs/batch", column_type::i64, column_shape::vector},    // best batch at that many devices
-    {"jobs/goodput", column_type::f64, column_shape::vector},  // [node type][devices]: useful steps/s at the best batch
-    {"jobs/goodput.fixed", column_type::f64, column_shape::vector},  // the same at the batch that was asked for
-    {"jobs/measured_steps_per_second", column_type::f64},            // steps per second now, measured
-    {"jobs/nominal_steps_per_second", column_type::f64},  // steps per second on the devices that were asked for
-    {"jobs/total_steps", column_type::f64},               // predicted steps of the whole job; NaN = unknown
+    {"jobs/request.", column_type::i64, column_shape::scalar, column_offer::by_some_hosts},  // what its user asked for
+    // device-seconds held so far
+    {"jobs/attained", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
+    {"jobs/speedup", column_type::f64, column_shape::vector, column_offer::by_some_hosts},  // index = devices
+    // best batch at that many devices
+    {"jobs/batch", column_type::i64, column_shape::vector, column_offer::by_some_hosts},
+    // [node type][devices]: useful steps/s at the best batch, and at the batch that was asked for
+    {"jobs/goodput", column_type::f64, column_shape::vector, column_offer::by_some_hosts},
+    {"jobs/goodput.fixed", column_type::f64, column_shape::vector, column_offer::by_some_hosts},
+    {"jobs/measured_steps_per_second", column_type::f64},  // steps per second now, measured
+    // steps per second on the devices that were asked for
+    {"jobs/nominal_steps_per_second", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
+    // predicted steps of the whole job; NaN = unknown
+    {"jobs/total_steps", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/remaining", column_type::f64},  // predicted steps to the next tier, or to the end; NaN = unknown
-    {"jobs/restarts", column_type::u32},
+    {"jobs/restarts", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/restart_cost", column_type::f64},  // seconds
-    {"nodes/type", column_type::u32},         // which kind of devices; numbered from 0
+    // which kind of devices; numbered from 0
+    {"nodes/type", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},
     {"nodes/capacity.", column_type::i64},
     {"nodes/free.", column_type::i64},
     {"held/job", column_type::u64},  // id, not row
@@ -97,25 +108,51 @@ inline constexpr column_description catalogue[] = {
 
 inline constexpr std::size_t catalogue_size = sizeof(catalogue) / sizeof(catalogue[0]);
 
+/// Whether a name of the catalogue stands for one column per resource.
+[[nodiscard]] constexpr bool is_family(std::string_view name) noexcept { return name.back() == '.'; }
+
 /// The place of the standard column of this name; `catalogue_size` for a host's own.
 [[nodiscard]] constexpr std::size_t index_in_catalogue(std::string_view name) noexcept {
     std::size_t i = 0;
     for (; i < catalogue_size; ++i) {
         std::string_view const known = catalogue[i].name;
-        if (known.back() == '.' ? name.starts_with(known) && name.size() > known.size() : name == known) break;
+        if (is_family(known) ? name.starts_with(known) && name.size() > known.size() : name == known) break;
     }
     return i;
 }
 
 /// The table a column name belongs to; `table_count` as a number for a name that begins with none.
 [[nodiscard]] constexpr std::size_t table_index_of(std::string_view name) noexcept {
-    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "resources/", "held/"};
+    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "held/"};
     for (std::size_t i = 0; i < table_count; ++i)
         if (name.starts_with(prefixes[i]) && name.size() > prefixes[i].size()) return i;
     return table_count;
 }
 
 namespace detail {
+
+template <column_type>
+struct value_of_type;
+template <>
+struct value_of_type<column_type::u32> {
+    using type = std::uint32_t;
+};
+template <>
+struct value_of_type<column_type::i64> {
+    using type = std::int64_t;
+};
+template <>
+struct value_of_type<column_type::u64> {
+    using type = std::uint64_t;
+};
+template <>
+struct value_of_type<column_type::f32> {
+    using type = float;
+};
+template <>
+struct value_of_type<column_type::f64> {
+    using type = double;
+};
 
 template <ColumnValue T, fixed_string Name, column_shape Shape>
 struct declared_column {
@@ -124,7 +161,7 @@ struct declared_column {
     static constexpr column_description description{Name.view(), type_of<T>, Shape};
 
     static_assert(table_index_of(Name.view()) < table_count,
-                  "ration: a column is named table/column, where table is jobs, nodes, resources or held");
+                  "ration: a column is named table/column, where table is jobs, nodes or held");
     static_assert(Name.view().size() <= longest_column_name, "ration: the name of a column has at most 47 characters");
     // By index: g++ 12 with -fsanitize=undefined takes no comparison with a null pointer for constant.
     static constexpr std::size_t place = index_in_catalogue(Name.view());

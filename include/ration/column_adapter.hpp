@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Jobs of a scheduler's own: what they can supply to a policy, checked by the compiler, and how it gets into a
-/// snapshot.
+/// The column adapter: turns the members of a scheduler's own jobs into columns of a snapshot.
+///
+/// Used by `allocate` and `allocation_host`. The compiler compares the columns that a policy
+/// declares with those that a job type supplies, and reports the missing one by its name.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +17,23 @@
 
 namespace ration {
 
-/// Declares in a job's `supplies` that the scalar column `Name` is `Member` of the job: a data member, or a const
-/// member function without arguments. `struct my_job { double cores_used; using supplies =
-/// ration::columns<ration::from<double, "jobs/used.cpu", &my_job::cores_used>>; ... };`
+/// Declares in a job's `supplies` that the scalar column `Name` is `Member` of the job: a data
+/// member, or a const member function without arguments.
+///
+/// Example:
+/// ~~~{.cpp}
+/// struct my_job {
+///     double cores_used;
+///     using supplies = ration::columns<ration::from<double, "jobs/used.cpu", &my_job::cores_used>>;
+///     // ... and the members of a Job
+/// };
+/// ~~~
 template <ColumnValue T, fixed_string Name, auto Member>
 struct from : detail::declared_column<T, Name, column_shape::scalar> {
     static_assert(Name.view().starts_with("jobs/"),
                   "ration: a job supplies columns of the jobs table: name it jobs/...");
 
+    /// The value for one job, converted to the type of the column.
     template <class J>
     [[nodiscard]] static constexpr T of(J const& job) noexcept {
         if constexpr (requires { (job.*Member)(); })
@@ -32,13 +43,14 @@ struct from : detail::declared_column<T, Name, column_shape::scalar> {
     }
 };
 
-/// The same for a vector column: `Member` gives a contiguous range of `T`, as std::vector and std::array are. The
-/// column is as wide as the longest; what a shorter one does not have is 0.
+/// The same for a vector column. `Member` returns a contiguous range of `T`, such as std::vector or
+/// std::array. The column is as wide as the longest range; missing elements of shorter ones are 0.
 template <ColumnValue T, fixed_string Name, auto Member>
 struct from_rows : detail::declared_column<T, Name, column_shape::vector> {
     static_assert(Name.view().starts_with("jobs/"),
                   "ration: a job supplies columns of the jobs table: name it jobs/...");
 
+    /// The range of one job.
     template <class J>
     [[nodiscard]] static constexpr decltype(auto) of(J const& job) noexcept {
         if constexpr (requires { (job.*Member)(); })
@@ -50,13 +62,14 @@ struct from_rows : detail::declared_column<T, Name, column_shape::vector> {
 
 namespace detail {
 
-/// What every Job and the host know without being told; a name that ends in '.' stands for one column per standard
-/// resource.
+/// The columns that every Job and the host supply. A name that ends in '.' means one column for
+/// each standard resource.
 inline constexpr std::string_view implied_columns[] = {"jobs/id",    "jobs/state",      "jobs/step",     "jobs/loss",
                                                        "jobs/tier",  "jobs/tiers",      "jobs/min.",     "jobs/max.",
                                                        "jobs/held.", "nodes/capacity.", "nodes/free.",   "nodes/type",
                                                        "held/job",   "held/node",       "held/resource", "held/amount"};
 
+/// True if the column is one of these.
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {
     for (auto const known : implied_columns) {
         if (name == known) return true;
@@ -67,6 +80,8 @@ inline constexpr std::string_view implied_columns[] = {"jobs/id",    "jobs/state
     return false;
 }
 
+/// True if jobs of type J supply a column of this name, type and shape. A declaration in `supplies`
+/// takes precedence.
 template <class J>
 [[nodiscard]] constexpr bool is_supplied(column_description const& wanted) noexcept {
     if constexpr (requires { J::supplies::descriptions; })
@@ -75,6 +90,7 @@ template <class J>
     return is_implied(wanted.name);
 }
 
+/// True if jobs of type J supply every column of `Inputs`.
 template <class J, class Inputs>
 [[nodiscard]] constexpr bool supplies_all() noexcept {
     for (auto const& wanted : Inputs::descriptions)
@@ -82,7 +98,8 @@ template <class J, class Inputs>
     return true;
 }
 
-/// The error of a column that jobs of type J do not supply: the compiler's message shows both names.
+/// The error of a column that jobs of type J do not supply. Job and column are template arguments,
+/// so the compiler's message contains both names.
 template <class J, fixed_string Column, class Declaration>
 struct unsupplied_column {
     static_assert(
@@ -92,6 +109,7 @@ struct unsupplied_column {
         "policy that does without");
 };
 
+/// Instantiates `unsupplied_column` for each declared column.
 template <class J, class Inputs>
 struct each_supplied;
 template <class J, class... Columns>
@@ -101,12 +119,14 @@ struct each_supplied<J, columns<Columns...>> {
 
 }  // namespace detail
 
-/// True when jobs of type J, listed in memory without a backend, can supply every column that P reads.
+/// True if jobs of type J, in memory and without a backend, can supply every column that P reads.
 template <class P, class J>
 concept can_pair = Policy<P> && Job<J> && detail::supplies_all<J, typename P::inputs>();
 
-/// Instantiated by what takes jobs: a class that is not a Job fails with a sentence that says what to add.
+/// Instantiated by templates that take jobs. A class that is not a Job fails with a message that
+/// names the missing member.
 template <class J>
+// One assertion for each part of the concept, as in `require_policy`.
 struct require_job {
     static_assert(has_job_tag<J>, "ration: not a Job: add `using job_concept = ration::job_tag;` to the class");
     static_assert(!has_job_tag<J> || has_id<J>, "ration: not a Job: add `ration::job_id id() const noexcept`");
@@ -118,8 +138,8 @@ struct require_job {
                   "ration: not a Job: add `target() const`, which returns a ration::Target");
 };
 
-/// Instantiated where a policy meets the jobs that it is to serve: a column that they cannot supply fails with a
-/// sentence that names it and says what to add.
+/// Instantiated where a policy meets the jobs that it is to serve. A column that they cannot supply
+/// fails with a message that names it and the fix.
 template <class P, class J>
 struct pairing {
     static_assert(sizeof(require_policy<P>) > 0 && sizeof(require_job<J>) > 0);
@@ -128,6 +148,7 @@ struct pairing {
 
 namespace detail {
 
+/// Writes the standard columns of one row.
 template <Job J>
 void write_row(snapshot_store& store, standard_columns const& columns, std::size_t row, J const& job) noexcept {
     auto const now = job.progress();
@@ -135,6 +156,7 @@ void write_row(snapshot_store& store, standard_columns const& columns, std::size
     store.at(columns.id, row) = job.id().value;
     store.at(columns.state, row) = static_cast<std::uint32_t>(job_state::running);
     store.at(columns.step, row) = now.step;
+    // A policy must not see NaN or an infinite loss; the tier is computed from the original value.
     store.at(columns.loss, row) = is_finite(now.value) ? now.value : 0;
     store.at(columns.tier, row) = target.reached(now.value);
     store.at(columns.tiers, row) = target.tiers();
@@ -145,6 +167,8 @@ void write_row(snapshot_store& store, standard_columns const& columns, std::size
     }
 }
 
+/// Writes a vector column. The width is that of the longest vector, or of the column as it was
+/// declared before.
 template <class Declaration, class J>
 [[nodiscard]] result<void> write_vectors(snapshot_store& store, std::span<J const> jobs,
                                          std::span<std::size_t const> order) noexcept {
@@ -166,6 +190,7 @@ template <class Declaration, class J>
     return {};
 }
 
+/// Writes a scalar column.
 template <class Declaration, class J>
 [[nodiscard]] result<void> write_scalars(snapshot_store& store, std::span<J const> jobs,
                                          std::span<std::size_t const> order) noexcept {
@@ -175,6 +200,7 @@ template <class Declaration, class J>
     return {};
 }
 
+/// Writes the column in the shape that its declaration has.
 template <class Declaration, class J>
 [[nodiscard]] result<void> write_column(snapshot_store& store, std::span<J const> jobs,
                                         std::span<std::size_t const> order) noexcept {
@@ -184,6 +210,7 @@ template <class Declaration, class J>
         return write_scalars<Declaration>(store, jobs, order);
 }
 
+/// Writes all columns of `J::supplies`; stops at the first error.
 template <class J, class... Declarations>
 [[nodiscard]] result<void> write_supplies(snapshot_store& store, [[maybe_unused]] std::span<J const> jobs,
                                           [[maybe_unused]] std::span<std::size_t const> order,
@@ -195,15 +222,22 @@ template <class J, class... Declarations>
 
 }  // namespace detail
 
-/// Makes the jobs table out of a scheduler's own jobs, in whatever order they come: the standard columns from what
-/// every Job has, then those of `J::supplies`. All count as running unless `jobs/state` is among those. A job without a
-/// value of its metric yet says NaN; it then reaches no tier. Errors: `already_exists` (two jobs of one id),
-/// `no_capacity`, those of `snapshot_store::declare`: `conflict` also where a vector is longer than any was when the
+/// Makes the jobs table out of a scheduler's own jobs, in any order. The rows are sorted by id, as
+/// policies expect.
+///
+/// Written are the standard columns, then those of `J::supplies`. All jobs count as running unless
+/// `supplies` has `jobs/state`. A job that has no value of its metric yet reports NaN, and reaches
+/// no tier.
+///
+/// Errors: `already_exists` (two jobs with one id); `no_capacity`; those of
+/// `snapshot_store::declare`, with `conflict` also for a vector that is longer than the column that
+/// the store already has. O(jobs log jobs).
 /// store first had its column. O(jobs log jobs).
 template <Job J>
 [[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns,
                                 std::span<J const> jobs) noexcept {
     if (auto const sized = store.resize(table_id::jobs, jobs.size()); !sized) return sized;
+    // Jobs are sorted by index: they may be large, and belong to the caller.
     buffer<std::size_t> order(jobs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     detail::sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) { return jobs[a].id() < jobs[b].id(); });

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a policy or an engine remembers of each job, kept in step with the rows of the jobs table.
+/// Memory of a policy or an engine for each job, in step with the rows of the jobs table.
+///
+/// Jobs are sorted by id, so a job that ends moves all later rows up. Policies with a history
+/// (flowcon, las, tradl) keep it here and call `follow` at the begin of each tick.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +18,34 @@
 
 namespace ration {
 
-/// One `T` per row of the jobs table. `follow` is O(rows), a comparison only while no job came or went; it never
-/// allocates as long as there are at most as many rows as were reserved.
+/// One `T` for each row of the jobs table. `follow` is O(rows), and only a comparison while the
+/// jobs stay the same. It does not allocate while the rows do not exceed the number that was
+/// reserved.
 template <class T>
 class job_memory {
     buffer<std::uint64_t> ids_, former_ids_;
     std::vector<T> values_, former_values_;
 
 public:
+    /// Allocates for this number of jobs; called in `prepare`.
     void reserve(std::size_t jobs) {
         ids_.reserve(jobs);
         former_ids_.reserve(jobs);
         values_.reserve(jobs);
         former_values_.reserve(jobs);
     }
+    /// The number of jobs that fit without an allocation.
     [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
 
-    /// Moves every value to the row where its job is now; new jobs start with `T{}`. Precondition: `ids` ascend.
-    /// Returns true when a job came or went.
+    /// Moves every value to the present row of its job; new jobs start with `T{}`, and values of
+    /// jobs that left are dropped. Returns true if a job came or left. Precondition: `ids` ascend.
     bool follow(std::span<std::uint64_t const> ids) {
         if (same(ids)) return false;
         ids_.swap(former_ids_);
         std::swap(values_, former_values_);
         ids_.assign(ids.data(), ids.size());
         values_.clear();
+        // Both lists ascend, so one pass over each is enough.
         std::size_t old = 0;
         for (std::size_t row = 0; row < ids.size(); ++row) {
             RATION_ASSERT(row == 0 || ids[row - 1] < ids[row],
@@ -50,11 +57,14 @@ public:
         return true;
     }
 
+    /// The value of a row, without a check.
     [[nodiscard]] T& operator[](std::size_t row) noexcept { return values_[row]; }
+    /// The same, read-only.
     [[nodiscard]] T const& operator[](std::size_t row) const noexcept { return values_[row]; }
+    /// The number of rows, as of the last `follow`.
     [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
 
-    /// The ids and values, with their number in front.
+    /// Writes the number of jobs, then the id and the value of each.
     void save(state_writer& out) const noexcept {
         out.put(std::uint64_t{ids_.size()});
         for (std::size_t row = 0; row < ids_.size(); ++row) {
@@ -62,9 +72,12 @@ public:
             out.put(values_[row]);
         }
     }
-    /// Becomes what was saved. False, and unchanged, when that is cut short, or its ids do not ascend. Allocates.
+    /// Restores what `save` wrote. Returns false, and changes nothing, if bytes are missing or the
+    /// ids do not ascend. Allocates.
     [[nodiscard]] bool load(state_reader& in) {
         std::uint64_t rows = 0;
+        // The number is not trusted: more rows than bytes for their ids cannot be there, so it must
+        // not size an allocation.
         if (!in.get(rows) || rows > in.left() / sizeof(std::uint64_t)) return false;
         job_memory loaded;
         loaded.reserve(rows > values_.capacity() ? rows : values_.capacity());

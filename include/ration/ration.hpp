@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The public core in one include.
+/// The public core in one include, for programs that do not count compile time.
+///
+/// It contains what authors of schedulers, policies, hosts and backends need: allocate, policy,
+/// engine. Policies (policies/), the simulator (sim/), adapters of structs (adapt/), plugins
+/// (plugin/) and backends are included one by one.
 #pragma once
 
 // IWYU pragma: begin_exports

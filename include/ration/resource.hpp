@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Resources: the quantities that jobs hold.
+///
+/// Each grant, bound and capacity is an amount of one resource, as a whole number of its unit. The
+/// six standard resources have types and fixed numbers; a host adds its own as rows of
+/// `resource_info`.
 #pragma once
 
 #include <concepts>
@@ -12,11 +16,13 @@
 
 namespace ration {
 
-/// How finely a resource can be divided. `shareable` (a cached data set) is counted like `fractional`: the amounts of
-/// all jobs add up.
+/// The granularity of a resource: whether amounts are whole devices (`atomic`), parts
+/// (`fractional`), or parts that several jobs can use at the same time (`shareable`, as a cached
+/// data set). Shareable amounts are summed like fractional ones.
 enum class divisibility : std::uint8_t { atomic, fractional, shareable };
 
-/// A row of the resources table. The six standard ones are fixed; a host numbers its own from `first_custom` on.
+/// A row of the resources table. The numbers of the six standard resources are part of the plugin
+/// ABI; a host numbers its own from `first_custom` on.
 enum class resource_id : std::uint16_t {
     cpu = 0,
     memory = 1,
@@ -27,13 +33,14 @@ enum class resource_id : std::uint16_t {
     first_custom = 6
 };
 
-/// The largest amount a grant may name: exact in a double, and 512 of them add up without overflow.
+/// The largest amount that a grant may name. It is exact in a double, and 512 such amounts add up
+/// without overflow in 64 bits.
 inline constexpr std::int64_t max_amount = std::int64_t{1} << 53;
-/// The amount that means "no limit", for a resource that is not `whole`.
+/// The amount that means "no limit". Valid for every resource whose granularity is not `atomic`.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-/// The smallest positive CPU grant: a CFS quota is at least 1 ms, and a period is 100 ms. A grant of 0 pauses the job.
-/// Source: min_cfs_quota_period in kernel/sched/core.c.
+/// The smallest positive CPU grant, in millicores: a CFS quota is at least 1 ms, and a period is
+/// 100 ms. A grant of 0 pauses the job. Source: min_cfs_quota_period in kernel/sched/core.c.
 inline constexpr millicores least_cpu{1000 * milliseconds(1).count / milliseconds(100).count};
 
 /// The smallest positive amount of a resource that a grant may name.
@@ -41,16 +48,22 @@ inline constexpr millicores least_cpu{1000 * milliseconds(1).count / millisecond
     return r == resource_id::cpu ? least_cpu.count : 1;
 }
 
-/// Base of the tag by which a type says that it is meant to be a resource.
+/// Base of the tag by which a type declares that it is a resource: `using resource_concept =
+/// ration::resource_tag;`.
 struct resource_tag {};
 
+/// The type has declared the tag.
 template <class R>
 concept has_resource_tag = requires { requires std::derived_from<typename R::resource_concept, resource_tag>; };
-// Used as a template argument, a member proves that it is static and constant.
+// A member that is used as a template argument has to be static and constant; so these concepts
+// refuse other members.
+/// `R::name`: constant text.
 template <class R>
 concept has_name = requires { typename std::bool_constant<std::string_view(R::name).empty()>; };
+/// `R::unit`: constant text.
 template <class R>
 concept has_unit = requires { typename std::bool_constant<std::string_view(R::unit).empty()>; };
+/// `R::granularity`: a constant of type `divisibility`.
 template <class R>
 concept has_divisibility = requires { typename std::bool_constant<(R::granularity == divisibility::atomic)>; };
 
@@ -63,52 +76,74 @@ concept has_divisibility = requires { typename std::bool_constant<(R::granularit
 template <class R>
 concept Resource = has_resource_tag<R> && has_name<R> && has_unit<R> && has_divisibility<R>;
 
-/// CPU time. The unit is a thousandth of a core.
+/// CPU time. The unit is a thousandth of a core; 1000 is one core.
 struct cpu {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "cpu", unit = "millicores";
+    /// The quota of a job can be any number of millicores from `least_cpu` on.
     static constexpr divisibility granularity = divisibility::fractional;
 };
-/// Main memory of the jobs, in bytes.
+/// Main memory of a job, in bytes.
 struct memory {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "memory", unit = "bytes";
+    /// A limit can be any number of bytes.
     static constexpr divisibility granularity = divisibility::fractional;
 };
-/// Whole devices, such as GPUs.
+/// Whole devices, such as GPUs. Which devices a job receives is decided by the host.
 struct gpu {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "gpu", unit = "devices";
+    /// Amounts are whole devices, and `unlimited` is refused.
     static constexpr divisibility granularity = divisibility::atomic;
 };
-/// A share of the multiprocessors of one GPU, in thousandths.
+/// A share of the multiprocessors of one GPU, in thousandths of the device.
 struct gpu_sm {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "gpu.sm", unit = "per-mille of a device";
+    /// Shares of one device add up.
     static constexpr divisibility granularity = divisibility::fractional;
 };
 /// A share of the last-level cache, in bytes.
 struct cache {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "cache", unit = "bytes";
+    /// Several jobs can use the same bytes.
     static constexpr divisibility granularity = divisibility::shareable;
 };
-/// The samples per step that a job trains with. A node can bound the sum.
+/// The samples per step with which a job trains. A node can bound the sum.
 struct batch {
+    /// Declares the struct as a resource.
     using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "batch", unit = "samples per step";
+    /// Amounts are whole samples.
     static constexpr divisibility granularity = divisibility::fractional;
 };
 
+// Each standard type has to model the concept; a missing member fails here and not at a user.
 static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
               Resource<batch>);
 
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {
+    /// The same texts as in the type.
     std::string_view name, unit;
+    /// The granularity; decides whether `unlimited` is a valid amount.
     divisibility granularity = divisibility::fractional;
 };
 
+/// The row of a resource type.
 template <Resource R>
 [[nodiscard]] constexpr resource_info info_of() noexcept {
     return {R::name, R::unit, R::granularity};

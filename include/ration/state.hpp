@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Saved state: plain values, one after the other, in space that somebody else owns. A struct of such values has a
-/// static `fields(self)` that ties its members, and `sane()`, which says whether values from outside can be of one.
+/// Saved state: plain values, one after the other, in memory that the caller owns.
+///
+/// Used by `save` and `load` of policies (policy.hpp) and by `job_memory`. A struct of plain values
+/// has a static `fields(self)` that ties its members, and `sane()`, which validates values that
+/// come from outside.
+///
+/// Example:
+/// ~~~{.cpp}
+/// struct memory {
+///     double mean = 0;
+///     std::uint64_t count = 0;
+///     static auto fields(auto& self) { return std::tie(self.mean, self.count); }
+///     bool sane() const { return mean >= 0; }
+/// };
+/// ~~~
 #pragma once
 
 #include <cstddef>
@@ -11,14 +24,17 @@
 
 namespace ration {
 
-/// Writes as long as there is room and counts what all of it would need, so that one function both measures and saves.
+/// Writes values while there is space, and counts the bytes that all of them need. So one function
+/// can both measure and save.
 class state_writer {
     std::span<std::byte> space_;
     std::size_t needed_ = 0;
 
 public:
+    /// Writes into `space`, which has to outlive the writer.
     explicit state_writer(std::span<std::byte> space) noexcept : space_(space) {}
 
+    /// Appends a value: its `fields` one by one, or its bytes.
     template <class T>
     void put(T const& value) noexcept {
         if constexpr (requires { T::fields(value); })
@@ -27,7 +43,8 @@ public:
             put_plain(value);
     }
 
-    /// Bytes that all of it takes; more than the space had means that nothing useful was written.
+    /// The number of bytes of all values. If it exceeds the space, the content of the space is
+    /// useless.
     [[nodiscard]] std::size_t needed() const noexcept { return needed_; }
 
 private:
@@ -40,15 +57,18 @@ private:
     }
 };
 
-/// Reads what a `state_writer` wrote. Everything is doubtful: after a read past the end all further ones fail as well.
+/// Reads the values that a `state_writer` wrote. The bytes are not trusted: after one failed read,
+/// all further reads fail.
 class state_reader {
     std::byte const* at_;
     std::size_t left_;
     bool good_ = true;
 
 public:
+    /// Reads from `saved`, which has to outlive the reader.
     explicit state_reader(std::span<std::byte const> saved) noexcept : at_(saved.data()), left_(saved.size()) {}
 
+    /// Reads a value. Returns false if bytes are missing, or if `sane()` of the value is false.
     template <class T>
     [[nodiscard]] bool get(T& value) noexcept {
         if constexpr (requires { T::fields(value); })
@@ -57,7 +77,8 @@ public:
         else
             return get_plain(value);
     }
-    /// Any byte but 0 and 1 would be no truth value.
+    /// Reads a truth value. A byte other than 0 and 1 is refused, since as a bool it would be
+    /// undefined behaviour.
     [[nodiscard]] bool get(bool& value) noexcept {
         unsigned char byte = 0;
         good_ = get_plain(byte) && byte <= 1;
@@ -65,8 +86,9 @@ public:
         return good_;
     }
 
-    /// Whether exactly all of it has been read.
+    /// True if all bytes have been read, without an error.
     [[nodiscard]] bool finished() const noexcept { return good_ && left_ == 0; }
+    /// The number of bytes that are left; 0 after an error.
     [[nodiscard]] std::size_t left() const noexcept { return good_ ? left_ : 0; }
 
 private:

@@ -75,7 +75,8 @@ class _Batches:
 
 
 class Elastic:
-    """What `elastic` returns. `device`: this rank's; `rank`, `world`; `step`: how many are done; `position`: samples they have used."""
+    """What `elastic` returns. `device`: this rank's; `rank`, `world`; `step`: how many are done; `position`: samples they have used;
+    `epoch`: how many epochs are done, in a loop over `epochs`."""
 
     def __init__(self, batch, seed, folder):
         import torch  # pylint: disable=import-outside-toplevel
@@ -84,7 +85,7 @@ class Elastic:
         self.batch = int(os.environ.get("RATION_BATCH") or batch)
         if self.batch < self.world:
             raise ValueError("a batch of %d has no sample for each of %d ranks: give the job fewer devices" % (self.batch, self.world))
-        self.seed, self.step, self.position = seed, 0, 0
+        self.seed, self.step, self.position, self.epoch = seed, 0, 0, 0
         self.device = _device(torch)
         self._folder = os.environ.get("RATION_CHECKPOINT") or folder
         self._parts, self._loss, self._saved_at = {}, None, None
@@ -110,30 +111,88 @@ class Elastic:
         `parts`: what makes up the training's state, each with `state_dict` and `load_state_dict`: the model, the optimizer, a learning
         rate schedule. `save_every`: steps between checkpoints; without it one is written when ration asks.
         """
+        taken = self._start(batches, parts)
+        while self.step < total and not self._is_finished:
+            mine = self._next_batch(taken)
+            if mine is None:
+                break
+            yield mine
+            self._end_step(total, save_every)
+        self._boundary.release()
+
+    def epochs(self, batches, samples, count, save_every=None, **parts):
+        """Hands out (epoch, this rank's batches of that epoch) until `count` passes over `samples` are done, over all launches of the job.
+
+            for epoch, loader in run.epochs(train_loader, len(train_set), 14, model=model, optimizer=optimizer):
+                for images, labels in loader: ...
+                run.evaluate("accuracy", correct, len(mine))
+
+        Epochs count from 0, and a launch continues within the epoch where its checkpoint ends. `save_every` and `parts` are those of `steps`.
+        Code behind the inner loop runs at the end of each epoch, also where a checkpoint of the epoch's last step is loaded. To leave the inner
+        loop early, call `finish`.
+        """
+        taken = self._start(batches, parts)
+        while self.epoch < count and not self._is_finished:
+            end = (self.epoch + 1) * samples
+            yield self.epoch, self._epoch(taken, end, count * samples, save_every)
+            if self.position < end and not self._is_finished:
+                raise RuntimeError("epoch %d: its batches are not used up; run through them, or call finish()" % self.epoch)
+            self.epoch += 1
+        self._boundary.release()
+
+    def part(self, samples):
+        """The indices of this rank's part of `samples` samples: all ranks together have each once. For an evaluation."""
+        return range(self.rank, samples, self.world)
+
+    def evaluate(self, metric, total, count):
+        """The mean of a metric over the samples of all ranks, which is also reported to ration. In every rank.
+
+        `total`: the sum over this rank's samples (see `part`), a number or a tensor; `count`: their number.
+        """
+        import torch  # pylint: disable=import-outside-toplevel
+
+        both = torch.tensor([float(total), float(count)], dtype=torch.float64)
+        if self.world > 1:
+            torch.distributed.all_reduce(both, group=side_group())
+        mean = float(both[0] / both[1])
+        if self.rank == 0:
+            self._progress.eval(self.step, metric, mean)
+        return mean
+
+    def _start(self, batches, parts):
         if {"random", "elastic"} & parts.keys():
             raise ValueError("a checkpoint has parts of its own that are called random and elastic: choose another name")
         if self._parts:
-            raise RuntimeError("steps() is the whole training: call it once, and evaluate inside its loop")
+            raise RuntimeError("steps() and epochs() are the whole training: call one of them once, and evaluate inside its loop")
         self._parts = parts
         taken = self._begin(batches)
         self._progress.phase("train")
-        while self.step < total and not self._is_finished:
-            if self._boundary.obey(self.save, lambda: self._saved_at == self.step):
-                self._boundary.bye(0, "stop")
-                raise SystemExit(0)
-            try:
-                mine = next(taken)
-            except StopIteration:
-                break
+        return taken
+
+    def _next_batch(self, taken):
+        """The next batch, or None at the end of the data. Saves and leaves where ration has asked for it."""
+        if self._boundary.obey(self.save, lambda: self._saved_at == self.step):
+            self._boundary.bye(0, "stop")
+            raise SystemExit(0)
+        return next(taken, None)
+
+    def _end_step(self, total, save_every):
+        self.step += 1
+        self.position += self.batch
+        if self._loss is not None:
+            self._boundary.report(self.step, self._loss, total, self.batch)
+            self._loss = None
+        if save_every and self.step % save_every == 0:
+            self.save()
+
+    def _epoch(self, taken, end, last, save_every):
+        """The batches up to the position `end`; training ends at the position `last`."""
+        while self.position < end and not self._is_finished:
+            mine = self._next_batch(taken)
+            if mine is None:
+                raise RuntimeError("the loader ended within an epoch: make it with batch_sampler=run.batches(samples)")
             yield mine
-            self.step += 1
-            self.position += self.batch
-            if self._loss is not None:
-                self._boundary.report(self.step, self._loss, total, self.batch)
-                self._loss = None
-            if save_every and self.step % save_every == 0:
-                self.save()
-        self._boundary.release()
+            self._end_step(self.step + -(-(last - self.position) // self.batch), save_every)
 
     def finish(self):
         """This step is the last one, as at a loss that is low enough. In every rank at the same step: `backward` returns the same loss to all."""
@@ -167,7 +226,7 @@ class Elastic:
             try:
                 if not self._folder:
                     raise OSError("there is no folder for checkpoints: ration names one in RATION_CHECKPOINT, elastic() takes one")
-                place = {"step": self.step, "position": self.position}
+                place = {"step": self.step, "position": self.position, "epoch": self.epoch}
                 checkpoint.save(self._folder, self.step, {**checkpoint.capture(**_inner(self._parts)), "elastic": place})
                 self._saved_at = self.step
             except OSError as failure:
@@ -184,7 +243,8 @@ class Elastic:
         self._progress.phase("load")
         found = checkpoint.load(self._folder) if self._folder else None
         if found:
-            self.step, self.position = found.state["elastic"]["step"], found.state["elastic"]["position"]
+            place = found.state["elastic"]
+            self.step, self.position, self.epoch = place["step"], place["position"], place["epoch"]
             self._saved_at = self.step
         taken = iter(batches)  # draws a random number, so before the generators are put back
         if found:

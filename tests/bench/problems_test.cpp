@@ -5,13 +5,13 @@
 #include <cmath>
 #include <memory>
 
+#include <ration/host/rng_sequence.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/fifo.hpp>
 
 #include "bench/quality.hpp"
-#include "check/rng.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -19,8 +19,8 @@ using namespace ration::bench;
 
 namespace {
 
-[[nodiscard]] room_job job(double length, std::vector<double> steps_a_slot) {
-    room_job made;
+[[nodiscard]] measured_job job(double length, std::vector<double> steps_a_slot) {
+    measured_job made;
     made.request = made.most = static_cast<std::int64_t>(steps_a_slot.size());
     made.length = length;
     for (std::size_t k = 1; k <= most_units; ++k)
@@ -87,7 +87,7 @@ TEST_CASE("the best answers of a problem that can be solved by hand") {
 }
 
 TEST_CASE("no division is better than the best one") {
-    conformance::rng any(5);
+    rng_sequence any(5);
     for (std::uint64_t seed = 1; seed <= 3; ++seed)
         for (auto const what : {shared::devices, shared::cores})
             for (auto const& one : instances_of(seed, what)) {

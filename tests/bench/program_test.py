@@ -100,9 +100,9 @@ class Runs(unittest.TestCase):
         said = {"worker": ("its worker was killed by signal SIGABRT", "its worker ended by itself with exit code 0"),
                 "in-process": ("killed by SIGABRT (Aborted)", "its process ended by itself: a policy must not call exit")}
         for place, sentences in said.items():
-            done = bench("--policies", f"{MISBEHAVIOUR}/misbehaving_14.so,{MISBEHAVIOUR}/misbehaving_15.so,tradl", "--jobs", "1", "--devices", "4", "--isolation", place)
+            done = bench("--policies", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so,{MISBEHAVIOUR}/misbehaving_exits_in_decide.so,tradl", "--jobs", "1", "--devices", "4", "--isolation", place)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            for name, sentence in zip(("misbehaving_14", "misbehaving_15"), sentences):
+            for name, sentence in zip(("misbehaving_aborts_in_decide", "misbehaving_exits_in_decide"), sentences):
                 self.assertRegex(done.stdout, rf"(?m)^{name}\.so: .*{re.escape(sentence)}; it was not asked any more$")
             self.assertRegex(done.stdout, r"(?m)^  tradl +[\d.]+ us ")
 
@@ -114,7 +114,7 @@ class Runs(unittest.TestCase):
             self.assertRegex(done.stdout, r"(?m)^  fifo +[\d.]+ us ")
 
     def test_who_needs_what_is_not_there_is_left_out(self) -> None:
-        sentence = f"the policy '{WRONG}/moody.so' reads the column jobs/mood, which no made-up synthetic cluster has: it is left out\n"
+        sentence = f"the policy '{WRONG}/moody.so' reads the column jobs/mood, which no synthetic cluster has: it is left out\n"
         done = bench("--policies", f"fifo,{WRONG}/moody.so", "--jobs", "1", "--devices", "4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.endswith(sentence), done.stdout)

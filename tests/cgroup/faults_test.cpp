@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "machine.hpp"
+#include "modelled_site.hpp"
 #include "support/catch.hpp"
 #include "support/cgroup/fault_injector.hpp"
 
@@ -12,23 +12,15 @@ using namespace cgroup_test;
 
 namespace {
 
-constexpr job_id vae{1}, lstm{2};
 constexpr int plausible[] = {EACCES, EBUSY, ENOENT, ENODEV, EINVAL,     ENOSPC,
                              EAGAIN, EIO,   ENOMEM, EMFILE, EOPNOTSUPP, ESRCH};
 
-struct kind {
-    flavour which;
-    char const* own;
-};
-constexpr kind kinds[] = {{flavour::v1, ""}, {flavour::hybrid, "user"}, {flavour::v2, ""}, {flavour::v2, "user"}};
-
 // A machine whose calls can be made to fail.
-struct site {
-    model machine;
+struct site : modelled_site {
     fault_injector calls{machine};
     int vae_process = 0, lstm_process = 0;
 
-    explicit site(kind const& of) : machine(of.which, 4, of.own) {}
+    using modelled_site::modelled_site;
 
     [[nodiscard]] result<backend> open() { return backend::open(calls, {.name = "test", .cpus = millicores{3500}}); }
 
@@ -47,34 +39,6 @@ struct site {
         hold(*groups, lstm, resource_id::cpu, 700);
         return groups;
     }
-
-    static void hold(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
-        ration::plan<operation> ops;
-        REQUIRE(groups.plan({.job = job, .node = 0, .resource = resource, .amount = amount}, ops));
-        for (operation const& op : ops) REQUIRE(groups.apply(op));
-    }
-
-    [[nodiscard]] static bool in_effect(backend& groups, job_id job, resource_id resource, std::int64_t amount) {
-        ration::plan<operation> ops;
-        return groups.plan({.job = job, .node = 0, .resource = resource, .amount = amount}, ops) && ops.empty();
-    }
-
-    // Groups anywhere in the machine that this program made.
-    [[nodiscard]] std::vector<std::string> orphaned_runs() {
-        std::vector<std::string> found;
-        for (auto const& each : machine.machine().hierarchies) {
-            modelled::world::for_tree(*each->root, [&](modelled::node& group) {
-                if (group.name.starts_with("ration-")) found.push_back(group.path());
-            });
-        }
-        return found;
-    }
-    [[nodiscard]] bool at_home(kind const& of) {
-        std::string const home = "/" + std::string(of.own);
-        auto const& where = machine.machine().processes.at(machine.self()).where;
-        return std::ranges::all_of(where, [&](modelled::node const* each) { return each->path() == home; });
-    }
-    [[nodiscard]] bool lives(int pid) { return machine.machine().processes.contains(pid); }
 };
 
 // Runs `story` with each call of it going wrong in each way; the story arms the injector where its interest begins.

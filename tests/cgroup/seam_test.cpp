@@ -96,7 +96,7 @@ TEST_CASE("without permission for one controller the others work, and the remedy
     }
 }
 
-TEST_CASE("a value that another program changes between our write and our look is told, and the old one comes back") {
+TEST_CASE("a value that another program changes after apply is not verified, and undo restores the old one") {
     model machine(flavour::v2);
     fault_injector calls(machine);
     auto groups = backend::open(calls, {.name = "test", .cpus = {}});
@@ -107,14 +107,98 @@ TEST_CASE("a value that another program changes between our write and our look i
     auto const other = groups->run().place_of(controller::cpu)->child("vae");
     REQUIRE(other);
     calls.arm({.at = 1, .happening = [&] { static_cast<void>(other->write("cpu.max", "77000")); }});
-    auto const applied = groups->apply(ops.at(0));
+    CHECK(groups->apply(ops.at(0)));
+    auto const verified = groups->verify(ops.at(0));
     REQUIRE(calls.kind() == call_kind::read);
-    REQUIRE_FALSE(applied);
-    CHECK(applied.failure().code == errc::unverified);
-    CHECK_FALSE(std::string_view(applied.failure().remedy).empty());
+    REQUIRE_FALSE(verified);
+    CHECK(verified.failure().code == errc::unverified);
+    CHECK(verified.failure().subject.view().ends_with("/vae/cpu.max"));
+    CHECK_FALSE(std::string_view(verified.failure().remedy).empty());
+    calls.arm({.at = 1, .happening = [&] { static_cast<void>(other->write("cpu.max", "78000")); }});
+    CHECK(groups->undo(ops.at(0)).failure().code == errc::unverified);
     calls.disarm();
+    CHECK(groups->undo(ops.at(0)));
     std::string text;
     CHECK(other->read("cpu.max", text).value_or("") == "max 100000");
+}
+
+TEST_CASE("a limit outside of a plan is read back where it is written") {
+    for (auto const which : {flavour::v1, flavour::v2}) {
+        model machine(which);
+        fault_injector calls(machine);
+        auto groups = backend::open(calls, {.name = "test", .cpus = {}});
+        REQUIRE(groups);
+        REQUIRE(groups->add({1}, "vae"));
+        bool const v2 = which == flavour::v2;
+        auto const cpu = groups->run().place_of(controller::cpu)->child("vae");
+        auto const memory = groups->run().place_of(controller::memory)->child("vae");
+        REQUIRE((cpu && memory));
+        char const* const shares = v2 ? "cpu.weight" : "cpu.shares";
+        calls.arm({.at = 1, .happening = [&] { static_cast<void>(cpu->write(shares, "77")); }});
+        CHECK(groups->set({1}, *weight::of(400)).failure().code == errc::unverified);
+        CHECK(calls.kind() == call_kind::read);
+        char const* const limit = memory_file(*memory);
+        calls.arm({.at = v2 ? 2U : 1U, .happening = [&] { static_cast<void>(memory->write(limit, "8192")); }});
+        CHECK(groups->set({1}, memory_limit()).failure().code == errc::unverified);
+        CHECK(calls.kind() == call_kind::read);
+        calls.disarm();
+        CHECK(groups->set({1}, memory_limit()));
+    }
+}
+
+namespace {
+
+// How often a file was read and written, as `reads/writes`.
+std::string traffic(recorder const& calls, std::string_view file) {
+    auto const count = [&](call_kind kind) {
+        return std::ranges::count_if(calls.log(),
+                                     [&](recorded const& each) { return each.kind == kind && each.name == file; });
+    };
+    return std::to_string(count(call_kind::read)) + "/" + std::to_string(count(call_kind::write));
+}
+
+// One grant as an engine puts it into force.
+void carry_out(backend& groups, resource_id resource, std::int64_t amount) {
+    ration::plan<operation> ops;
+    REQUIRE(groups.plan({.job = {1}, .node = 0, .resource = resource, .amount = amount}, ops));
+    for (operation const& op : ops) {
+        CHECK(groups.apply(op));
+        CHECK(groups.verify(op));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a change reads its file once to plan and once to verify, and writes it once") {
+    for (auto const which : {flavour::v1, flavour::v2}) {
+        model machine(which);
+        recorder calls(machine);
+        auto groups = backend::open(calls, {.name = "test", .cpus = {}});
+        REQUIRE(groups);
+        REQUIRE(groups->add({1}, "vae"));
+        REQUIRE(groups->place({1}, machine.spawn()));
+        bool const v2 = which == flavour::v2;
+        INFO(name_of(which));
+
+        calls.clear();
+        carry_out(*groups, resource_id::cpu, 500);
+        CHECK(traffic(calls, v2 ? "cpu.max" : "cpu.cfs_quota_us") == "2/1");
+        CHECK(traffic(calls, v2 ? "cgroup.freeze" : "freezer.self_freezing") == "1/0");
+        if (!v2) CHECK(traffic(calls, "cpu.cfs_period_us") == "2/0");  // a quota means nothing without it
+
+        calls.clear();
+        carry_out(*groups, resource_id::cpu, 500);  // in force already
+        CHECK(traffic(calls, v2 ? "cpu.max" : "cpu.cfs_quota_us") == "1/0");
+
+        calls.clear();
+        carry_out(*groups, resource_id::cpu, 0);  // the wait for the freeze reads cgroup.events, or freezer.state
+        CHECK(traffic(calls, v2 ? "cgroup.freeze" : "freezer.self_freezing") == (v2 ? "2/1" : "2/0"));
+
+        // On v2 the present limit is read once more before the write: a limit below it must not kill
+        calls.clear();
+        carry_out(*groups, resource_id::memory, 64 << 20);
+        CHECK(traffic(calls, v2 ? "memory.max" : "memory.limit_in_bytes") == (v2 ? "3/1" : "2/1"));
+    }
 }
 
 namespace {

@@ -158,7 +158,7 @@ TEST_CASE("a limit that another program changed is detected, and restored by the
         ration::plan<operation> ops;
         CHECK(groups->plan({.job = vae, .node = 0, .resource = resource_id::cpu, .amount = 500}, ops));
         REQUIRE(ops.size() == 1);
-        CHECK(ops[0].old_value == std::string_view(v2 ? "70000 100000" : "70000"));
+        CHECK(ops[0].old_value == limit(*cpu_quota::of(70'000, 100'000)));
         CHECK(groups->verify(ops[0]).failure().code == errc::unverified);
         CHECK(groups->apply(ops[0]));
         CHECK(groups->verify(ops[0]));

@@ -178,8 +178,8 @@ TEST_CASE("cpu 0 freezes; anything else thaws, after the quota") {
         CHECK(run.groups.clone_directory(vae).failure().code == errc::busy);
         auto const ops = run.planned(vae, resource_id::cpu, 300);
         REQUIRE(ops.size() == 2);
-        CHECK(ops[0].place == controller::cpu);
-        CHECK(ops[1].place == controller::freezer);
+        CHECK(std::holds_alternative<cpu_quota>(ops[0].new_value));
+        CHECK(std::holds_alternative<run_state>(ops[1].new_value));
         run.hold(vae, resource_id::cpu, 300);
         CHECK(run.groups.place(vae, pid));
         CHECK(on.alive(pid));

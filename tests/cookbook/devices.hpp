@@ -8,7 +8,6 @@
 
 namespace cookbook {
 
-// [speedup]
 struct while_it_pays {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.while-it-pays", .version = "1.0.0"};
@@ -22,6 +21,7 @@ struct while_it_pays {
         std::int64_t left = t.get<"nodes/capacity.gpu">()[0];
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(t.get<"jobs/state">()[row])) continue;
+            // [speedup]
             std::span<double const> const at = speedup[row];  // at[k]: how much faster with k devices than with one
             std::int64_t const most =
                 std::min({left, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(at.size()) - 1});
@@ -30,16 +30,15 @@ struct while_it_pays {
                    at[static_cast<std::size_t>(devices + 1)] - at[static_cast<std::size_t>(devices)] >= 0.5)
                 ++devices;
             if (devices < t.get<"jobs/min.gpu">()[row]) devices = 0;
+            // [speedup]
             if (!out.set(row, 0, resource_id::gpu, devices)) return status::capacity;
             left -= devices;
         }
         return status::ok;
     }
 };
-// [speedup]
 static_assert(ration::Policy<while_it_pays>);
 
-// [batch]
 struct equal_devices_best_batch {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.equal-devices-best-batch", .version = "1.0.0"};
@@ -57,6 +56,7 @@ struct equal_devices_best_batch {
         std::int64_t samples = t.get<"nodes/capacity.batch">()[0];
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(state[row])) continue;
+            // [batch]
             std::int64_t devices =
                 std::min({share, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(best[row].size()) - 1});
             std::int64_t batch = best[row][static_cast<std::size_t>(devices)];
@@ -65,15 +65,14 @@ struct equal_devices_best_batch {
                 devices = batch = 0;
             if (!out.set(row, 0, resource_id::gpu, devices) || !out.set(row, 0, resource_id::batch, batch))
                 return status::capacity;
+            // [batch]
             samples -= batch;
         }
         return status::ok;
     }
 };
-// [batch]
 static_assert(ration::Policy<equal_devices_best_batch>);
 
-// [gang]
 class whole_or_not {
     ration::buffer<std::int64_t> free_;
 
@@ -97,6 +96,7 @@ public:
             left += devices;
         }
         for (std::size_t row = 0; row < t.jobs(); ++row) {
+            // [gang]
             bool const waits = active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
             // Who does not fit as a whole holds nothing, and is passed
             if (!waits || asked[row] < 1 || asked[row] > left) continue;
@@ -107,14 +107,13 @@ public:
                 free_[node] -= part;
                 missing -= static_cast<std::size_t>(part);
             }
+            // [gang]
         }
         return status::ok;
     }
 };
-// [gang]
 static_assert(ration::Policy<whole_or_not>);
 
-// [queue]
 class short_queue {
     struct place {
         bool is_known = false, is_dropped = false;
@@ -123,10 +122,12 @@ class short_queue {
 
 public:
     using policy_concept = ration::policy_tag;
+    // [queue-reasons]
     enum reason : std::uint16_t { none, has_a_device, waits, dropped };
     static constexpr std::string_view reasons[] = {"", "one device each, in the order of the rows",
                                                    "waits for a device", "dropped: three others waited when it came"};
     static constexpr ration::meta about{.id = "org.example.short-queue", .version = "1.0.0", .reasons = reasons};
+    // [queue-reasons]
     using inputs =
         columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "nodes/capacity.gpu">>;
 
@@ -141,6 +142,7 @@ public:
         std::int64_t left = t.get<"nodes/capacity.gpu">()[0], waiting = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(t.get<"jobs/state">()[row])) continue;
+            // [queue]
             place& p = places_[row];
             reason why = p.is_dropped ? dropped : left > 0 ? has_a_device : waits;
             if (why == waits && ++waiting > 3 && !p.is_known) {
@@ -150,14 +152,13 @@ public:
             p.is_known = true;
             left -= why == has_a_device;
             if (!out.set(row, 0, resource_id::gpu, why == has_a_device ? 1 : 0, why)) return status::capacity;
+            // [queue]
         }
         return status::ok;
     }
 };
-// [queue]
 static_assert(ration::Policy<short_queue>);
 
-// [rng]
 struct by_lot {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.by-lot", .version = "1.0.0"};
@@ -169,6 +170,7 @@ struct by_lot {
             return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
         };
         if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] < 1) return status::ok;
+        // [rng]
         std::uint64_t rng = t.seed(), waiting = 0;
         std::size_t drawn = t.jobs();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -176,11 +178,11 @@ struct by_lot {
             rng = (rng ^ (rng >> 30)) * 0xBF58476D1CE4E5B9u + row;  // one seed for a tick, one throw for a job
             if ((rng >> 33) % ++waiting == 0) drawn = row;          // each is drawn with the same chance
         }
+        // [rng]
         if (drawn == t.jobs()) return status::ok;
         return out.set(drawn, 0, resource_id::gpu, 1) ? status::ok : status::capacity;
     }
 };
-// [rng]
 static_assert(ration::Policy<by_lot>);
 
 }  // namespace cookbook

@@ -10,26 +10,10 @@ namespace {
 
 std::vector<ration::capacities> const eight{{.gpu = 8, .batch = 4096}};
 
-/// What a trial does not offer by itself: jobs that ask for as many devices as they accept, and scale less and less.
-void profiles(ration::snapshot_store& store, std::uint64_t) {
-    auto const speedup = store.declare<double>("jobs/speedup", 9);
-    auto const batch = store.declare<std::int64_t>("jobs/batch", 9);
-    auto const asked = store.declare<std::int64_t>("jobs/request.gpu");
-    auto const most = store.find<std::int64_t>("jobs/max.gpu");
-    for (std::size_t row = 0; row < store.rows(ration::table_id::jobs); ++row) {
-        store[*asked][row] = std::min<std::int64_t>(store[*most][row], 10);
-        for (std::size_t k = 0; k < 9; ++k) {
-            store[*speedup][row * 9 + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
-            store[*batch][row * 9 + k] = static_cast<std::int64_t>(32 * k);
-        }
-    }
-}
-
 template <class Policy>
 void keeps_the_laws(std::size_t nodes = 1) {
     // [laws]
-    ration::testing::trial_options const options{
-        .most = {.jobs = 8, .nodes = nodes}, .fill = profiles, .allocations = allocations};
+    ration::testing::policy_law_options const options{.most = {.jobs = 8, .nodes = nodes}, .allocations = allocations};
     auto const kept = ration::testing::policy_laws([] { return Policy{}; }, options);
     if (!kept) FAIL(Policy::about.id << ": " << kept.failure().operation << ": " << kept.failure().subject.view());
     // [laws]

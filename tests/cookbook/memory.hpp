@@ -13,8 +13,8 @@
 
 namespace cookbook {
 
-// [memory]
 class half_for_the_stuck {
+    // [memory]
     struct seen {
         double best = 0;
         ration::nanoseconds since{-1};  // when `best` was reached; -1: never looked
@@ -23,6 +23,7 @@ class half_for_the_stuck {
         [[nodiscard]] bool sane() const noexcept { return ration::is_finite(best); }
     };
     ration::job_memory<seen> memory_;
+    // [memory]
     std::size_t most_jobs_ = 0;
 
 public:
@@ -41,6 +42,7 @@ public:
         auto const best = t.get<"jobs/loss.best">();
         auto const state = t.get<"jobs/state">();
         auto const jobs = std::count_if(state.begin(), state.end(), runs);
+        // [memory-tick]
         memory_.follow(t.get<"jobs/id">());  // jobs come and go, and rows move: memory goes with the id
         for (std::size_t row = 0; row < t.jobs() && t.nodes() > 0; ++row) {
             seen& s = memory_[row];
@@ -52,9 +54,9 @@ public:
                 accepted(stuck ? share / 2 : share, t.get<"jobs/min.cpu">()[row], t.get<"jobs/max.cpu">()[row]);
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
         }
+        // [memory-tick]
         return status::ok;
     }
-    // [memory]
 
     // [state]
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
@@ -74,16 +76,17 @@ public:
 };
 static_assert(ration::Policy<half_for_the_stuck> && ration::has_state<half_for_the_stuck>);
 
-// [deadline]
 class earliest_deadline_first {
     ration::buffer<std::uint32_t> order_;
 
 public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.earliest-deadline-first", .version = "1.0.0"};
+    // [deadline]
     using inputs =
         columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/deadline">, in<std::int64_t, "jobs/min.cpu">,
                 in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    // [deadline]
 
     status prepare(ration::limits const& most) noexcept {
         order_.reserve(most.jobs);
@@ -111,7 +114,6 @@ public:
         return status::ok;
     }
 };
-// [deadline]
 static_assert(ration::Policy<earliest_deadline_first>);
 
 }  // namespace cookbook

@@ -31,7 +31,6 @@ BOOST_HANA_ADAPT_STRUCT(cookbook::tier_share_parameters, reached, idle_rest);
 
 namespace cookbook {
 
-// [configured]
 class tier_share {
     tier_share_parameters given_;
 
@@ -42,6 +41,7 @@ class tier_share {
     }
 
 public:
+    // [configured]
     using policy_concept = ration::policy_tag;
     using parameters = tier_share_parameters;
     static constexpr ration::meta about{.id = "org.example.tier-share", .version = "1.0.0"};
@@ -51,6 +51,7 @@ public:
 
     tier_share() = default;
     explicit tier_share(tier_share_parameters const& given) noexcept : given_(given) {}
+    // [configured]
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
@@ -67,7 +68,6 @@ public:
         return status::ok;
     }
 };
-// [configured]
 static_assert(ration::Policy<tier_share>);
 
 }  // namespace cookbook

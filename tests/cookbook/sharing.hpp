@@ -59,7 +59,6 @@ struct equal_within_bounds {
 // [bounds]
 static_assert(ration::Policy<equal_within_bounds>);
 
-// [tenants]
 class by_tenant_and_weight {
     struct tenant {
         std::uint32_t id;
@@ -94,6 +93,7 @@ public:
         auto const state = t.get<"jobs/state">(), owner = t.get<"jobs/tenant">();
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
         tenants_.clear();
+        // [tenants]
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (runs(state[row])) of(owner[row]).weight += weight(t.get<"jobs/weight">()[row]);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -103,13 +103,12 @@ public:
             auto const share = static_cast<std::int64_t>(part * static_cast<double>(t.get<"nodes/capacity.cpu">()[0]));
             if (!out.set(row, 0, resource_id::cpu, accepted(share, least[row], most[row]))) return status::capacity;
         }
+        // [tenants]
         return status::ok;
     }
 };
-// [tenants]
 static_assert(ration::Policy<by_tenant_and_weight>);
 
-// [hysteresis]
 struct follows_use {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.follows-use", .version = "1.0.0"};
@@ -132,7 +131,6 @@ struct follows_use {
         return status::ok;
     }
 };
-// [hysteresis]
 static_assert(ration::Policy<follows_use>);
 
 }  // namespace cookbook

@@ -111,6 +111,35 @@ class Resize(unittest.TestCase):
             batch = 2 * devices
             self.assertEqual(sorted(output.splitlines()), [f"rank={rank} batch={batch} steps=4 position={4 * batch}" for rank in range(devices)])
 
+    def test_epochs_end_once_each_also_where_the_job_died_between_an_epoch_and_its_end(self):
+        # Ten samples in batches of four: the third batch reaches over the end of the first pass, and the eighth ends the third one.
+        expected = ["epoch=0 steps=[0, 1, 2] mean=4.5 rate=0.25", "epoch=1 steps=[3, 4] mean=4.5 rate=0.125",
+                    "epoch=2 steps=[5, 6, 7] mean=4.5 rate=0.0625"]
+        job = str(support.HERE / "epoch_job.py")
+        for devices in (1, 2):
+            with self.subTest(devices=devices):
+                self.ration = support.Ration(self)
+                self.ration.launch([job, "5"], devices)
+                status, output, _ = self.ration.outcome()
+                self.assertNotEqual(status, 0)
+                self.assertEqual(sorted(set(output.splitlines())), [f"rank={rank} {expected[0]}" for rank in range(devices)])
+                self.ration.launch([job, "-1"], devices)
+                status, output, errors = self.ration.outcome()
+                self.assertEqual(status, 0, errors)
+                ends = [line.replace("steps=[3, 4]", "steps=[]") for line in expected[1:]]  # the checkpoint of step 5 is the newest
+                self.assertEqual(sorted(output.splitlines()), sorted(f"rank={rank} {line}" for rank in range(devices) for line in ends))
+                evals = [(said["s"], said["m"], float(said["v"])) for said in self.ration.of("eval")]
+                self.assertEqual(evals[-2:], [("5", "index", 4.5), ("8", "index", 4.5)])
+
+    def test_an_epoch_that_is_left_early_is_an_error(self):
+        import ration  # pylint: disable=import-outside-toplevel
+
+        run = ration.elastic(batch=2)
+        epochs = run.epochs(run.batches(8), 8, 2)
+        next(next(epochs)[1])
+        with self.assertRaisesRegex(RuntimeError, "epoch 0: its batches are not used up"):
+            next(epochs)
+
     def test_the_batch_is_given_once(self):
         import ration  # pylint: disable=import-outside-toplevel
 

@@ -67,7 +67,7 @@ class Messages(unittest.TestCase):
 
 class TheOtherWayRound(unittest.TestCase):
     def test_every_exit_code(self) -> None:
-        declared = re.search(r"enum class exit_code[^{]*\{(.*?)\}", (ROOT / "tools/ration/run.hpp").read_text(), re.S)[1]
+        declared = re.search(r"enum class exit_code[^{]*\{(.*?)\}", (ROOT / "tools/ration/common/exit_code.hpp").read_text(), re.S)[1]
         codes = sorted(set(re.findall(r"\w+ = (\d+)", declared)))
         told = [cells[0] for cells in tables((ROOT / "docs/run.md").read_text(), "| code | |")]
         self.assertGreater(len(codes), 5)

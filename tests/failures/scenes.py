@@ -131,7 +131,7 @@ def a_socket_in_use(place: Place) -> Said:
 def a_folder_of_others(place: Place) -> Said:
     (place.folder / "open").mkdir()
     (place.folder / "open").chmod(0o777)
-    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{MISBEHAVIOUR}/misbehaving_14.so").read_bytes())
+    (place.folder / "open/mine.so").write_bytes(pathlib.Path(f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so").read_bytes())
     return place.ration("policies", "open/mine.so")
 
 
@@ -207,7 +207,7 @@ WHILE_JOBS_RUN = {
     "killed by signal 9": run(shell("kill -9 $$")),
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
-    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_14.so"),
+    "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),
     "ration tries again every second": run(shell("echo loss=1"), "--log", "/dev/full"),
 }
 
@@ -241,10 +241,10 @@ PLUGINS = {
     "to this folder": a_folder_of_others,
     "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
     "it has no manifest": a_library_that_is_none,
-    "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_36.so"),
-    "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_69.so"),
+    "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_has_another_abi.so"),
+    "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_needs_unknown_extension.so"),
     "name the .so of a policy": ration("check", "absent.so"),
-    "CRASHED": ration("check", f"{MISBEHAVIOUR}/misbehaving_14.so"),
+    "CRASHED": ration("check", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),
 }
 
 NEW = {
@@ -264,25 +264,25 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 
 # What takes long, another machine or another build: (file, words of the message that stand in it).
 FROM_SOURCES = {
-    "is stalled": ("tools/ration/run/supervisor_jobs.cpp", "no step and no CPU use"),
-    "is silent": ("tools/ration/run/supervisor_jobs.cpp", "it works and has stopped reporting"),
-    "messages came": ("tools/ration/run/supervisor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
-    "lacks its job's token": ("tools/ration/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),
+    "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),
+    "is silent": ("tools/ration/run/health_monitor.cpp", "it works and has stopped reporting"),
+    "messages came": ("tools/ration/run/progress_monitor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "lacks its job's token": ("tools/ration/run/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),
     "belongs to another PID namespace": ("tools/ration/run/orphaned_runs.cpp", "belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces"),
     "the record of the run": ("tools/ration/run/orphaned_runs.cpp", "the record of the run "),
-    "in the run that is to be taken over": ("tools/ration/run.cpp", "here than in the run that is to be taken over; put it back, or end that run with ration clean"),
-    "the jobs of the earlier run": ("tools/ration/run.cpp", "find in this file the jobs of the earlier run"),
-    "it cannot be contained": ("tools/ration/check.cpp", "it cannot be contained, so its code was not run: "),
-    "it is not resized": ("tools/ration/run/supervisor_resize.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
+    "in the run that is to be taken over": ("tools/ration/run/run.cpp", "here than in the run that is to be taken over; put it back, or end that run with ration clean"),
+    "the jobs of the earlier run": ("tools/ration/run/run.cpp", "find in this file the jobs of the earlier run"),
+    "it cannot be contained": ("tools/ration/cli/check_command.cpp", "it cannot be contained, so its code was not run: "),
+    "it is not resized": ("tools/ration/run/resize_controller.cpp", "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md"),
     "it has reported no checkpoint within": ("tools/ration/run/resize.cpp", "it has reported no checkpoint within "),
     "put its folder into PATH": ("backends/cuda/include/ration/cuda/detail/ask.hpp", "install it, or put its folder into PATH"),
     "start an MPS daemon": ("tools/ration/run/gpu_shares.cpp", 'it does not come up: look there; until then share whole GPUs, devices = "gpus"'),
-    "none of its processes is a client": ("tools/ration/run/supervisor_gpus.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
+    "none of its processes is a client": ("tools/ration/run/share_monitor.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
     "their driver does not answer": ("tools/ration/run/gpu_watch.cpp", "; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine"),
-    "its gpu_memory is no limit": ("tools/ration/run/supervisor_gpus.cpp", "its gpu_memory is no limit: "),
+    "its gpu_memory is no limit": ("tools/ration/run/device_assigner.cpp", "its gpu_memory is no limit: "),
     "out of memory: limit": ("tools/ration/run/memory_shortage.cpp", "out of memory: limit "),
     "out of memory: the machine": ("tools/ration/run/memory_shortage.cpp", "out of memory: the machine, or a group above the job's, had none left"),
-    "a limit could not be changed": ("tools/ration/run/supervisor_tick.cpp", "a limit could not be changed: "),
+    "a limit could not be changed": ("tools/ration/run/tick_reporter.cpp", "a limit could not be changed: "),
     "without Chart.js": ("tools/ration/report/page.hpp", "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
                          "-D RATION_CHART_JS=chart.min.js, and build ration again"),
     "it may only run in a worker process": ("tools/ration/policies/plugin_policy.cpp", 'it may only run in a worker process; write "worker" here, or leave this out'),

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
 #include "events/log_version.hpp"
-#include "problem.hpp"
 #include "replay/recorded_tick.hpp"
 #include "report/run_json.hpp"
 #include "report/run_recorder.hpp"
@@ -19,6 +20,8 @@
 namespace program = ration::program;
 using fuzz::require;
 using nlohmann::json;
+using ration::diagnostic;
+using ration::result;
 
 namespace {
 
@@ -40,26 +43,26 @@ class replay {
     program::recorded_tick tick_;
     bool begun_ = false, over_ = false;
 
-    [[nodiscard]] std::string take_event(json const& line) {
+    [[nodiscard]] result<void, diagnostic> take_event(json const& line) {
         auto const event = line.find("event");
-        if (event == line.end()) return "this is no event";
+        if (event == line.end()) return diagnostic{.text = "this is no event"};
         if (*event == "run") {
             begun_ = true;
-            if (auto why = program::trouble_with_schema(program::schema_of(line)); !why.empty()) return why;
+            if (auto const known = program::check_schema(program::schema_of(line)); !known) return known;
             return tick_.begin(line);
         }
         if (!begun_ || *event != "decision") return {};
-        auto why = tick_.load(line);
-        if (why.empty()) require_sound(tick_);
-        return why;
+        auto read = tick_.load(line);
+        if (read) require_sound(tick_);
+        return read;
     }
 
 public:
     void take(json const& line) {
         if (over_) return;
-        auto const why = take_event(line);
-        if (!why.empty()) require_shown(why);
-        over_ = !why.empty();
+        auto const read = take_event(line);
+        if (!read) require_shown(read.failure().text);
+        over_ = !read;
     }
 };
 
@@ -72,9 +75,9 @@ public:
     void take(json const& line) {
         begun_ = begun_ || (line.contains("event") && line["event"] == "run");
         if (!begun_ || over_) return;
-        auto const why = run_.take(line);
-        if (!why.empty()) require_shown(why);
-        over_ = !why.empty();
+        auto const read = run_.take(line);
+        if (!read) require_shown(read.failure().text);
+        over_ = !read;
     }
     void end() && {
         std::vector<program::run_history> runs;

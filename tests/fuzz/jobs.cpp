@@ -5,12 +5,14 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "config/config.hpp"
 #include "support.hpp"
 
 namespace program = ration::program;
 using fuzz::require;
+using ration::diagnostic;
 
 namespace {
 
@@ -63,13 +65,14 @@ void require_whole(program::run_config const& config) {
     }
 }
 
-void require_problems(std::vector<program::problem> const& problems, std::string_view text) {
+void require_problems(program::diagnostics const& problems, std::string_view text) {
     auto const lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
     for (auto const& one : problems) {
-        fuzz::require_sentence(one.sentence);
-        require(one.at.line <= lines, "a problem is behind the end of the file");
+        fuzz::require_sentence(one.text);
+        require(one.line <= lines, "a problem is behind the end of the file");
     }
-    require(std::ranges::is_sorted(problems, {}, &program::problem::at), "problems are not in the order of the file");
+    auto const position = [](diagnostic const& one) { return std::tuple(one.line, one.column); };
+    require(std::ranges::is_sorted(problems, {}, position), "problems are not in the order of the file");
 }
 
 }  // namespace

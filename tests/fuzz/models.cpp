@@ -66,9 +66,9 @@ void require_speeds(sim::named_model const& one) {
     }
 }
 
-[[nodiscard]] bool is_sound(sim::trace::outcome<sim::model_library> const& read) {
+[[nodiscard]] bool is_sound(ration::result<sim::model_library, ration::diagnostic> const& read) {
     if (!read) {
-        fuzz::require_sentence(sim::trace::to_text(read.failure(), "models.csv"));
+        fuzz::require_sentence(to_text(in_file("models.csv", read.failure())));
         return false;
     }
     std::set<std::string> names;

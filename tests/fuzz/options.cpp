@@ -14,8 +14,11 @@
 
 #include <ration/resource.hpp>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "cli/option_checks.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "support.hpp"
@@ -97,8 +100,8 @@ void require_group(std::string_view text, ration::sim::node_group const& group, 
 
 void read_cluster(std::string_view text) {
     auto const read = program::parse_cluster(text);
-    if (auto const* const why = std::get_if<std::string>(&read)) return fuzz::require_sentence(*why);
-    auto const& machines = std::get<ration::sim::cluster>(read);
+    if (!read) return fuzz::require_sentence(read.failure().text);
+    auto const& machines = *read;
     auto const groups = fuzz::split(text, ',');
     std::size_t nodes = 0;
     require(machines.groups.size() == groups.size(), "a cluster has another number of groups");
@@ -120,8 +123,8 @@ void read_cluster(std::string_view text) {
 
 void read_generator(std::string_view text) {
     auto const read = program::parse_generator(text);
-    if (auto const* const why = std::get_if<std::string>(&read)) return fuzz::require_sentence(*why);
-    auto const& how = std::get<program::generated>(read).how;
+    if (!read) return fuzz::require_sentence(read.failure().text);
+    auto const& how = read->how;
     require(how.jobs >= 1 && how.jobs <= 1'000'000, "a workload has no jobs, or too many");
     require(how.jobs_per_hour >= 0.001 && how.jobs_per_hour <= 1e6, "jobs come at an impossible rate");
     auto const jobs = value_of(text, "jobs"), rate = value_of(text, "per_hour");
@@ -149,7 +152,8 @@ void require_value(std::string const& text, program::parameter const& read) {
 
 void read_setting(std::string_view text) {
     program::run_config config;
-    if (auto const why = program::add_setting(text, config); !why.empty()) return fuzz::require_sentence(why);
+    if (auto const added = program::add_setting(text, config); !added)
+        return fuzz::require_sentence(added.failure().text);
     require(config.parameters.size() == 1 && config.parameters[0].parameters.size() == 1,
             "a setting is not one parameter");
     auto const& set = config.parameters[0];
@@ -158,13 +162,14 @@ void read_setting(std::string_view text) {
     require(text.starts_with(name + "=") && is_split, "a setting is of another parameter");
     require_value(std::string(text.substr(name.size() + 1)), set.parameters[0]);
     auto const twice = program::add_setting(text, config);
-    require(!twice.empty(), "a parameter can be set twice");
-    fuzz::require_sentence(program::printable(twice), 100'000);
+    require(!twice, "a parameter can be set twice");
+    fuzz::require_sentence(program::printable(twice.failure().text), 100'000);
 }
 
 void read_faults(std::string_view text) {
     ration::sim::fault_rates rates;
-    if (auto const why = program::add_fault_kind(text, rates); !why.empty()) return fuzz::require_sentence(why);
+    if (auto const added = program::add_fault_kind(text, rates); !added)
+        return fuzz::require_sentence(added.failure().text);
     auto const require_seconds = [text](double seconds, char const* key) {
         auto const given = value_of(text, key);
         if (!given) return;
@@ -232,13 +237,13 @@ void read_texts(std::string_view text) {
     auto const inside = std::string_view(quoted).substr(1, quoted.size() - (text.size() > 60 ? 5 : 2));
     require(text.size() > 60 ? shown.starts_with(inside) : shown == inside,
             "a quoted text is another one, or ends within a character");
-    fuzz::require_sentence(program::to_text({{1, 2}, quoted}, text), 10'000);
-    auto const wrong = program::problem_with_seed(std::string(text));
+    fuzz::require_sentence(program::printable(to_text(ration::diagnostic{std::string(text), 1, 2, quoted})), 10'000);
+    auto const seed = program::parse_seed(text);
     bool const is_number =
         !text.empty() && text.find_first_not_of("0123456789") == text.npos && (text[0] != '0' || text.size() == 1);
     bool const fits = text.size() < 20 || (text.size() == 20 && text <= "18446744073709551615");
-    require(wrong.empty() == (is_number && fits), "a seed is refused, or something else is taken for one");
-    if (!wrong.empty()) fuzz::require_sentence(wrong);
+    require(static_cast<bool>(seed) == (is_number && fits), "a seed is refused, or something else is taken for one");
+    if (!seed) fuzz::require_sentence(seed.failure().text);
     require_nearest(text);
 }
 

@@ -3,7 +3,6 @@
 // as it is. Any other changes a sound record, line by line: "/jobs/0/pid 7" puts 7 in the place of that number,
 // "/jobs/0/pid /jobs/1/pid" the number of the other job. The sum that makes it whole is added.
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -55,7 +54,7 @@ namespace {
         job.token = fmt::format("{:016x}", number);
         job.started_ns = 5;
         job.definition = {"name = \"a\""};
-        job.phase = "steady";
+        job.phase = program::resize_phase::steady;
         job.holds = {fmt::format("GPU-{}", number)};
     }
     return json::parse(program::to_json(record))["run"];
@@ -81,19 +80,17 @@ namespace {
 }
 
 void require_sound(program::recorded_job const& job, std::int64_t clock_ns) {
-    constexpr std::array<std::string_view, 10> phases{"",         "queued",      "starting", "steady",   "saving",
-                                                      "stopping", "terminating", "killing",  "clearing", "over"};
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     require(!job.name.empty() && consists_of(job.name, plain), "a job has no plain name");
     require(job.pid >= 0 && job.pid != 1, "a job is a process that no job can be");
     require((job.pid == 0) == (job.start_time == 0), "a process is named by its number alone");
-    require(job.pid == 0 || job.phase != "over", "a job is over, and its process runs");
+    require(job.pid == 0 || !job.is_over(), "a job is over, and its process runs");
     bool const has_token = job.token.size() == 16 && consists_of(job.token, "0123456789abcdef");
     require(has_token || (job.token.empty() && job.pid == 0), "a process has no token");
     require(job.started_ns >= 0 && job.started_ns <= clock_ns, "a job was started after the record was written");
     require(job.incarnation < 0xffffffff, "a job has no next incarnation");
-    require(std::ranges::find(phases, job.phase) != phases.end(), "a job is in no phase");
-    require(job.pid == 0 || job.phase.empty() || !job.holds.empty(), "a job runs on devices without one");
+    require(!job.phase || program::phase_named(name_of(*job.phase)) == job.phase, "a job is in no phase");
+    require(job.pid == 0 || !job.phase || !job.holds.empty(), "a job runs on devices without one");
     require(job.cost >= 0, "a cost is negative");
     for (auto const amount : {job.wanted, job.batch, job.launched_batch})
         require(amount >= 0 && amount <= 1LL << 40, "an amount is out of bounds");
@@ -113,7 +110,7 @@ void require_sound(program::run_record const& record) {
         for (auto const* const list : {&job.holds, &job.next, &job.origin}) its_own.insert(list->begin(), list->end());
         require(!its_own.contains(""), "a device has no name");
         for (auto const& device : its_own)
-            require(job.phase == "over" || devices.insert(device).second, "two jobs have one device");
+            require(job.is_over() || devices.insert(device).second, "two jobs have one device");
     }
 }
 

@@ -11,9 +11,10 @@
 #include <string>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "events/json_reader.hpp"
 #include "json_pointer.hpp"
-#include "problem.hpp"
 #include "report/input.hpp"
 #include "report/page.hpp"
 #include "support.hpp"
@@ -21,6 +22,8 @@
 namespace program = ration::program;
 using fuzz::require;
 using nlohmann::json;
+using ration::diagnostic;
+using ration::result;
 
 namespace {
 
@@ -150,9 +153,9 @@ void require_columns(json const& taken) {
 }
 
 /// Whether the page was taken.
-[[nodiscard]] bool require_page(std::string const& why, nlohmann::ordered_json const& page) {
-    if (!why.empty()) {
-        fuzz::require_sentence(program::printable(why), 5000);
+[[nodiscard]] bool require_page(result<void, diagnostic> const& read, nlohmann::ordered_json const& page) {
+    if (!read) {
+        fuzz::require_sentence(program::printable(read.failure().text), 5000);
         return false;
     }
     auto const text = page.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -1,97 +1,103 @@
 // SPDX-License-Identifier: BSL-1.0
-// Requests for metrics over HTTP: each is read as a plain reading of its lines says, also at the limit of its length,
-// and has a well-formed answer.
-#include "metrics/request.hpp"
-
+// Requests for metrics over HTTP: any bytes have one well-formed answer, and only a GET or HEAD of /metrics gets the
+// page, in a format that the request accepts.
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <string>
-#include <vector>
 
+#include "metrics/responder.hpp"
 #include "support.hpp"
 
 namespace program = ration::program;
 using fuzz::require;
-using program::asked;
 
 namespace {
 
-/// Request line and headers, without their ends; empty when no blank line is behind them.
-[[nodiscard]] std::vector<std::string> lines_of_head(std::string_view bytes) {
-    auto const all = fuzz::split(bytes, '\n');
-    std::vector<std::string> head;
-    for (std::size_t i = 0; i + 1 < all.size(); ++i) {  // behind the last LF is no whole line
-        std::string line(all[i]);
-        if (!line.empty() && line.back() == '\r') line.pop_back();
-        if (i > 0 && line.empty()) return head;
-        head.push_back(line);
-    }
-    return {};
+constexpr std::string_view page_text = "a page\n";
+constexpr std::string_view statuses[] = {"200 OK",        "400 Bad Request",
+                                         "404 Not Found", "405 Method Not Allowed",
+                                         "416 ",          "431 Request Header Fields Too Large"};
+
+struct exchange {
+    std::string answer;
+    int pages = 0;
+    bool open_metrics = false;
+};
+
+[[nodiscard]] exchange ask(std::string_view request) {
+    static program::responder responder;  // one for all requests, as in a run: a request leaves nothing behind
+    exchange made;
+    made.answer = responder.answer(request, [&](bool open_metrics) {
+        ++made.pages;
+        made.open_metrics = open_metrics;
+        return std::make_shared<std::string const>(page_text);
+    });
+    return made;
 }
 
-[[nodiscard]] asked asked_by(std::string const& line) {
-    auto const words = fuzz::split(line, ' ');
-    if (words.size() < 3 || !words.back().starts_with("HTTP/1.")) return asked::nonsense;
-    if (words[0] != "GET" && words[0] != "HEAD") return asked::another_method;
-    auto const path = fuzz::split(words[1], '?')[0];
-    // A blank is refused in a path, and not in a query
-    bool const has_blank = words.size() > 3 && words[1].find('?') == words[1].npos;
-    if (path != "/metrics" || has_blank) return asked::another_page;
-    return words[0] == "GET" ? asked::metrics : asked::metrics_head;
+/// The value of a header that the answer has once.
+[[nodiscard]] std::string_view header(std::string_view head, std::string_view name) {
+    auto const at = head.find(name);
+    require(at != head.npos, "an answer lacks a header");
+    require(head.find(name, at + 1) == head.npos, "an answer has a header twice");
+    auto const value = head.substr(at + name.size());
+    return value.substr(0, value.find("\r\n"));
 }
 
-[[nodiscard]] program::request expected(std::string_view bytes) {
-    auto const lines = lines_of_head(bytes);
-    if (lines.empty()) return {bytes.size() < 4096 ? asked::more : asked::too_much};
-    program::request read{asked_by(lines[0])};
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        auto line = lines[i];
-        for (char& c : line)
-            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-        read.open_metrics |= line.starts_with("accept:") && line.find("application/openmetrics-text") != line.npos;
-    }
-    return read;
+/// An answer whose request asked for the expectation "100-continue" begins with that.
+[[nodiscard]] std::string_view without_continue(std::string_view answer) {
+    for (std::string_view const interim : {"HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 417 Expectation Failed\r\n\r\n"})
+        if (answer.starts_with(interim)) answer.remove_prefix(interim.size());
+    return answer;
 }
 
-void require_read(std::string_view bytes) {
-    auto const read = program::read_request(bytes), plain = expected(bytes);
-    require(read.what == plain.what, "a request is read as another one");
-    require(read.open_metrics == plain.open_metrics, "a request is answered in a format that it does not take");
+void require_page(exchange const& made, std::string_view request, std::string_view head, std::string_view body) {
+    bool const is_page = head.starts_with("HTTP/1.1 200 ");
+    require(is_page == (made.pages == 1) && made.pages <= 1, "a page is made for another answer than 200");
+    if (!is_page) return;
+    bool const is_head = request.starts_with("HEAD ");
+    require(is_head || request.starts_with("GET "), "another method gets the page");
+    require(body == (is_head ? "" : page_text), "an answer has another page");
+    auto const format = made.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                          : "text/plain; version=0.0.4; charset=utf-8";
+    require(header(head, "\r\nContent-Type: ") == format, "a page has another format");
+    std::string lower(request);
+    std::ranges::transform(lower, lower.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    bool const is_named = lower.find("application/openmetrics-text") != lower.npos;
+    require(is_named || !made.open_metrics, "a page has a format that no header names");
 }
 
-[[nodiscard]] std::string_view status_of(asked what) {
-    switch (what) {
-        case asked::another_page: return "404 ";
-        case asked::another_method: return "405 ";
-        case asked::too_much: return "431 ";
-        case asked::nonsense: return "400 ";
-        default: return "200 ";
-    }
-}
-
-void require_answer(program::request const& read) {
-    auto const head = program::answer_head(read, 7);
-    require(head.starts_with("HTTP/1.1 ") && head.ends_with("\r\n\r\n"), "an answer's head is not one");
-    require(head.find("\r\n\r\n") == head.size() - 4, "an answer's head has an empty line inside");
-    require(head.find("Content-Length: 7\r\n") != head.npos, "an answer has another length");
-    require(head.substr(9).starts_with(status_of(read.what)), "an answer has another status");
+void require_answer(std::string_view request) {
+    auto const made = ask(request);
+    auto const answer = without_continue(made.answer);
+    auto const end = answer.find("\r\n\r\n");
+    require(end != answer.npos, "an answer's head has no end");
+    auto const head = answer.substr(0, end + 2), body = answer.substr(end + 4);
+    require(head.starts_with("HTTP/1.1 "), "an answer has no status line");
+    bool const is_known =
+        std::ranges::any_of(statuses, [&](auto status) { return head.substr(9).starts_with(status); });
+    require(is_known, "an answer has another status");
+    require(header(head, "\r\nConnection: ") == "close", "an answer leaves its connection open");
+    require(header(head, "\r\nCache-Control: ") == "no-store", "an answer may be stored");
+    auto const length = std::strtoul(std::string(header(head, "\r\nContent-Length: ")).c_str(), nullptr, 10);
+    require(length == body.size() || (body.empty() && request.starts_with("HEAD ")), "an answer has another length");
     bool const is_allowing = head.find("\r\nAllow: GET, HEAD\r\n") != head.npos;
-    require(is_allowing == (read.what == asked::another_method),
-            "only a refused method is answered with those allowed");
-    bool const is_page = read.what == asked::metrics || read.what == asked::metrics_head;
-    bool const is_open = head.find("\r\nContent-Type: application/openmetrics-text; version=1.0.0;") != head.npos;
-    require(is_open == (is_page && read.open_metrics), "a page has another format");
-    require(is_page == program::answer_text(read.what).empty(), "a refusal has no sentence");
+    require(is_allowing == head.starts_with("HTTP/1.1 405 "), "only a refused method is answered with those allowed");
+    bool const is_whole = program::has_complete_head(request);
+    require(is_whole != head.starts_with("HTTP/1.1 431 "), "another request than one without an end is too long");
+    require_page(made, request, head, body);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     std::string const bytes(reinterpret_cast<char const*>(data), size);
-    require_read(bytes);
-    require_read(bytes + "Accept: application/openmetrics-text\r\n\r\n");
-    for (std::size_t const length : {4095, 4096, 4097})
-        require_read(bytes + std::string(length - std::min(size, length), 'x'));
-    auto const read = program::read_request(bytes);
-    if (read.what != asked::more) require_answer(read);
+    require_answer(bytes);
+    require_answer(bytes + "Accept: application/openmetrics-text\r\n\r\n");
+    require_answer("GET /metrics HTTP/1.1\r\n" + bytes + "\r\n\r\n");
+    for (std::size_t const length : {4095, 4096})
+        require_answer(bytes + std::string(length - std::min(size, length), 'x') + "\r\n\r\n");
     return 0;
 }

@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const as = static_cast<trace::format>(in.take<std::uint8_t>() % trace::format_names.size());
     auto const read = trace::read(in.rest(), library, "fuzzed", as);
     if (!read) {
-        fuzz::require_sentence(trace::to_text(read.failure(), "trace.csv"));
+        fuzz::require_sentence(to_text(in_file("trace.csv", read.failure())));
         return 0;
     }
     require_sound(*read);

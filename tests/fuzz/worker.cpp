@@ -28,7 +28,7 @@ class shared_file {
     };
 
 public:
-    plugin::output_paths const places{most_grants, state_capacity};
+    plugin::output_layout const places{most_grants, state_capacity};
 
 private:
     std::unique_ptr<std::byte, free_aligned> bytes_;

@@ -8,6 +8,19 @@ from cpp_functions import UnbalancedBraces, functions
 from tree import CPP, Problem
 
 MOST_METHODS = 25
+# Classes from before the rule, with their number of methods. The number may only fall, and an entry that is not needed any longer is refused.
+LARGER = {
+    ("backends/cgroup/include/ration/cgroup/backend.hpp", "backend"): 33,
+    ("backends/cgroup/include/ration/cgroup/detail/group.hpp", "group"): 30,
+    ("backends/process/include/ration/process/backend.hpp", "backend"): 33,
+    ("include/ration/plugin/host/worker_policy.hpp", "worker_policy"): 32,
+    ("include/ration/sim/trace/builder.hpp", "builder"): 28,
+    ("tests/support/cgroup/model.hpp", "model"): 29,
+    ("tools/ration/run/device_table.hpp", "device_table"): 33,
+    ("tools/ration/run/node_backend.hpp", "node_backend"): 49,
+    ("tools/ration/run/resize.hpp", "resize"): 61,
+}
+SPLIT_FILES = {"tools/ration/run/node_backend_watch.cpp"}  # from before the rule, as above
 
 
 def _read(reader, tree, path):
@@ -21,9 +34,12 @@ def _read(reader, tree, path):
 def check_class_size(tree):
     for path in tree.ending_in(*CPP):
         for one in _read(classes, tree, path):
-            if one.methods > MOST_METHODS:
-                yield Problem(path, one.line, f"{one.name} has {one.methods} methods, and {MOST_METHODS} are the most: give a part of its state "
+            most = LARGER.get((path, one.name), MOST_METHODS)
+            if one.methods > most:
+                yield Problem(path, one.line, f"{one.name} has {one.methods} methods, and {most} are the most: give a part of its state "
                                               "and the methods that use it to another class")
+            if one.methods < most and (path, one.name) in LARGER:
+                yield Problem(path, one.line, f"{one.name} has {one.methods} methods now: lower its number in class_rules.LARGER, or remove it at {MOST_METHODS}")
 
 
 def check_class_files(tree):
@@ -34,7 +50,7 @@ def check_class_files(tree):
         folder = posixpath.dirname(path)
         for one in _read(functions, tree, path):
             owner = (folder, one.name.split("::")[-2] if "::" in one.name else "")
-            if owner in declared and first.setdefault(owner, path) != path:
+            if owner in declared and path not in SPLIT_FILES and first.setdefault(owner, path) != path:
                 yield Problem(path, one.first_line, f"{one.name} is not in {first[owner]}, where the other methods of {owner[1]} are: "
                                                     "split the class, not its file")
                 break

@@ -45,12 +45,12 @@ LEAN_HEADERS = frozenset(
 LEAN_LAYERS = ("core", "policies")
 
 # Heavy libraries live in the tools, and no backend may bring one to its user. Two layers exist for one of them each.
-HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|prometheus|catch2|benchmark)/")
+HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|prometheus|catch2|benchmark)/|httplib\.h")
 EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
 _MODULE = re.compile(r'ration_add_module\(\s*(\w+)\s+((?:"[^"]*"|[^)"])*)\)')
-_COMPONENT = re.compile(r"^ration_add_component\(\s*(\w+)(?:\s+REQUIRES\s+([\w\s]*))?\s*\)", re.M)
+_COMPONENT = re.compile(r"^ration_add_component\(\s*(\w+)(?:\s+REQUIRES\s+([^)]*?))?(?:\s+(?:EXCEPT|GENERATED)\s[^)]*)?\)", re.M)
 _MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|FOLDERS|REQUIRES|LIBRARY)\b")
 
 
@@ -192,7 +192,10 @@ def check_components(tree):
             yield Problem(listing, line, f"{name} requires {other}, which is not declared above it: break the cycle, or declare {other} first")
         declared[name], lines[name], used[name] = set(required), line, set()
     for path in tree.ending_in(*CPP):
-        if not path.startswith(PROGRAM) or path.count("/") != PROGRAM.count("/") + 1:
+        if not path.startswith(PROGRAM) or path.count("/") > PROGRAM.count("/") + 1:
+            continue
+        if path.count("/") == PROGRAM.count("/"):
+            yield Problem(path, 1, "this file is in no component: move it into the folder of one")
             continue
         own = path.split("/")[2]
         if own not in declared:

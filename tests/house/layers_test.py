@@ -165,15 +165,24 @@ class Components(SyntheticTree):
     def setUp(self):
         super().setUp()
         self.write(self.LISTING, "ration_add_component(events)\nration_add_component(view REQUIRES events)\nration_add_component(sim)\n")
-        self.write("tools/ration/problem.hpp", "#pragma once\n")
-        self.write("tools/ration/events/events.hpp", '#include "problem.hpp"\n')
+        self.write("tools/ration/events/events.hpp", "#pragma once\n")
         self.write("tools/ration/view/view.hpp", '#include "events/events.hpp"\n')
         self.write("tools/ration/sim/table.hpp", "#pragma once\n")
 
-    def test_a_component_includes_itself_the_shared_files_and_what_it_requires(self):
+    def test_a_component_includes_itself_and_what_it_requires(self):
         self.write("tools/ration/view/view.cpp", '#include "view.hpp"\n#include "view/view.hpp"\n#include "events/events.hpp"\n#include <vector>\n')
-        self.write("tools/ration/main.cpp", '#include "view/view.hpp"\n#include "sim/table.hpp"\n')
         self.assertEqual(self.found(check_components), [])
+
+    def test_every_file_is_in_a_component(self):
+        self.write("tools/ration/main.cpp", '#include "view/view.hpp"\n')
+        self.assertEqual(self.found(check_components), [("tools/ration/main.cpp", 1)])
+
+    def test_sources_of_other_programs_are_no_requirement(self):
+        self.write(self.LISTING, "ration_add_component(events EXCEPT main.cpp)\nration_add_component(view REQUIRES events\n  EXCEPT main.cpp GENERATED ${HERE}/a.cpp)\n"
+                                 "ration_add_component(sim GENERATED ${HERE}/b.cpp)\n")
+        self.assertEqual(self.found(check_components), [])
+        self.write("tools/ration/view/view.cpp", '#include "sim/table.hpp"\n')
+        self.assertEqual(self.found(check_components), [("tools/ration/view/view.cpp", 1)])
 
     def test_what_is_not_required_may_not_be_included(self):
         for line in ('#include "sim/table.hpp"', '#include "../sim/table.hpp"'):

@@ -22,7 +22,7 @@ _RAW_READING = {"ifstream", "fstream", "fopen", "freopen", "O_RDONLY", "O_RDWR"}
 # The templates are programs of their own; a record is opened with O_NOFOLLOW, a folder with O_DIRECTORY, a file of claims is locked and never
 # read, and the standard streams are opened on /dev/null.
 _MAY_OPEN = ("tools/ration/new/", "tools/ration/run/run_directory.cpp", "tools/ration/run/private_folder.cpp", "tools/ration/run/core_claims.cpp",
-             "tools/ration/descriptors.cpp")
+             "tools/ration/run/descriptors.cpp")
 
 
 def check_licence(tree):

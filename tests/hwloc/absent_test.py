@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests" / "house"))
 import layers  # noqa: E402
 
 FOLDER, COMPILER, GENERATOR = sys.argv[1:]
-TOPOLOGY = "tools/ration/CMakeFiles/ration_program.dir/topology/without_hwloc.cpp.o"
+TOPOLOGY = "tools/ration/CMakeFiles/ration_program_topology.dir/topology/without_hwloc.cpp.o"
 
 
 def called(*command: str) -> str:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Holds the tables of docs/placement.md against what is placed: every row, every cell, on the machine that is named
-// above its table.
+// Compares the tables of cases.md and of docs/placement.md with the placer's results: every row, every cell, on the
+// machine that is named above its table.
 #include <fstream>
 #include <map>
 #include <set>
@@ -33,8 +33,8 @@ struct row {
     return out;
 }
 
-[[nodiscard]] std::vector<row> rows_of_page() {
-    std::ifstream in(RATION_PLACEMENT_PAGE);
+[[nodiscard]] std::vector<row> rows_of(char const* page) {
+    std::ifstream in(page);
     std::vector<row> out;
     std::string line, machine;
     while (std::getline(in, line)) {
@@ -87,12 +87,10 @@ struct row {
         {r.cells[0], r.cells[1], r.cells[2], r.cells[3], list_of(given->cpus), list_of(given->memory), gpus, why});
 }
 
-}  // namespace
-
-TEST_CASE("docs/placement.md says what is placed") {
-    auto const rows = rows_of_page();
+/// Places each row of a page. The number of its rows by machine.
+[[nodiscard]] std::map<std::string, int> check_rows(char const* page) {
     std::map<std::string, int> of_machine;
-    for (row const& r : rows) {
+    for (row const& r : rows_of(page)) {
         REQUIRE(r.cells.size() == 8);
         ++of_machine[r.machine];
         auto read = read_xml(std::string(RATION_MACHINES) + '/' + r.machine + ".xml");
@@ -101,6 +99,19 @@ TEST_CASE("docs/placement.md says what is placed") {
         REQUIRE(on);
         CHECK(as_line(r.cells) == answered(*on, r));
     }
-    CHECK(of_machine == std::map<std::string, int>{
-                            {"desktop", 12}, {"dgx_1", 12}, {"four_sockets", 12}, {"hybrid", 12}, {"sub_numa", 12}});
+    return of_machine;
+}
+
+}  // namespace
+
+TEST_CASE("each case is placed as its row reports") {
+    CHECK(check_rows(RATION_PLACEMENT_CASES) ==
+          std::map<std::string, int>{
+              {"desktop", 12}, {"dgx_1", 12}, {"four_sockets", 12}, {"hybrid", 12}, {"sub_numa", 12}});
+}
+
+TEST_CASE("docs/placement.md reports the placements of each machine") {
+    CHECK(
+        check_rows(RATION_PLACEMENT_PAGE) ==
+        std::map<std::string, int>{{"desktop", 2}, {"dgx_1", 4}, {"four_sockets", 3}, {"hybrid", 2}, {"sub_numa", 2}});
 }

@@ -25,27 +25,16 @@ using ration::in;
 using ration::resource_id;
 using ration::status;
 using ration::tick;
+using ration::testing::policy_law_options;
 using ration::testing::policy_laws;
-using ration::testing::trial_options;
 
 namespace {
 
-constexpr trial_options watched{.allocations = allocations};
+constexpr policy_law_options watched{.allocations = allocations};
 
 template <class Policy>
-[[nodiscard]] std::string verdict(trial_options const& options = watched) {
+[[nodiscard]] std::string verdict(policy_law_options const& options = watched) {
     return broken(policy_laws([] { return Policy{}; }, options));
-}
-
-/// Every job runs on up to 8 devices, each of them worth a little less than the one before, with 32 samples on each.
-void scale_well(ration::snapshot_store& store, std::uint64_t) {
-    auto const speedup = store.declare<double>("jobs/speedup", 9);
-    auto const batch = store.declare<std::int64_t>("jobs/batch", 9);
-    for (std::size_t row = 0; row < store.rows(ration::table_id::jobs); ++row)
-        for (std::size_t k = 0; k < 9; ++k) {
-            store[*speedup][row * 9 + k] = static_cast<double>(k) / (1 + 0.1 * static_cast<double>(k));
-            store[*batch][row * 9 + k] = static_cast<std::int64_t>(32 * k);
-        }
 }
 
 /// What all lawless policies have in common.
@@ -212,15 +201,13 @@ struct reads_its_own : lawless<in<double, "jobs/mood">> {
 TEST_CASE("the policies of this library keep the laws", "[laws][policy]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
         INFO("seed " << seed);
-        trial_options const options{.seed = seed, .ticks = 400, .allocations = allocations};
+        policy_law_options const options{.seed = seed, .ticks = 400, .allocations = allocations};
         CHECK(verdict<ration::policies::none>(options) == "");
         CHECK(verdict<ration::policies::equal_share>(options) == "");
         CHECK(verdict<ration::policies::tradl>(options) == "");
         CHECK(verdict<ration::policies::loss_delta_ratio>(options) == "");
         CHECK(verdict<ration::testing::policy_archetype>(options) == "");
-        trial_options with_profiles = options;
-        with_profiles.fill = scale_well;
-        CHECK(verdict<ration::policies::elastic_batch_dp>(with_profiles) == "");
+        CHECK(verdict<ration::policies::elastic_batch_dp>(options) == "");
         for (auto const scenario : {ration::policies::tradl_scenario::AO, ration::policies::tradl_scenario::NA})
             CHECK(broken(policy_laws([&] { return ration::policies::tradl({.alpha = 0.5, .scenario = scenario}); },
                                      options)) == "");
@@ -260,7 +247,7 @@ TEST_CASE("a policy without an answer is caught", "[laws][policy]") {
 
 TEST_CASE("a policy that allocates in decide is caught, if somebody counts", "[laws][policy]") {
     CHECK(verdict<allocates>() == "Policy law 4");
-    CHECK(verdict<allocates>(trial_options{}) == "");
+    CHECK(verdict<allocates>(policy_law_options{}) == "");
     CHECK(verdict<allocates_at_once>() == "");
 }
 
@@ -298,8 +285,8 @@ TEST_CASE("my policy keeps the laws of a Policy", "[laws][policy]") {
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
 }
 
-TEST_CASE("a trial offers the columns that the author fills", "[laws][policy]") {
-    trial_options options = watched;
+TEST_CASE("the synthetic cluster offers the columns that the author fills", "[laws][policy]") {
+    policy_law_options options = watched;
     options.fill = [](ration::snapshot_store& store, std::uint64_t tick) {
         auto const mood = store.declare<double>("jobs/mood");
         for (auto& m : store[*mood]) m = static_cast<double>(tick);

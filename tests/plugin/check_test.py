@@ -19,28 +19,28 @@ def check(*words) -> subprocess.CompletedProcess:
 
 class Words(unittest.TestCase):
     def test_a_correct_plugin(self) -> None:
-        done = check(FOLDER / "misbehaving_0.so", "--seed", 7)
+        done = check(FOLDER / "misbehaving_none.so", "--seed", 7)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"\n\d+ passed, 0 red, 0 skipped; seed 7\n"
                                       r"org\.example\.misbehaving keeps the rules of the plugin ABI 1\.0, as far as these probes see\.\n$")
         self.assertEqual(done.stderr, "")
 
     def test_a_wrong_plugin_says_what_to_do(self) -> None:
-        done = check(FOLDER / "misbehaving_21.so")
+        done = check(FOLDER / "misbehaving_overruns_scratch.so")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"decide/scratch +CRASHED +killed by SIGSEGV \(Segmentation fault\): it wrote past the end of the scratch\n")
-        self.assertRegex(done.stdout, r"fuzz/rooms +skipped +mend what is red first\n")
+        self.assertRegex(done.stdout, r"fuzz/clusters +skipped +mend what is red first\n")
         self.assertTrue(done.stdout.endswith("What to do:\n  decide/scratch: ask in bind for as much scratch as decide uses\n"), done.stdout)
 
     def test_json_is_one_object(self) -> None:
-        said = json.loads(check(FOLDER / "misbehaving_25.so", "--json", "--seed", 3).stdout)
+        said = json.loads(check(FOLDER / "misbehaving_grants_negative_amount.so", "--json", "--seed", 3).stdout)
         self.assertEqual([said[k] for k in ("id", "version", "seed", "passed")], ["org.example.misbehaving", "1.0.0", 3, False])
         self.assertEqual(set(said["probes"][0]), {"probe", "result"})
         red = [p for p in said["probes"] if p["result"] == "failed"]
         self.assertEqual([set(p) for p in red], [{"probe", "result", "why", "remedy"}])
 
     def test_the_same_seed_says_the_same(self) -> None:
-        self.assertEqual(check(FOLDER / "misbehaving_0.so", "--seed", 5).stdout, check(FOLDER / "misbehaving_0.so", "--seed", 5).stdout)
+        self.assertEqual(check(FOLDER / "misbehaving_none.so", "--seed", 5).stdout, check(FOLDER / "misbehaving_none.so", "--seed", 5).stdout)
 
     def test_help(self) -> None:
         said = check("--help").stdout
@@ -49,7 +49,7 @@ class Words(unittest.TestCase):
             self.assertIn(part, said)
 
     def test_the_document_describes_every_probe(self) -> None:
-        probes = [p["probe"] for p in json.loads(check(FOLDER / "misbehaving_0.so", "--json").stdout)["probes"]]
+        probes = [p["probe"] for p in json.loads(check(FOLDER / "misbehaving_none.so", "--json").stdout)["probes"]]
         described = re.findall(r"^\| `(\w+/\w+)` \|", DOCUMENT.read_text(), flags=re.M)
         self.assertEqual(described, probes)
 
@@ -68,7 +68,7 @@ class NoPlugins(unittest.TestCase):
 
     def test_what_is_no_plugin_fails_without_being_loaded(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            for name, content in {"empty": b"", "text": b"no ELF file", "zeros": bytes(4096), "cut": (FOLDER / "misbehaving_0.so").read_bytes()[:9000]}.items():
+            for name, content in {"empty": b"", "text": b"no ELF file", "zeros": bytes(4096), "cut": (FOLDER / "misbehaving_none.so").read_bytes()[:9000]}.items():
                 with self.subTest(name):
                     file = pathlib.Path(folder) / name
                     file.write_bytes(content)
@@ -96,7 +96,7 @@ def command_of(process: pathlib.Path) -> bytes:
 class Deadline(unittest.TestCase):
     def test_nothing_outlives_it(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            endless = shutil.copy(FOLDER / "misbehaving_16.so", folder)
+            endless = shutil.copy(FOLDER / "misbehaving_loops_in_decide.so", folder)
             self.assertIn("TIMED OUT", check(endless).stdout)
             self.assertEqual([p for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and endless.encode() in command_of(p)], [])
 

@@ -36,7 +36,7 @@ struct taken_over {
     mapping brief_map{brief_fd, size_of_file(brief_fd), PROT_READ}, input{input_fd, size_of_file(input_fd), PROT_READ},
         output{output_fd, size_of_file(output_fd), PROT_READ | PROT_WRITE};
     worker_brief const& brief = *reinterpret_cast<worker_brief const*>(brief_map.data());
-    output_paths const places{brief.most_grants, brief.state_capacity};
+    output_layout const places{brief.most_grants, brief.state_capacity};
     std::uint32_t sequence = 1;  // of the request that it is to answer
 
     [[nodiscard]] worker_request const& request() const {

@@ -104,9 +104,10 @@ TEST_CASE("what crashes or hangs at its start is refused before this process loa
     auto slow = options(isolation::in_process, "hang");
     slow.worker.to_start = milliseconds(150);
     CHECK(refusal(path_of("mischief"), slow).code == errc::timed_out);
-    CHECK(
-        std::string(refusal(RATION_TEST_MISBEHAVING "/misbehaving_1.so", options(isolation::in_process)).subject.view())
-            .starts_with("its worker was killed by signal"));
+    CHECK(std::string(
+              refusal(RATION_TEST_MISBEHAVING "/misbehaving_crashes_while_loading.so", options(isolation::in_process))
+                  .subject.view())
+              .starts_with("its worker was killed by signal"));
 }
 
 TEST_CASE("in process: a plugin that touches the process is refused, and what it touched is put back", "[plugin]") {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <ration/plugin/host/hot_swap.hpp>
-#include <ration/plugin/host/hot_swap_state.hpp>
+#include <ration/plugin/host/policy_slot.hpp>
 #include <ration/policies/tradl.hpp>
 
 #include "loaded.hpp"
@@ -31,7 +31,7 @@ namespace {
 
 /// What a thread beside the ticks does: opens plugins, hands them over, and ends the ones that have retired.
 struct workshop {
-    plugin::hot_swap_state coming, going;
+    plugin::policy_slot coming, going;
     std::atomic<int> failures{0}, ended{0};
 
     void make(int how_many, isolation where) {
@@ -125,7 +125,7 @@ TEST_CASE("the thread of the ticks may change between two of them", "[plugin][th
 }
 
 TEST_CASE("a handover holds one policy and ends what nobody takes", "[plugin][threads]") {
-    plugin::hot_swap_state place;
+    plugin::policy_slot place;
     CHECK(place.take() == nullptr);
     std::unique_ptr<any_policy> one = std::make_unique<policy_adapter<policies::tradl>>(),
                                 two = std::make_unique<policy_adapter<policies::tradl>>();

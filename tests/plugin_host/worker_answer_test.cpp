@@ -19,7 +19,7 @@ namespace {
 /// The worker's file, in the hands of the test.
 struct forged {
     static constexpr std::size_t most = 64;
-    plugin::output_paths const places{most, 64};
+    plugin::output_layout const places{most, 64};
     std::byte* const shared = static_cast<std::byte*>(
         ::mmap(nullptr, places.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     plugin::worker_answer answer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Holds a scenario against its claims, and docs/published.md against the tables that the scenario prints.
+// Compares a scenario with its claims, and bench/published/results.md with the tables that the scenario prints.
 #pragma once
 
 #include <sstream>
@@ -30,9 +30,9 @@ inline void check_all(published::findings const& found) {
     return lines;
 }
 
-/// The text of docs/published.md from a heading of the second level to the next one.
+/// The text of results.md from a heading of the second level to the next one.
 [[nodiscard]] inline std::string section(std::string const& heading) {
-    auto const page = published::text_of(RATION_DOCS "/published.md");
+    auto const page = published::text_of(RATION_PUBLISHED_RESULTS);
     std::size_t const from = page.find("\n## " + heading);
     REQUIRE(from != std::string::npos);
     return page.substr(from, page.find("\n## ", from + 1) - from);

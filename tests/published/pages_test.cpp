@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scenarios that take minutes, in full: docs/published.md has the tables that they print.
+// The scenarios that take minutes, in full: bench/published/results.md has the tables that they print.
 #include <algorithm>
 
 #include "page.hpp"
@@ -20,10 +20,10 @@ void check_page(published::findings const& found, std::string const& heading) {
 
 }  // namespace
 
-TEST_CASE("FfDL in full is as docs/published.md has it", "[published]") {
+TEST_CASE("FfDL in full prints the tables of results.md", "[published]") {
     check_page(published::ffdl_scenario(), "FfDL");
 }
 
-TEST_CASE("elastic batches in full are as docs/published.md has them", "[published]") {
+TEST_CASE("elastic batches in full print the tables of results.md", "[published]") {
     check_page(published::elastic_scenario(), "Elastic batches");
 }

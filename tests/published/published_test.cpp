@@ -26,9 +26,8 @@ TEST_CASE("elastic batches: about twice as many jobs when saturated, and nothing
     check_all(published::elastic_scenario({.devices = 80, .seeds = 2, .whole_sweep = false}));
 }
 
-TEST_CASE(
-    "CM-DARE: saturation by medians, measured lifetimes, lost workers; docs/published.md has these tables and no others",
-    "[published]") {
+TEST_CASE("CM-DARE: saturation by medians, measured lifetimes, lost workers; results.md has these tables and no others",
+          "[published]") {
     auto const found = published::cm_dare_scenario(RATION_BENCH_DATA);
     check_all(found);
     CHECK(table_lines(section("CM-DARE")) == table_lines(found.table()));

@@ -31,7 +31,7 @@ def ended(job: str, t: int, how: str = "finished") -> str:
 
 def decision(t: int, number: int, columns: dict) -> str:
     ids = columns.get("jobs/id", [])
-    return line("decision", t, number=number, seed=1, budget=10**8, took=1000 + number, status=0, rows=[len(ids), 1, 0, 0], columns=columns, grants=[])
+    return line("decision", t, number=number, seed=1, budget=10**8, took=1000 + number, status=0, rows=[len(ids), 1, 0], columns=columns, grants=[])
 
 
 def summary(job: str, arrived: int, started_at: int | None, acceptable: int | None, objective: int | None, end: int | None, how: str = "finished") -> dict:

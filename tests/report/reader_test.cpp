@@ -23,7 +23,8 @@ namespace {
 [[nodiscard]] std::string message_of(std::string const& content, report_input& into) {
     temporary_file const file;
     std::ofstream(file.path(), std::ios::binary) << content;
-    return read_report_input(file.path(), into);
+    auto const read = read_report_input(file.path(), into);
+    return read ? std::string() : to_text(read.failure());
 }
 
 }  // namespace

@@ -14,18 +14,27 @@ TALKER = f"{TALKERS}/talker.so"
 BOTH = ("worker", "in-process")
 HEAD = 'policy = "none"\ncpus = 1\ntick = "200ms"\n'
 
-# Of the forty, those that a process survives that has them within it.
+# Those that a process survives that has them within it.
 REFUSED = {
-    1: "its worker was killed by signal SIG",  # in which it is tried before
-    4: "threw an exception", 5: "replaced a signal handler", 6: "changed the working directory",
-    36: "the plugin was built for another major version", 37: "the plugin needs a newer host",
-    38: "the plugin was built with an edited header", 39: "the size of ration_policy_v1 is absurd",
-    40: "create, destroy, bind and decide must all be there"}
+    "crashes_while_loading": "its worker was killed by signal SIG",  # in which it is tried before
+    "throws_in_create": "threw an exception",
+    "replaces_signal_handler": "replaced a signal handler",
+    "changes_directory": "changed the working directory",
+    "has_another_abi": "the plugin was built for another major version",
+    "needs_later_minor": "the plugin needs a newer host",
+    "has_another_layout": "the plugin was built with an edited header",
+    "has_absurd_table_size": "the size of ration_policy_v1 is absurd",
+    "lacks_bind": "create, destroy, bind and decide must all be there"}
+AGAINST_RULES = ("grants_to_unknown_job", "grants_on_unknown_node", "grants_negative_amount", "grants_huge_amount", "grants_above_capacity",
+                 "grants_twice")
 FAULTS = {
-    13: "threw an exception", 19: "changed the floating-point modes",
-    **{k: "granted what the rules do not allow" for k in range(23, 29)},
-    30: "says that it wrote more grants than there is space for", 32: "changed a field of the answer that belongs to the host"}
-HARMLESS = (0, 2, 9, 10, 11, 12, 18, 29, 33, 34, 35)
+    "throws_in_decide": "threw an exception",
+    "changes_float_mode": "changed the floating-point modes",
+    **{name: "granted what the rules do not allow" for name in AGAINST_RULES},
+    "counts_too_many_grants": "says that it wrote more grants than there is space for",
+    "replaces_output": "changed a field of the answer that belongs to the host"}
+HARMLESS = ("none", "exports_too_much", "leaks_instance", "ignores_column_stride", "binds_without_columns", "aborts_on_unknown_event",
+            "allocates_in_decide", "shares_state_of_instances", "overruns_save_buffer", "changes_state_in_save", "loads_damaged_state")
 
 
 class Isolation(RunTest):
@@ -80,8 +89,8 @@ class Choice(Isolation):
                 self.assertEqual((done.returncode, done.stderr), (2, sentence + "\n"))
 
     def test_parameters_of_a_plugin_that_only_the_command_line_names(self) -> None:
-        self.write(*self.jobs("1"), head=HEAD + "misbehaving_0 = { alpha = 1 }\n")
-        done = self.run_jobs("--policy", f"{MISBEHAVIOUR}/misbehaving_0.so")
+        self.write(*self.jobs("1"), head=HEAD + "misbehaving_none = { alpha = 1 }\n")
+        done = self.run_jobs("--policy", f"{MISBEHAVIOUR}/misbehaving_none.so")
         self.assertIn("jobs.toml:4:1: ", done.stderr)
         self.assertIn("this policy takes no parameters", done.stderr)
 
@@ -99,27 +108,27 @@ class Choice(Isolation):
 
 
 class Faults(Isolation):
-    def run_with(self, k: int) -> tuple:
-        # misbehaving_9 leaks on purpose: a leak detector must not blame that on the host.
+    def run_with(self, name: str) -> tuple:
+        # misbehaving_leaks_instance leaks on purpose: a leak detector must not blame that on the host.
         options = dict(self.environment, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-        jobs, log = f"jobs{k}.toml", f"log{k}.jsonl"
-        (self.folder / jobs).write_text(f'{HEAD}isolation = {{ misbehaving_{k} = "in-process" }}\n' + "".join(self.jobs()))
-        command = [RATION, "run", jobs, "--policy", f"{MISBEHAVIOUR}/misbehaving_{k}.so", "--log", log]
-        return k, subprocess.run(command, cwd=self.folder, env=options, capture_output=True, text=True, timeout=PATIENCE, check=False), log
+        jobs, log = f"jobs{name}.toml", f"log{name}.jsonl"
+        (self.folder / jobs).write_text(f'{HEAD}isolation = {{ misbehaving_{name} = "in-process" }}\n' + "".join(self.jobs()))
+        command = [RATION, "run", jobs, "--policy", f"{MISBEHAVIOUR}/misbehaving_{name}.so", "--log", log]
+        return name, subprocess.run(command, cwd=self.folder, env=options, capture_output=True, text=True, timeout=PATIENCE, check=False), log
 
-    def check(self, k: int, done, log: str) -> None:
-        if k in REFUSED:
-            return self.assert_refused(done, f"misbehaving_{k}.so", REFUSED[k])
+    def check(self, name: str, done, log: str) -> None:
+        if name in REFUSED:
+            return self.assert_refused(done, f"misbehaving_{name}.so", REFUSED[name])
         self.assertEqual(done.returncode, 0, done.stderr)
         events = self.events(log)
         self.assertEqual(events[0]["isolation"], "in-process")
         self.assert_jobs_done(events)
         warnings = [w for w in self.told(events, "warning") if w["subject"].startswith("policy ")]
-        if k in HARMLESS:
+        if name in HARMLESS:
             self.assertEqual(warnings, [])
             return
-        self.assertIn(f"misbehaving_{k}.so", warnings[0]["subject"])
-        self.assertIn(FAULTS[k], warnings[0]["message"])
+        self.assertIn(f"misbehaving_{name}.so", warnings[0]["subject"])
+        self.assertIn(FAULTS[name], warnings[0]["message"])
         self.assertIn("the last good limits stay", warnings[0]["message"])
         self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
         running = [e for e in self.told(events, "change") if warnings[0]["t"] < e["t"] < 1.5e9]
@@ -128,9 +137,9 @@ class Faults(Isolation):
     def test_what_a_process_survives_costs_no_job_in_process(self) -> None:
         chosen = (*REFUSED, *FAULTS, *HARMLESS)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            for k, done, log in pool.map(self.run_with, chosen):
-                with self.subTest(misbehaviour=k):
-                    self.check(k, done, log)
+            for name, done, log in pool.map(self.run_with, chosen):
+                with self.subTest(misbehaviour=name):
+                    self.check(name, done, log)
 
 
 class Log(Isolation):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which GPUs and CPUs `ration run` gives its jobs: on a recorded machine of eight GPUs against the tables of docs/placement.md, and on this machine,
+"""Which GPUs and CPUs `ration run` gives its jobs: on a recorded machine of eight GPUs against the tables of tests/hwloc/cases.md, and on this machine,
 cut in two on paper, by what the jobs themselves find. The driver is a fake (tests/cuda/fake_driver)."""
 import json
 import os
@@ -34,8 +34,8 @@ HAS_HWLOC = "without hwloc" not in doctors_row(dict(os.environ)).get("why_not", 
 
 
 def table(machine: str) -> dict[int, dict[str, str]]:
-    """The rows of one machine in docs/placement.md, by their numbers."""
-    page = (PROJECT / "docs" / "placement.md").read_text()
+    """The rows of one machine in tests/hwloc/cases.md, by their numbers."""
+    page = (PROJECT / "tests" / "hwloc" / "cases.md").read_text()
     rows = page[page.index(f"Machine: `{machine}`"):].split("\n### ")[0].splitlines()
     cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows if re.match(r"\| \d+ \|", row)]
     return {int(one[0]): dict(zip(("others", "has", "asks", "cpus", "memory", "gpus", "why"), one[1:])) for one in cells}

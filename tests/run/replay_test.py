@@ -53,7 +53,7 @@ class Replay(RunTest):
                 del event["widths"]
             if event["event"] == "decision":
                 event["columns"].update(event.pop("columns_after"))
-                event["rows"][3] = len(event["columns"]["held/job"])
+                event["rows"][2] = len(event["columns"]["held/job"])
         old = "".join(json.dumps(event) + "\n" for event in events)
         self.assertEqual(self.result("--policy", "tradl", log=old), self.result("--policy", "tradl"))
         said = self.replay("--policy", "tradl", log=old).stdout.splitlines()
@@ -91,7 +91,7 @@ class Replay(RunTest):
                 ("", ("--policy", "tradl"), "run.jsonl holds no run"),
                 ('{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:1: the log does not begin with a run"),
                 (first + '{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:2: "),
-                (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
+                (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
                  ("--policy", "tradl"), "run.jsonl:2: column jobs/id has not one value of its type for each of its 1 rows"),
                 (first.replace('"schema":2', '"schema":3'), ("--policy", "tradl"), "run.jsonl:1: the log has schema 3, and this ration reads 1 to 2"),
                 (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are no object"),
@@ -154,7 +154,7 @@ class EveryPolicy(RunTest):
                 columns = event["columns"]
                 columns.update({name: [0] * len(columns[name]) for name in columns if name.startswith("jobs/held.")})
                 columns.update({name: [] for name in columns if name.startswith("held/")})
-                event["rows"][3] = 0
+                event["rows"][2] = 0
         (one.folder / "bare.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
 
 

@@ -23,7 +23,7 @@ namespace {
 }
 [[nodiscard]] model_library fits() {
     auto const library = read_cpu_models(file("fits.csv"));
-    INFO((library ? std::string() : trace::to_text(library.failure(), "fits.csv")));
+    INFO((library ? std::string() : to_text(in_file("fits.csv", library.failure()))));
     REQUIRE(library);
     return *library;
 }
@@ -92,7 +92,7 @@ TEST_CASE("a wrong file of fits is refused with its line", "[loss]") {
         "name,batch,floor,power,power_steps,exponent,fast,fast_steps,noise,steps_per_core_second,acceptable,objective,steps,error\n";
     auto const error_of = [&](std::string const& text) {
         auto const read = read_cpu_models(text);
-        return read ? std::string() : trace::to_text(read.failure(), "f");
+        return read ? std::string() : to_text(in_file("f", read.failure()));
     };
     CHECK(error_of(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n").empty());
     CHECK(error_of("name\n").starts_with("f:1: the columns have to be name,batch,floor"));

@@ -35,8 +35,8 @@ constexpr std::string_view fits =
     "m,64,0.2,1.5,100,0.7,0.5,20,0.05,110,0.9,0.5,3000,0.01\nn,32,1,2,50,0.5,0,1,0.1,300,2,1.5,900,0.02\n";
 
 /// One line, for a terminal.
-void require_sentence(trace::problem const& why) {
-    auto const sentence = trace::to_text(why, "file.csv");
+void require_sentence(ration::diagnostic const& why) {
+    auto const sentence = to_text(in_file("file.csv", why));
     REQUIRE((sentence.size() > 12 && sentence.size() < 500));
     REQUIRE(std::ranges::all_of(sentence, [](char c) { return c >= ' ' && c <= '~'; }));
 }
@@ -73,7 +73,7 @@ TEST_CASE("damaged files of fitted losses are read soundly or refused in one lin
 
 TEST_CASE("damaged profiles are read soundly or refused in one line", "[trace]") {
     auto const good = read_profiles({applications, step_times, gradients});
-    INFO((good ? std::string() : trace::to_text(good.failure(), "profiles")));
+    INFO((good ? std::string() : to_text(in_file("profiles", good.failure()))));
     REQUIRE(good);
     support::mutations change(22, pieces);
     int read = 0, refused = 0;

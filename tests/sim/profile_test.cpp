@@ -18,7 +18,7 @@ namespace {
 [[nodiscard]] model_library const& applications() {
     static model_library const library = [] {
         auto read = load_profiles(RATION_BENCH_DATA "/pollux", {.interference = 0.25});
-        INFO((read ? std::string() : trace::to_text(read.failure(), "pollux")));
+        INFO((read ? std::string() : to_text(in_file("pollux", read.failure()))));
         REQUIRE(read);
         return *read;
     }();
@@ -281,7 +281,7 @@ TEST_CASE("a wrong profile is refused with its file and line", "[profile]") {
         "application,progress,batch,grad_sqr,grad_var\na,10,8,1,2\na,10,16,1,2\na,20,8,1,2\na,20,16,1,2\n";
     auto const error_of = [](std::string const& a, std::string const& t, std::string const& g) {
         auto const read = read_profiles({a, t, g});
-        return read ? std::string() : trace::to_text(read.failure(), "p");
+        return read ? std::string() : to_text(in_file("p", read.failure()));
     };
     CHECK(error_of(applications, times, gradients).empty());
     CHECK(error_of("x\n", times, gradients)

@@ -17,7 +17,7 @@ namespace {
     auto const text = trace::contents(RATION_BENCH_DATA "/rates/rates.csv");
     REQUIRE(text);
     auto const library = read_rates(*text, types);
-    INFO((library ? std::string() : trace::to_text(library.failure(), "rates.csv")));
+    INFO((library ? std::string() : to_text(in_file("rates.csv", library.failure()))));
     REQUIRE(library);
     return *library;
 }
@@ -65,7 +65,7 @@ TEST_CASE("rates: a wrong file is refused with its line", "[rates]") {
     std::vector<std::string> const types{"a"};
     auto const error_of = [&](std::string const& text) {
         auto const read = read_rates(text, types);
-        return read ? std::string() : trace::to_text(read.failure(), "r");
+        return read ? std::string() : to_text(in_file("r", read.failure()));
     };
     CHECK(error_of(titles + "m,a,0,0,1,2\nm,b,0,0,1,2\n").empty());
     CHECK(error_of("").starts_with("r:1: the columns have to be model,type"));

@@ -18,7 +18,7 @@ namespace {
 
 [[nodiscard]] workload good(std::string_view text, format as = format::detect) {
     auto made = traces::read(text, as);
-    INFO((made ? std::string() : trace::to_text(made.failure(), "t.csv")));
+    INFO((made ? std::string() : to_text(in_file("t.csv", made.failure()))));
     REQUIRE(made);
     return *made;
 }
@@ -220,7 +220,7 @@ TEST_CASE("a job whose model runs on processors has no devices, and nobody else 
     CHECK(trace::written(*again) == trace::written(*read));
     auto const error_of = [&](std::string const& row) {
         auto const wrong = trace::read(titles + row, models, "mixed");
-        return wrong ? std::string() : wrong.failure().sentence;
+        return wrong ? std::string() : wrong.failure().text;
     };
     CHECK(error_of("a,0,1,vae,,,,\n") ==
           "num_gpus is '1'; write 0, or leave it empty: jobs of this model run on processors");
@@ -253,9 +253,10 @@ TEST_CASE("a file is read whole and gives the workload its name", "[trace]") {
     CHECK(made->jobs.size() == 3);
     auto const absent = trace::read_file("no such folder/none.csv", {});
     REQUIRE_FALSE(absent);
-    CHECK(trace::to_text(absent.failure(), "none.csv") ==
-          "none.csv: cannot be opened (No such file or directory); name a file that is there and may be read");
+    CHECK(
+        to_text(absent.failure()) ==
+        "no such folder/none.csv: cannot be opened (No such file or directory); name a file that is there and may be read");
     auto const folder = trace::read_file(".", {});
     REQUIRE_FALSE(folder);
-    CHECK(folder.failure().sentence == "is a folder; name a file that is there and may be read");
+    CHECK(folder.failure().text == "is a folder; name a file that is there and may be read");
 }

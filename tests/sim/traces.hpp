@@ -59,14 +59,15 @@ inline constexpr std::string_view philly_json = R"([
             {.name = "A3C", .model = model}};
 }
 
-[[nodiscard]] inline trace::outcome<workload> read(std::string_view text, trace::format as = trace::format::detect) {
+[[nodiscard]] inline ration::result<workload, ration::diagnostic> read(std::string_view text,
+                                                                       trace::format as = trace::format::detect) {
     return trace::read(text, library(), "synthetic", as);
 }
 
 /// "" when the text can be read.
 [[nodiscard]] inline std::string refusal(std::string_view text, trace::format as = trace::format::detect) {
     auto const made = read(text, as);
-    return made ? std::string() : trace::to_text(made.failure(), "t.csv");
+    return made ? std::string() : to_text(in_file("t.csv", made.failure()));
 }
 
 }  // namespace traces

@@ -61,7 +61,7 @@ public:
 }  // namespace
 
 TEST_CASE("cores may be on any nodes") {
-    auto const machines = [](char const* text) { return std::get<sim::cluster>(parse_cluster(text)); };
+    auto const machines = [](char const* text) { return parse_cluster(text).value(); };
     CHECK((machines("2x8cores").groups[0].nodes == 2 && machines("2x8cores").groups[0].cores == 8));
     CHECK(machines("1x4,1x8cores").groups[1].cores == 8);
     CHECK((machines("2x4+8cores,3x2cores").groups[0].devices == 4 && cores_of(machines("2x4+8cores,3x2cores")) == 22));

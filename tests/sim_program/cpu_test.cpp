@@ -22,7 +22,7 @@ public:
 }  // namespace
 
 TEST_CASE("a node may have devices, cores or both") {
-    auto const groups = [](char const* text) { return std::get<sim::cluster>(parse_cluster(text)).groups; };
+    auto const groups = [](char const* text) { return parse_cluster(text).value().groups; };
     CHECK((groups("1x1core")[0].devices == 0 && groups("1x1core")[0].cores == 1));
     CHECK((groups("1x4+16cores:v100,8x4")[0].devices == 4 && groups("1x4+16cores:v100,8x4")[0].cores == 16 &&
            groups("1x4+16cores:v100,8x4")[1].cores == 0));
@@ -141,8 +141,8 @@ TEST_CASE("jobs or policies that the machines have nothing for earn one sentence
     CHECK(problem({"--trace", wrong.path(), "--models", fits, "--cluster", "1x4+1core", "--policy", "fifo"}) ==
           wrong.path() + ":2: num_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
     CHECK(
-        ran({"--generate", "cpu", "--models", wrong.path(), "--cluster", "1x1core", "--policy", "none"})
-            .problems.front() ==
+        to_text(ran({"--generate", "cpu", "--models", wrong.path(), "--cluster", "1x1core", "--policy", "none"})
+                    .problems.front()) ==
         wrong.path() +
             ":1: this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses");
 }

@@ -7,10 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "cli.hpp"
+#include "cli/command_line.hpp"
+#include "common/diagnostics.hpp"
+#include "policies/policy_registry.hpp"
 #include "report/simulation_page.hpp"
+#include "sim/options.hpp"
+#include "sim/runs.hpp"
 #include "sim/table.hpp"
 #include "support/catch.hpp"
+#include "tools/options_of.hpp"
 #include "tools/temporary.hpp"
 
 namespace simulate_test {
@@ -21,15 +26,13 @@ using nlohmann::json;
 
 using words = std::vector<std::string>;
 
-[[nodiscard]] inline command parsed(words w) {
+[[nodiscard]] inline parsed_command_line parsed(words w) {
     w.insert(w.begin(), "sim");
     return parse_command_line(std::move(w), policy_names());
 }
 
 [[nodiscard]] inline simulation_options options_of(words w) {
-    auto const c = parsed(std::move(w));
-    if (auto const* const reply = std::get_if<answer>(&c)) FAIL(reply->text);
-    return std::get<simulation_options>(c);
+    return ::options_of<simulation_options>(parsed(std::move(w)));
 }
 
 [[nodiscard]] inline std::string refusal(words w) {
@@ -53,7 +56,7 @@ public:
 /// Runs as the program does, without printing.
 struct ran {
     simulation_options options;
-    std::vector<std::string> problems;
+    diagnostics problems;
     simulation_input input;
     std::vector<policy_text> policies;
 
@@ -65,7 +68,7 @@ struct ran {
         return {options, input, policies, run_all(options, input, progress)};
     }
     [[nodiscard]] std::string problem() const {
-        return problems.size() == 1 ? problems[0] : std::to_string(problems.size()) + " problems";
+        return problems.size() == 1 ? to_text(problems.front()) : std::to_string(problems.size()) + " problems";
     }
 };
 

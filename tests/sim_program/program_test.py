@@ -63,11 +63,11 @@ class Sim(unittest.TestCase):
         self.assertEqual(said, [f"ration: error of policy {talker}: one", f"ration: error of policy {talker}: two", f"ration: warning of policy {talker}: ?[2Jrunning hot?"])
 
     def test_a_plugin_that_dies_is_named(self) -> None:
-        done = self.sim("--policy", f"fifo,{MISBEHAVIOUR}/misbehaving_14.so", "--until", "200", cluster="1x4+1core")
+        done = self.sim("--policy", f"fifo,{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so", "--until", "200", cluster="1x4+1core")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"misbehaving_14.so: at tick \d+ \(.*\) it gave no answer: .*its worker was killed by signal SIGABRT")
+        self.assertRegex(done.stdout, r"misbehaving_aborts_in_decide.so: at tick \d+ \(.*\) it gave no answer: .*its worker was killed by signal SIGABRT")
         self.assertNotRegex(done.stdout, r"(?m)^fifo: at tick")
-        self.assertIn("  fifo  misbehaving_14.so\n", done.stdout)
+        self.assertIn("  fifo  misbehaving_aborts_in_decide.so\n", done.stdout)
 
     def test_a_plugin_that_breaks_a_rule_is_named(self) -> None:
         for word in ("go-on", "stop"):
@@ -78,9 +78,9 @@ class Sim(unittest.TestCase):
             self.assertEqual("the run ends there" in done.stdout, word == "stop")
 
     def test_a_plugin_that_shares_what_is_not_there_is_refused(self) -> None:
-        done = self.sim("--policy", f"{PLUGINS}/fifo.so,{MISBEHAVIOUR}/misbehaving_14.so", cluster="1x4")
+        done = self.sim("--policy", f"{PLUGINS}/fifo.so,{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so", cluster="1x4")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr, f"ration: the policy '{MISBEHAVIOUR}/misbehaving_14.so' shares cores, and --cluster has none: choose one that shares devices, such as fifo, "
+        self.assertEqual(done.stderr, f"ration: the policy '{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so' shares cores, and --cluster has none: choose one that shares devices, such as fifo, "
                                       "or write 1x4+8cores for a node with both\n")
 
     def test_a_cluster_that_cannot_be_is_refused(self) -> None:

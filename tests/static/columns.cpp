@@ -57,8 +57,8 @@ static_assert(index_in_catalogue("jobs/speedup.cpu") == catalogue_size);
 // Which table a name belongs to.
 using ration::table_count;
 using ration::table_index_of;
-static_assert(table_index_of("jobs/x") == 0 && table_index_of("nodes/x") == 1 && table_index_of("resources/x") == 2 &&
-              table_index_of("held/x") == 3);
+static_assert(table_index_of("jobs/x") == 0 && table_index_of("nodes/x") == 1 && table_index_of("held/x") == 2 &&
+              table_index_of("resources/x") == table_count);
 static_assert(table_index_of("") == table_count && table_index_of("jobs/") == table_count &&
               table_index_of("jobs") == table_count);
 static_assert(table_index_of("job/x") == table_count && table_index_of("/x") == table_count &&

@@ -10,13 +10,28 @@ namespace {
 std::size_t made = 0;
 std::size_t left = SIZE_MAX;
 
-void* allocate(std::size_t size) noexcept {
+std::size_t until_failure = SIZE_MAX;  // SIZE_MAX: none is refused
+refusals refuses = refusals::one;
+bool refused = false;
+int ample = 0;
+
+/// Counts an allocation; true when it is to fail.
+[[nodiscard]] bool fails() noexcept {
+    if (ample > 0) return false;
     ++made;
+    if (until_failure == SIZE_MAX || until_failure-- > 0) return false;
+    refused = true;
+    until_failure = refuses == refusals::all ? 0 : SIZE_MAX;
+    return true;
+}
+
+void* allocate(std::size_t size) noexcept {
+    if (fails()) return nullptr;
     return std::malloc(size == 0 ? 1 : size);
 }
 
 void* allocate_aligned(std::size_t size, std::align_val_t alignment) noexcept {
-    ++made;
+    if (fails()) return nullptr;
     auto const to = static_cast<std::size_t>(alignment);
     return std::aligned_alloc(to, (size + to - 1) / to * to);
 }
@@ -32,6 +47,17 @@ std::size_t allocations() noexcept { return made; }
 
 scarce_memory::scarce_memory(std::size_t count) noexcept { left = count; }
 scarce_memory::~scarce_memory() { left = SIZE_MAX; }
+
+failing_memory::failing_memory(std::size_t count, refusals which) noexcept {
+    refuses = which;
+    refused = false;
+    until_failure = count;
+}
+void failing_memory::stop() noexcept { until_failure = SIZE_MAX; }
+bool failing_memory::struck() const noexcept { return refused; }
+
+ample_memory::ample_memory() noexcept { ++ample; }
+ample_memory::~ample_memory() { --ample; }
 
 void* operator new(std::size_t size) { return or_throw(allocate(size)); }
 void* operator new[](std::size_t size) { return or_throw(allocate(size)); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 /// How many allocations there were so far.
 [[nodiscard]] std::size_t allocations() noexcept;
@@ -14,4 +15,30 @@ public:
     ~scarce_memory();
     scarce_memory(scarce_memory const&) = delete;
     scarce_memory& operator=(scarce_memory const&) = delete;
+};
+
+/// How many allocations a `failing_memory` refuses.
+enum class refusals : std::uint8_t { one, all };
+
+/// Lets `count` more allocations of any kind succeed and refuses the next one, or all after that, until it goes out of
+/// scope or is stopped.
+class failing_memory {
+public:
+    failing_memory(std::size_t count, refusals which) noexcept;
+    ~failing_memory() { stop(); }
+    failing_memory(failing_memory const&) = delete;
+    failing_memory& operator=(failing_memory const&) = delete;
+
+    void stop() noexcept;
+    /// Whether an allocation was refused.
+    [[nodiscard]] bool struck() const noexcept;
+};
+
+/// As long as one lives, allocations succeed and do not count: for a fake that stands in for the kernel.
+class ample_memory {
+public:
+    ample_memory() noexcept;
+    ~ample_memory();
+    ample_memory(ample_memory const&) = delete;
+    ample_memory& operator=(ample_memory const&) = delete;
 };

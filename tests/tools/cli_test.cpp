@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cli.hpp"
-
 #include <algorithm>
 
+#include "cli/bench_command.hpp"
+#include "cli/check_command.hpp"
+#include "cli/clean_command.hpp"
+#include "cli/command_line.hpp"
+#include "cli/doctor_command.hpp"
+#include "cli/new_command.hpp"
+#include "cli/policies_command.hpp"
+#include "cli/replay_command.hpp"
+#include "cli/report_command.hpp"
+#include "cli/run_command.hpp"
+#include "config/config.hpp"
 #include "support/catch.hpp"
+#include "tools/options_of.hpp"
 
 using namespace ration::program;
 
@@ -11,7 +21,9 @@ namespace {
 
 using words = std::vector<std::string>;
 
-[[nodiscard]] command parsed(words w) { return parse_command_line(std::move(w), {"none", "equal_share", "tradl"}); }
+[[nodiscard]] parsed_command_line parsed(words w) {
+    return parse_command_line(std::move(w), {"none", "equal_share", "tradl"});
+}
 
 /// The sentence that refuses the words, without its newline.
 [[nodiscard]] std::string refusal(words w) {
@@ -23,9 +35,7 @@ using words = std::vector<std::string>;
 
 [[nodiscard]] run_options options(words w) {
     w.insert(w.begin(), {"run", "jobs.toml"});
-    auto c = parsed(std::move(w));
-    REQUIRE(std::holds_alternative<run_options>(c));
-    return std::get<run_options>(c);
+    return options_of<run_options>(parsed(std::move(w)));
 }
 
 }  // namespace
@@ -63,35 +73,36 @@ TEST_CASE("every option of run arrives where it belongs") {
 }
 
 TEST_CASE("the other commands") {
-    CHECK(std::get<doctor_options>(parsed({"doctor", "--json"})).json);
-    CHECK_FALSE(std::get<doctor_options>(parsed({"doctor"})).json);
-    CHECK(std::get<policies_options>(parsed({"policies", "--json"})).json);
-    CHECK(std::get<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
-    CHECK_FALSE(std::get<clean_options>(parsed({"clean"})).dry_run);
+    CHECK(options_of<doctor_options>(parsed({"doctor", "--json"})).json);
+    CHECK_FALSE(options_of<doctor_options>(parsed({"doctor"})).json);
+    CHECK(options_of<policies_options>(parsed({"policies", "--json"})).json);
+    CHECK(options_of<clean_options>(parsed({"clean", "--dry-run"})).dry_run);
+    CHECK_FALSE(options_of<clean_options>(parsed({"clean"})).dry_run);
     auto const check =
-        std::get<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
-    CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "18446744073709551615"})).seed == ~std::uint64_t{0});
-    CHECK(std::get<check_options>(parsed({"check", "f", "--seed", "0"})).seed == 0);
+        options_of<check_options>(parsed({"check", "./mine.so", "--seed", "7", "--config", "{}", "--json"}));
+    CHECK(options_of<check_options>(parsed({"check", "f", "--seed", "18446744073709551615"})).seed ==
+          ~std::uint64_t{0});
+    CHECK(options_of<check_options>(parsed({"check", "f", "--seed", "0"})).seed == 0);
     CHECK((check.file == "./mine.so" && check.seed == 7 && check.config == "{}" && check.json));
-    auto const project = std::get<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
+    auto const project = options_of<new_options>(parsed({"new", "my-policy", "--lang", "c"}));
     CHECK((project.name == "my-policy" && project.language == "c"));
-    CHECK(std::get<new_options>(parsed({"new", "my-policy"})).language == "c++");
-    auto const replay = std::get<replay_options>(
+    CHECK(options_of<new_options>(parsed({"new", "my-policy"})).language == "c++");
+    auto const replay = options_of<replay_options>(
         parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
     CHECK((replay.log == "run.jsonl" && replay.policies == std::vector<std::string>{"tradl", "none"} && replay.json));
     CHECK(replay.settings == std::vector<std::string>{"tradl.alpha=0.8"});
-    auto const usual = std::get<bench_options>(parsed({"bench", "--policies", "tradl"}));
+    auto const usual = options_of<bench_options>(parsed({"bench", "--policies", "tradl"}));
     CHECK((usual.jobs == std::vector<std::uint32_t>{1, 100, 10'000} &&
            usual.devices == std::vector<std::uint32_t>{64, 1024}));
     CHECK((usual.seed == 1 && !usual.in_process && !usual.json && usual.settings.empty()));
-    auto const bench = std::get<bench_options>(
+    auto const bench = options_of<bench_options>(
         parsed({"bench", "--policies", "tradl,./libmine.so", "--jobs", "1,20", "--devices", "4", "--isolation",
                 "in-process", "--seed", "7", "--set", "tradl.alpha=0.8", "--json"}));
     CHECK((bench.policies == std::vector<std::string>{"tradl", "./libmine.so"} &&
            bench.jobs == std::vector<std::uint32_t>{1, 20}));
     CHECK((bench.devices == std::vector<std::uint32_t>{4} && bench.in_process && bench.seed == 7 && bench.json));
     CHECK(bench.settings == std::vector<std::string>{"tradl.alpha=0.8"});
-    auto const plain = std::get<check_options>(parsed({"check", "./mine.so"}));
+    auto const plain = options_of<check_options>(parsed({"check", "./mine.so"}));
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
@@ -166,9 +177,8 @@ TEST_CASE("help and version are answers, not refusals") {
 
 TEST_CASE("report takes logs and the name of a page") {
     auto const c = parsed({"report", "a.jsonl", "b.jsonl", "--out", "page.html"});
-    REQUIRE(std::holds_alternative<report_options>(c));
-    CHECK(std::get<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
-    CHECK(std::get<report_options>(c).out == "page.html");
+    CHECK(options_of<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
+    CHECK(options_of<report_options>(c).out == "page.html");
     CHECK(refusal({"report"}) == "ration: LOG is required; 'ration report --help' tells more");
     auto const help = parsed({"report", "--help"});
     for (auto const* part :

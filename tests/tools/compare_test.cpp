@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "compare.hpp"
+#include "run/compare.hpp"
 
 #include <nlohmann/json.hpp>
 

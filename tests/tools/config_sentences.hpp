@@ -16,7 +16,7 @@ using sentences = std::vector<std::string>;
     for (auto const& p :
          ration::program::parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}})
              .problems)
-        out.push_back(to_text(p, "jobs.toml"));
+        out.push_back(to_text(p));
     return out;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 [[nodiscard]] run_config read(std::string text) {
     auto parsed = parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}});
-    for (auto const& p : parsed.problems) UNSCOPED_INFO(to_text(p, "jobs.toml"));
+    for (auto const& p : parsed.problems) UNSCOPED_INFO(to_text(p));
     REQUIRE(parsed.problems.empty());
     return std::move(parsed.config);
 }
@@ -199,7 +199,7 @@ TEST_CASE("load_config reads regular files only, and no endless ones") {
     folder const here;
     auto const reply = [](std::filesystem::path const& path) {
         auto const parsed = load_config(path.string());
-        return parsed.problems.size() == 1 ? parsed.problems.front().sentence : "";
+        return parsed.problems.size() == 1 ? parsed.problems.front().text : "";
     };
     CHECK(reply(here.path / "none.toml") ==
           "cannot be opened (No such file or directory); give the path of a jobs file");
@@ -227,7 +227,7 @@ TEST_CASE("directories and programs that are not there are found before the run,
                                  "']\ntarget = { loss = { acceptable = 1 } }\n" + more);
         auto const problems = missing_files(config);
         REQUIRE(problems.size() <= 1);
-        return problems.empty() ? std::string() : to_text(problems.front(), "f");
+        return problems.empty() ? std::string() : to_text(problems.front());
     };
     std::string const bin = (here.path / "bin").string();
     CHECK(job("sh", "").empty());
@@ -236,14 +236,14 @@ TEST_CASE("directories and programs that are not there are found before the run,
     CHECK(job("mine", "environment = { PATH = '/nowhere:" + bin + "' }\n").empty());
     // An empty entry is the directory
     CHECK(job("mine", "directory = '" + bin + "'\nenvironment = { PATH = '' }\n").empty());
-    CHECK(job("mine", "") == "f:4:11: no directory of PATH has a program 'mine'; install it or write its path");
+    CHECK(job("mine", "") == "jobs.toml:4:11: no directory of PATH has a program 'mine'; install it or write its path");
     CHECK(
         job("./text", "directory = '" + bin + "'\n") ==
-        "f:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
+        "jobs.toml:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
         "directory");
     CHECK(
         job("sh", "directory = 'nowhere'\n") ==
-        "f:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
+        "jobs.toml:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
 }
 
 TEST_CASE("a job with devices") {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "support/mutations.hpp"
@@ -74,7 +75,7 @@ void require_sound(run_config const& config) {
 
 TEST_CASE("the file that is damaged below is a good one") {
     auto const read = parse_config(std::string(whole_jobs_file), "jobs.toml");
-    for (auto const& p : read.problems) UNSCOPED_INFO(to_text(p, "jobs.toml"));
+    for (auto const& p : read.problems) UNSCOPED_INFO(to_text(p));
     REQUIRE(read.problems.empty());
     require_sound(read.config);
 }
@@ -89,8 +90,8 @@ TEST_CASE("4000 damaged jobs files are read soundly or refused in printable sent
         auto const read = parse_config(text, "jobs.toml");
         INFO(text);
         for (auto const& p : read.problems) {
-            REQUIRE((p.sentence.size() > 8 && p.sentence == printable(p.sentence)));
-            REQUIRE(p.at.line <= lines);
+            REQUIRE((p.text.size() > 8 && p.text == printable(p.text)));
+            REQUIRE(p.line <= lines);
         }
         if (read.problems.empty()) require_sound(read.config);
         ++(read.problems.empty() ? good : bad);

@@ -46,7 +46,8 @@ namespace {
 
 [[nodiscard]] std::string message_of(nlohmann::json const& line) {
     recorded_tick tick;
-    return tick.load(line);
+    auto const read = tick.load(line);
+    return read ? std::string() : read.failure().text;
 }
 
 [[nodiscard]] nlohmann::json with(nlohmann::json line, char const* path, nlohmann::json value) {
@@ -62,7 +63,7 @@ struct asked_policies {
     explicit asked_policies(recorded_tick const& first) {
         limits const most{.jobs = max_jobs, .nodes = first.store().rows(table_id::nodes)};
         for (auto const* const name : {"equal_share", "tradl", "loss_delta_ratio", "fifo", "none"}) {
-            std::vector<problem> problems;
+            diagnostics problems;
             auto policy = make_policy({}, name, policy_log::for_good(), problems);
             REQUIRE(policy != nullptr);
             if (policy->bind(first.store().schema(), most)) all.push_back(std::move(policy));
@@ -83,7 +84,7 @@ struct asked_policies {
 
 TEST_CASE("a decision that ration wrote is shown as it was") {
     recorded_tick tick;
-    REQUIRE(tick.load(nlohmann::json::parse(good_line())).empty());
+    REQUIRE(tick.load(nlohmann::json::parse(good_line())));
     CHECK(tick.store().rows(table_id::jobs) == 3);
     CHECK(tick.store().rows(table_id::held) == 3);
     CHECK(tick.grants().size() == 2);
@@ -99,8 +100,8 @@ TEST_CASE("tables that no run can have are refused before they take memory") {
         CHECK(message_of(with(line, "/rows/0", rows)).find("a run has at most 512") != std::string::npos);
     CHECK(message_of(with(line, "/rows/1", 1025)).find("a run has at most 1024") != std::string::npos);
     recorded_tick tick;  // columns that are there already do not grow either
-    REQUIRE(tick.load(line).empty());
-    CHECK_FALSE(tick.load(with(with(line, "/rows/0", 1ULL << 61), "/columns", nlohmann::json::object())).empty());
+    REQUIRE(tick.load(line));
+    CHECK_FALSE(tick.load(with(with(line, "/rows/0", 1ULL << 61), "/columns", nlohmann::json::object())));
     CHECK(tick.store().rows(table_id::jobs) == 3);
 }
 
@@ -138,7 +139,7 @@ TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sente
     auto const line = good_line();
     support::mutations change(3, pieces);
     auto tick = std::make_unique<recorded_tick>();
-    REQUIRE(tick->load(nlohmann::json::parse(line)).empty());
+    REQUIRE(tick->load(nlohmann::json::parse(line)));
     asked_policies policies(*tick);
     int shown = 0, refused = 0;
     for (int round = 0; round < 3000; ++round) {
@@ -146,12 +147,12 @@ TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sente
         change.damage(text);
         auto const damaged = nlohmann::json::parse(text, nullptr, false);
         if (damaged.is_discarded()) continue;
-        auto const wrong = tick->load(damaged);
-        if (wrong.empty() && tick->store().rows(table_id::nodes) == 1) {
+        auto const loaded = tick->load(damaged);
+        if (loaded && tick->store().rows(table_id::nodes) == 1) {
             policies.ask(*tick);
             ++shown;
-        } else if (!wrong.empty()) {
-            REQUIRE(wrong.size() > 8);
+        } else if (!loaded) {
+            REQUIRE(loaded.failure().text.size() > 8);
             ++refused;
         }
     }

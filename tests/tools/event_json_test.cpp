@@ -125,9 +125,10 @@ TEST_CASE("fields hold what the event holds") {
           json::parse(R"({"event":"change","t":7,"job":"vae","resource":"cpu","subject":"cpu.max","when":"live",
                                                 "old":"max 100000","new":"50000 100000","took":180000,
                                                 "reason":"at fair share"})"));
-    CHECK(first_of("deferred") ==
-          json::parse(
-              R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"dead band"})"));
+    CHECK(
+        first_of("deferred") ==
+        json::parse(
+            R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"too close to what is in force"})"));
     CHECK(first_of("policy_log") ==
           json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
     CHECK(first_of("job_ended") ==

@@ -49,9 +49,11 @@ struct synthetic_run {
     std::vector<std::string> const devices = four_devices();
     elastic_jobs machines{devices};
     job_table board;
+    std::vector<training_progress> const progress;
 
     explicit synthetic_run(std::vector<job_config> of)
-        : jobs(std::move(of)), board(jobs, {.cpu = {4000}, .memory = {1 << 30}, .devices = 4}) {
+        : jobs(std::move(of)), board(jobs, {.cpu = {4000}, .memory = {1 << 30}, .devices = 4}),
+          progress(initial_progress(board.jobs())) {
         machines.table().set_memory(std::vector<bytes>{{80}, {80}, {16}, {16}});
         for (auto& job : board.jobs())
             if (job.config->elastic) machines.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
@@ -60,6 +62,7 @@ struct synthetic_run {
             if (job.config->elastic) machines.table().needs(job.id, job.config->elastic->gpu_memory);
         }
     }
+    void refresh(nanoseconds now) { board.refresh(now, progress); }
     template <class T>
     [[nodiscard]] std::vector<T> row(char const* column, std::size_t of, std::size_t width = 1) const {
         auto const found = board.store().find<T>(column);
@@ -124,14 +127,14 @@ TEST_CASE("a job is not shown what it could never have") {
     synthetic_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}),
                        elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
     CHECK(run.board.arrive(seconds(0)));
-    run.board.refresh(seconds(0));
+    run.refresh(seconds(0));
     CHECK(run.whole("jobs/request.gpu", 0) == 2);
     CHECK(run.whole("jobs/request.gpu", 1) == 4);
     CHECK(run.whole("jobs/max.gpu", 0) == 2);
     CHECK(run.whole("jobs/max.gpu", 1) == 4);
     CHECK(run.whole("jobs/max.gpu", 2) == 0);
     run.launch(1, 4, seconds(1));
-    run.board.refresh(seconds(1));
+    run.refresh(seconds(1));
     // None is left for it now
     CHECK(std::pair(run.whole("jobs/min.gpu", 0), run.whole("jobs/max.gpu", 0)) ==
           std::pair<std::int64_t, std::int64_t>(0, 0));
@@ -143,35 +146,35 @@ TEST_CASE("a job whose size cannot change accepts the one that it has") {
     run.launch(0, 2, seconds(0));
     auto const accepts = [&] { return std::pair(run.whole("jobs/min.gpu"), run.whole("jobs/max.gpu")); };
     using limits = std::pair<std::int64_t, std::int64_t>;
-    run.board.refresh(seconds(1));
+    run.refresh(seconds(1));
     CHECK(accepts() == limits(1, 4));
     run.board.jobs()[0].devices->hello(false, 0, "", seconds(2));  // it takes no commands any more
-    run.board.refresh(seconds(2));
+    run.refresh(seconds(2));
     CHECK(accepts() == limits(2, 2));
 }
 
 TEST_CASE("what a job has used is counted while it lives") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
     CHECK(run.board.arrive(seconds(0)));
-    run.board.refresh(seconds(10));
+    run.refresh(seconds(10));
     CHECK(run.real("jobs/attained") == 0);
     CHECK(run.whole("jobs/started") == -1);
     CHECK(run.real("jobs/restart_cost") == 10);
     run.launch(0, 2, seconds(10));
     auto& job = run.board.jobs()[0];
     job.started_at = seconds(3);
-    job.requested = 3;
+    run.board.set_requested(job, 3);
     auto const used = run.board.store().find<double>("jobs/used.cpu");
     REQUIRE(used);
     run.board.store()[*used][0] = 1500;
-    run.board.refresh(seconds(14));
+    run.refresh(seconds(14));
     CHECK(run.real("jobs/attained") == 8);
     CHECK(run.real("jobs/used.gpu") == 2);
     CHECK(run.whole("jobs/started") == seconds(10).count);  // of its present launch
     CHECK(run.whole("jobs/requested.gpu") == 3);
     CHECK(run.board.used_cores() == 1.5);
     job.process.reset();
-    run.board.refresh(seconds(20));
+    run.refresh(seconds(20));
     CHECK(run.real("jobs/attained") == 8);
     CHECK(run.real("jobs/used.gpu") == 0);
     CHECK(run.board.used_cores() == 0);

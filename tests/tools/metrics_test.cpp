@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <map>
+#include <memory>
 #include <prometheus/metric_family.h>
+#include <string>
 
 #include <ration/host/check_rule.hpp>
 #include <ration/host/settle.hpp>
 
 #include "metrics/endpoint.hpp"
 #include "metrics/open_metrics.hpp"
-#include "metrics/request.hpp"
+#include "metrics/responder.hpp"
 #include "run/run_metrics.hpp"
 #include "sample_events.hpp"
 #include "support/allocations.hpp"
@@ -19,14 +22,13 @@ namespace {
 
 [[nodiscard]] std::string wrong_with(std::string_view word) {
     auto const parsed = parse_endpoint(word);
-    auto const* const sentence = std::get_if<std::string>(&parsed);
-    return sentence == nullptr ? "" : *sentence;
+    return parsed ? std::string() : parsed.failure().text;
 }
 
 [[nodiscard]] loopback_endpoint port_of(std::string_view word) {
     auto const parsed = parse_endpoint(word);
-    REQUIRE(std::holds_alternative<endpoint>(parsed));
-    return std::get<loopback_endpoint>(std::get<endpoint>(parsed));
+    REQUIRE(parsed);
+    return std::get<loopback_endpoint>(*parsed);
 }
 
 }  // namespace
@@ -35,7 +37,7 @@ TEST_CASE("places for metrics") {
     CHECK(port_of("127.0.0.1:9555").port == 9555);
     CHECK(port_of("127.1.2.3:1").host == "127.1.2.3");
     CHECK(port_of("[::1]:65535").host == "::1");
-    CHECK(std::get<unix_endpoint>(std::get<endpoint>(parse_endpoint("unix:a:b"))).path == "a:b");
+    CHECK(std::get<unix_endpoint>(parse_endpoint("unix:a:b").value()).path == "a:b");
     CHECK(wrong_with("unix:" + std::string(107, 'x')).empty());
     CHECK(wrong_with("unix:" + std::string(108, 'x')).find("at most 107 bytes") != std::string::npos);
     CHECK(wrong_with(std::string_view("unix:a\0b", 8)).find("cannot be a socket's path") != std::string::npos);
@@ -48,45 +50,90 @@ TEST_CASE("places for metrics") {
     CHECK(wrong_with("").find("unix:PATH") != std::string::npos);
 }
 
-TEST_CASE("requests for metrics") {
-    auto const what = [](std::string_view head) { return read_request(head).what; };
-    CHECK(what("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == asked::metrics);
-    CHECK(what("GET /metrics HTTP/1.0\n\n") == asked::metrics);
-    CHECK(what("GET /metrics?name=x HTTP/1.1\r\n\r\n") == asked::metrics);
-    CHECK(what("HEAD /metrics HTTP/1.1\r\n\r\nand a body") == asked::metrics_head);
-    CHECK(what("GET /metric HTTP/1.1\r\n\r\n") == asked::another_page);
-    CHECK(what("POST /metrics HTTP/1.1\r\n\r\n") == asked::another_method);
-    for (auto const* head : {"GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET /metrics FTP/1.1\r\n\r\n", "\r\n\r\n", "\n\n"})
-        CHECK(what(head) == asked::nonsense);
-    CHECK(what("") == asked::more);
-    CHECK(what("GET /metrics HTTP/1.1\r\nHost: x\r\n") == asked::more);
-    CHECK(what(std::string(longest_request - 1, 'x')) == asked::more);
-    CHECK(what(std::string(longest_request, 'x')) == asked::too_much);
-    CHECK(read_request(
-              "GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n")
-              .open_metrics);
-    CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nX-Accept: application/openmetrics-text\r\n\r\n").open_metrics);
-    CHECK_FALSE(read_request("GET /metrics HTTP/1.1\r\nAccept: */*\r\n\r\napplication/openmetrics-text").open_metrics);
+namespace {
+
+/// The status line, the headers and the body of the answer to a request, with the format of the page as its text.
+[[nodiscard]] std::string answer_to(std::string_view request) {
+    return responder().answer(request, [](bool open_metrics) {
+        return std::make_shared<std::string const>(open_metrics ? "open" : "older");
+    });
 }
 
-TEST_CASE("damaged requests are answered with one of the pages there are") {
+[[nodiscard]] int status_of(std::string_view request) {
+    auto const answer = answer_to(request);
+    REQUIRE(answer.starts_with("HTTP/1.1 "));
+    return std::stoi(answer.substr(9, 3));
+}
+
+[[nodiscard]] std::string body_of(std::string_view request) {
+    auto const answer = answer_to(request);
+    return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
+}  // namespace
+
+TEST_CASE("responder: the status of an answer follows from method, path and form of the request") {
+    CHECK(status_of("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == 200);
+    CHECK(status_of("GET /metrics HTTP/1.0\n\n") == 200);
+    CHECK(status_of("GET /metrics?name=x HTTP/1.1\r\n\r\n") == 200);
+    CHECK(status_of("HEAD /metrics HTTP/1.1\r\n\r\nand a body") == 200);
+    CHECK(status_of("GET /metric HTTP/1.1\r\n\r\n") == 404);
+    CHECK(status_of("GET /metricsx HTTP/1.1\r\n\r\n") == 404);
+    CHECK(status_of("POST /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\n") == 405);
+    for (auto const* request :
+         {"GET\r\n\r\n", "GET /metrics\r\n\r\n", "GET /metrics FTP/1.1\r\n\r\n", "\r\n\r\n", "\n\n"}) {
+        INFO(request);
+        CHECK(status_of(request) == 400);
+    }
+    CHECK(status_of(std::string(longest_request, 'x')) == 431);
+}
+
+TEST_CASE("responder: a refusal has a sentence, and a refused method the allowed ones") {
+    CHECK(body_of("GET / HTTP/1.1\r\n\r\n") == "ration's metrics are at /metrics\n");
+    CHECK(body_of("POST /metrics HTTP/1.1\r\n\r\n") == "ration's metrics can only be read: use GET\n");
+    CHECK(body_of("nonsense\r\n\r\n") == "this is no HTTP request: ask for /metrics with GET\n");
+    CHECK(body_of(std::string(longest_request, 'x')) == "a request for metrics has at most 4096 bytes\n");
+    CHECK(answer_to("POST /metrics HTTP/1.1\r\n\r\n").find("\r\nAllow: GET, HEAD\r\n") != std::string::npos);
+}
+
+TEST_CASE("responder: the page has the format that an Accept header names, and is complete") {
+    CHECK(body_of("GET /metrics HTTP/1.1\r\n\r\n") == "older");
+    CHECK(
+        body_of(
+            "GET /metrics HTTP/1.1\r\naccept: text/plain;q=0.5, Application/OpenMetrics-Text; version=1.0.0\r\n\r\n") ==
+        "open");
+    CHECK(body_of("GET /metrics HTTP/1.1\r\nAccept: */*\r\nAccept: application/openmetrics-text\r\n\r\n") == "open");
+    CHECK(body_of("GET /metrics HTTP/1.1\r\nX-Accept: application/openmetrics-text\r\n\r\n") == "older");
+    CHECK(body_of("GET /metrics HTTP/1.1\r\nAccept: */*\r\n\r\napplication/openmetrics-text") == "older");
+    CHECK(body_of("GET /metrics HTTP/1.1\r\nAccept-Encoding: gzip, br\r\nRange: bytes=0-1\r\n\r\n") == "older");
+    CHECK(body_of("HEAD /metrics HTTP/1.1\r\n\r\n").empty());
+    CHECK(answer_to("HEAD /metrics HTTP/1.1\r\n\r\n").find("\r\nContent-Length: 5\r\n") != std::string::npos);
+}
+
+TEST_CASE("responder: a head is complete with its blank line") {
+    CHECK(has_complete_head("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nbody"));
+    CHECK(has_complete_head("GET /metrics HTTP/1.0\n\n"));
+    CHECK_FALSE(has_complete_head(""));
+    CHECK_FALSE(has_complete_head("GET /metrics HTTP/1.1\r\nHost: x\r\n"));
+    CHECK_FALSE(has_complete_head(std::string(longest_request, 'x')));
+}
+
+TEST_CASE("responder: damaged requests have one of the answers there are") {
     constexpr std::string_view pieces[] = {
         "\r\n", "\n",       " ",        "\t",      ":", "/",    "?",    "%2e",
         "GET",  "HTTP/1.1", "HTTP/9.9", "Accept:", ",", ";q=0", "\xff", std::string_view("\0", 1)};
     support::mutations change(8, pieces);
-    int by_answer[7] = {};
+    std::map<int, int> by_status;
     for (int round = 0; round < 20'000; ++round) {
         std::string head =
             "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
         change.damage(head);
-        auto const whole = read_request(head);
-        ++by_answer[static_cast<int>(whole.what)];
-        if (whole.what != asked::more) REQUIRE(answer_head(whole, 0).starts_with("HTTP/1.1 "));
-        auto const half = read_request(std::string_view(head).substr(0, change.below(head.size() + 1)));
-        if (half.what == asked::metrics) REQUIRE(whole.what == asked::metrics);  // bytes behind the end change nothing
+        int const whole = status_of(head);
+        ++by_status[whole];
+        auto const half = std::string_view(head).substr(0, change.below(head.size() + 1));
+        if (status_of(half) == 200) REQUIRE(whole == 200);  // bytes behind the end change nothing
     }
-    for (auto const what : {asked::more, asked::metrics, asked::another_page, asked::another_method, asked::nonsense})
-        CHECK(by_answer[static_cast<int>(what)] > 50);
+    for (int const status : {200, 400, 404, 431}) CHECK(by_status[status] > 50);
 }
 
 TEST_CASE("what comes from outside cannot break out of a label") {
@@ -140,11 +187,9 @@ TEST_CASE("decisions that fell back, refusals and waits are counted") {
     refused.took = ration::milliseconds(30);
     refused.fell_back = true;
     metrics.emit({.at = {}, .body = refused});
-    metrics.emit(
-        {.at = {}, .body = grant_rejected{.row = {}, .rule = name_of(ration::check_rule::duplicate), .detail = {}}});
-    metrics.emit(
-        {.at = {},
-         .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = name_of(ration::deferral::dwell)}});
+    metrics.emit({.at = {}, .body = grant_rejected{.row = {}, .rule = ration::check_rule::duplicate, .detail = {}}});
+    metrics.emit({.at = {},
+                  .body = change_deferred{.job = "a", .resource = "cpu", .amount = 1, .why = ration::deferral::dwell}});
     job_table const board({}, {.cpu = ration::millicores{1000}, .memory = ration::bytes{1}});
     auto const page = metrics.page({.board = board, .messages = {}}, true);
     for (auto const* line :

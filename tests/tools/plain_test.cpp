@@ -36,10 +36,10 @@ TEST_CASE("a line tells its time, and a later incarnation") {
     CHECK(plain_line({seconds(0),
                       job_started{.job = "vae", .id = {}, .incarnation = 1, .pid = 5, .command = {}, .percent = 50}}) ==
           "[  0.0 s] vae started as process 5, with 50 % of its GPU");
-    CHECK(plain_line(
-              {seconds(0),
-               resize_changed{
-                   .job = "vae", .what = "verified", .devices = {}, .why = "50 % of its GPU as a client of MPS"}}) ==
+    CHECK(plain_line({seconds(0), resize_changed{.job = "vae",
+                                                 .what = resize_step::verified,
+                                                 .devices = {},
+                                                 .why = "50 % of its GPU as a client of MPS"}}) ==
           "[  0.0 s] vae has 50 % of its GPU as a client of MPS (verified)");
     run_started const begin{.policy = "mine.so",
                             .policy_version = "1",
@@ -92,24 +92,30 @@ TEST_CASE("what a job with devices holds is their number, and to which it goes")
 }
 
 TEST_CASE("of a change of size its end is told") {
-    resize_changed reported{
-        .job = "vae", .incarnation = 2, .what = "settled", .from = 4, .to = 1, .devices = "cpu-0", .why = ""};
-    auto const line = [&](std::string_view what) {
+    resize_changed reported{.job = "vae",
+                            .incarnation = 2,
+                            .what = resize_step::settled,
+                            .from = 4,
+                            .to = 1,
+                            .devices = "cpu-0",
+                            .why = ""};
+    auto const line = [&](resize_step what) {
         reported.what = what;
         return plain_line({{}, reported}).substr(10);
     };
-    CHECK(line("settled") == "vae runs on 1 device instead of 4");
-    CHECK(line("restored") == "vae runs on 1 device again");
-    CHECK(line("queued") == "vae is saved and waits for devices");
-    CHECK(plain_line({{}, resize_changed{.job = "vae", .what = "saving", .devices = "", .why = ""}}).empty());
+    CHECK(line(resize_step::settled) == "vae runs on 1 device instead of 4");
+    CHECK(line(resize_step::restored) == "vae runs on 1 device again");
+    CHECK(line(resize_step::queued) == "vae is saved and waits for devices");
+    CHECK(
+        plain_line({{}, resize_changed{.job = "vae", .what = resize_step::saving, .devices = "", .why = ""}}).empty());
     reported.from = 0;
-    CHECK(line("settled") == "vae runs on 1 device");
+    CHECK(line(resize_step::settled) == "vae runs on 1 device");
     reported.why = "verified";
-    CHECK(line("settled") == "vae runs on 1 device (verified)");
+    CHECK(line(resize_step::settled) == "vae runs on 1 device (verified)");
     reported.from = 1;
-    CHECK(line("settled") == "vae runs on 1 device (verified)");
+    CHECK(line(resize_step::settled) == "vae runs on 1 device (verified)");
     reported.why = "it does not say which devices it sees";
-    CHECK(line("unverified") == "vae is not verified: it does not say which devices it sees");
+    CHECK(line(resize_step::unverified) == "vae is not verified: it does not say which devices it sees");
 }
 
 TEST_CASE("a delivered model is a line with its step and its folder") {
@@ -120,10 +126,10 @@ TEST_CASE("a delivered model is a line with its step and its folder") {
 }
 
 TEST_CASE("a device that is cordoned, and is back") {
-    device_changed reported{.device = "GPU-1", .what = "cordoned", .why = "the driver reports Xid 79"};
+    device_changed reported{.device = "GPU-1", .what = device_change::cordoned, .why = "the driver reports Xid 79"};
     CHECK(plain_line({{}, reported}).substr(10) ==
           "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
-    reported.what = "back";
+    reported.what = device_change::back;
     CHECK(plain_line({{}, reported}).substr(10) == "GPU-1 is given to jobs again");
     view_model model;
     model.devices = 4;

@@ -263,7 +263,7 @@ TEST_CASE("what its hello proves is said with its size") {
         machine.hello(true, 1, reports ? "cpu-0" : "", seconds(1));
         auto const notes = machine.take_notes();
         REQUIRE(!notes.empty());
-        CHECK(notes.back().what == "settled");
+        CHECK(notes.back().what == resize_step::settled);
         CHECK(notes.back().why == (reports ? "verified" : ""));
     }
 }

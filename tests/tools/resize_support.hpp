@@ -62,7 +62,7 @@ struct one_job {
     }
     [[nodiscard]] std::vector<std::string_view> reported() {
         std::vector<std::string_view> out;
-        for (auto const& note : machine->take_notes()) out.push_back(note.what);
+        for (auto const& note : machine->take_notes()) out.push_back(name_of(note.what));
         return out;
     }
     void clear() {

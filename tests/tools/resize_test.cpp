@@ -205,7 +205,7 @@ TEST_CASE("a growth waits for a shrink and trains on meanwhile; when that fails 
         CHECK(first.wanted() == 3);
         CHECK(second.wanted() == 1);
         CHECK(second.phase() == resize_phase::steady);
-        CHECK(second.take_notes().back().what == "failed");
+        CHECK(second.take_notes().back().what == resize_step::failed);
         CHECK(second.can_change(now));  // it was not its own failure
     }
 }

@@ -194,5 +194,5 @@ TEST_CASE("a job that was found dead at rest is launched again, and told as one 
     machine.launched(t.now);
     machine.hello(true, 2, "", t.now);
     machine.stepped(t.now);
-    CHECK(machine.take_notes().back().what == "restored");
+    CHECK(machine.take_notes().back().what == resize_step::restored);
 }

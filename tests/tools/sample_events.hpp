@@ -92,8 +92,8 @@ private:
                                          .new_value = "50000 100000"},
                            .took = {180'000},
                            .reason = "at fair share"});
-        add(change_deferred{.job = "vae", .resource = "cpu", .amount = unlimited, .why = "dead band"});
-        add(grant_rejected{.row = grants[1], .rule = "capacity", .detail = "more than there is"});
+        add(change_deferred{.job = "vae", .resource = "cpu", .amount = unlimited, .why = deferral::dead_band});
+        add(grant_rejected{.row = grants[1], .rule = check_rule::over_capacity, .detail = "more than there is"});
         add(warning{.subject = "vae", .message = "12 messages with a wrong token"});
         add(policy_logged{.policy = "mine.so", .level = "debug", .text = "tick 6"});
         add(policy_logged{.policy = "mine.so", .level = "error", .text = "a\x1b[2Jb", .for_people = true});
@@ -132,12 +132,12 @@ private:
                        .lost_events = 2}});
         add(resize_changed{.job = "vae",
                            .incarnation = 1,
-                           .what = "failed",
+                           .what = resize_step::failed,
                            .from = 2,
                            .to = 4,
                            .devices = "cpu-0,cpu-1",
                            .why = "its checkpoint failed"});
-        add(device_changed{.device = "GPU-1", .what = "cordoned", .why = "the driver reports Xid 79"});
+        add(device_changed{.device = "GPU-1", .what = device_change::cordoned, .why = "the driver reports Xid 79"});
         add(delivered{.job = "vae", .incarnation = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
     }
 

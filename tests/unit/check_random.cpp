@@ -111,6 +111,18 @@ std::vector<grant> likely_answer(host const& h, rng& d) {
     return rows;
 }
 
+/// What passed the check fits: settle need not fit it again as long as it defers nothing.
+[[nodiscard]] bool fits(host const& h, answer const& a) {
+    ration::buffer<ration::checked_grant> rows = a.accepted;
+    ration::capacity_fit fit;
+    fit.prepare(h.store.rows(table_id::nodes), 6, rows.size());
+    std::size_t dropped = 0;
+    fit.fit(
+        h.held, rows, [&](std::uint32_t node, resource_id r) { return h.store[h.of(r).capacity][node]; },
+        [&](ration::checked_grant const&) { ++dropped; });
+    return dropped == 0;
+}
+
 /// Accepted grants name what is held there now, and come by group, within one as they were asked.
 [[nodiscard]] bool are_in_order(host const& h, answer const& a) {
     for (std::size_t i = 0; i < a.accepted.size(); ++i) {
@@ -139,6 +151,7 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
         a.check(rows);
         auto const fault = slow_checker(h, rows).fault(a);
         if (!fault.empty()) FAIL("round " << round << ": " << fault);
+        if (!fits(h, a)) FAIL("round " << round << ": more than the capacity");
         rows_tried += rows.size();
         rows_accepted += a.accepted.size();
         if (d.one_in(2))
@@ -161,6 +174,7 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
                 a.check(likely_answer(h, d));
                 auto const fault = slow_checker(h, a.asked).fault(a);
                 if (!fault.empty()) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": " << fault);
+                if (!fits(h, a)) FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": over capacity");
                 if (!are_in_order(h, a))
                     FAIL(nodes << " nodes, " << jobs << " jobs, round " << round << ": not in order");
                 (a.rejected.empty() ? whole : broken) += 1;

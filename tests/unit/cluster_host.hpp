@@ -84,9 +84,9 @@ struct cluster {
         std::size_t const row = jobs();
         must(store.resize(table_id::jobs, row + 1));
         store[columns.id][row] = ++last_id;
-        store[columns.tenant][row] = j.tenant;
-        store[columns.weight][row] = j.weight;
-        store[columns.submitted][row] = ration::seconds(now).count;
+        store[columns.get<"jobs/tenant">()][row] = j.tenant;
+        store[columns.get<"jobs/weight">()][row] = j.weight;
+        store[columns.get<"jobs/submitted">()][row] = ration::seconds(now).count;
         store[columns.started][row] = -1;
         store[request][row] = j.request;
         store[of_gpu().minimum][row] = j.least > 0 ? j.least : j.request;

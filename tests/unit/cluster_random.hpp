@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <ration/host/rng_sequence.hpp>
+
 #include "cluster_host.hpp"
 #include "support/allocations.hpp"
 
@@ -14,18 +16,9 @@ namespace unit {
 /// Worlds that each policy lives through; one has 400 ticks.
 inline constexpr std::uint64_t random_seeds = 5;
 
-struct random_world {
-    std::uint64_t state;
-    std::uint64_t below(std::uint64_t bound) {
-        std::uint64_t z = state += 0x9E3779B97F4A7C15u;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-        return (z ^ z >> 31) % bound;
-    }
-};
-
 /// A job that scales less and less well, on some types better than on others.
-[[nodiscard]] inline cluster_job random_job(random_world& rng, bool rigid, std::uint32_t types, std::int64_t widest) {
+[[nodiscard]] inline cluster_job random_job(ration::rng_sequence& rng, bool rigid, std::uint32_t types,
+                                            std::int64_t widest) {
     cluster_job j;
     std::int64_t const sizes[] = {1, 1, 1, 2, 2, 4, 8, 12};
     j.request = sizes[rng.below(8)];
@@ -54,7 +47,7 @@ struct random_world {
 template <class P>
 [[nodiscard]] std::string trouble(std::uint64_t seed, P p, bool rigid, std::uint32_t types = 1, bool settles = true,
                                   int ticks = 400) {
-    random_world rng{seed};
+    ration::rng_sequence rng(seed);
     std::vector<std::int64_t> capacities;
     std::vector<std::uint32_t> of_type;
     for (std::uint32_t n = 0; n < 6; ++n) {

@@ -21,7 +21,7 @@ void set_cpu(cluster<drf>& c, std::int64_t millicores) {
 [[nodiscard]] int running(cluster<drf> const& c, std::uint32_t tenant) {
     int n = 0;
     for (std::size_t row = 0; row < c.jobs(); ++row)
-        n += c.store[c.columns.tenant][row] == tenant && c.devices_of(c.id_of(row)) > 0;
+        n += c.store[c.columns.get<"jobs/tenant">()][row] == tenant && c.devices_of(c.id_of(row)) > 0;
     return n;
 }
 

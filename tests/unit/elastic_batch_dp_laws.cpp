@@ -18,19 +18,19 @@ namespace {
 constexpr auto drop = ration::policies::elastic_batch_overflow::drop;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Profiles for a trial's jobs, by id and tick: gaps, falls, and batches that some jobs do not accept. The node's batch
-/// does not suffice for all.
+/// Profiles for the jobs of the synthetic cluster, by id and tick: gaps, falls, and batches that some jobs do not
+/// accept. The node's batch does not suffice for all.
 void profiles(ration::snapshot_store& store, std::uint64_t tick) {
     for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.batch"))]) capacity = 300;
-    auto const speedup = must(store.declare<double>("jobs/speedup", 9));
-    auto const batch = must(store.declare<std::int64_t>("jobs/batch", 9));
+    auto const speedup = must(store.find<double>("jobs/speedup"));
+    auto const batch = must(store.find<std::int64_t>("jobs/batch"));
     auto const id = must(store.find<std::uint64_t>("jobs/id"));
     for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row)
-        for (std::size_t k = 0; k < 9; ++k) {
+        for (std::size_t k = 0; k < speedup.width; ++k) {
             std::uint64_t const die = (store[id][row] * 31 + k * 17 + tick / 40 * 7) * 0x9E3779B97F4A7C15u >> 40;
-            store[speedup][row * 9 + k] =
+            store[speedup][row * speedup.width + k] =
                 die % 7 == 0 ? 0.0 : static_cast<double>(k) / (1 + 0.01 * static_cast<double>(die % 30));
-            store[batch][row * 9 + k] = static_cast<std::int64_t>(k * (16 + die % 64));
+            store[batch][row * speedup.width + k] = static_cast<std::int64_t>(k * (16 + die % 64));
         }
 }
 

@@ -49,7 +49,7 @@ struct elastic_asked {
     void scales(std::size_t row, std::initializer_list<double> f) { copy(speedup, row, f); }
     /// At k devices the best batch is the k-th of these; until now 32 k.
     void batches(std::size_t row, std::initializer_list<std::int64_t> b) { copy(batch, row, b); }
-    void submitted(std::size_t row, std::int64_t when) { on.store[on.columns.submitted][row] = when; }
+    void submitted(std::size_t row, std::int64_t when) { on.store[on.columns.get<"jobs/submitted">()][row] = when; }
     /// A queued job, which scales linearly.
     void arrives(std::uint64_t id) {
         std::size_t const row = on.store.rows(table_id::jobs);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loop: what goes in, what comes out, in which order.
+#include <array>
+#include <optional>
+
 #include "rig.hpp"
 #include "support/catch.hpp"
 
@@ -202,6 +205,37 @@ TEST_CASE("use is a rate made of the backend's counters", "[engine]") {
     r.tick(2);
     CHECK(r.on.store[r.on.of(resource_id::cpu).used][0] == Catch::Approx(1500));
     CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
+}
+
+TEST_CASE("a tick observes each running job exactly once", "[engine]") {
+    rig r(3);
+    r.on.set_state(2, job_state::queued);
+    for (int second = 1; second <= 5; ++second) {
+        r.tick_with({cpu(0, 100 * second), cpu(1, 50 * second)}, second);
+        CHECK(r.backend.observations(r.on.id(0)) == static_cast<std::uint32_t>(second));
+        CHECK(r.backend.observations(r.on.id(1)) == static_cast<std::uint32_t>(second));
+        CHECK(r.backend.observations(r.on.id(2)) == 0);
+    }
+}
+
+TEST_CASE("a host's own observations replace those of the backend", "[engine]") {
+    rig r(3);
+    r.on.set_state(2, job_state::queued);
+    using seen = std::optional<ration::observation>;
+    auto const used = [](double cpu_seconds, std::int64_t resident) {
+        return seen({.cpu_time = seconds(cpu_seconds), .memory = {resident}, .throttled = {}, .processes = 1});
+    };
+    r.engine.tick(seconds(0), std::array{used(0, 10), used(0, 20), used(0, 30)});
+    r.engine.tick(seconds(1), std::array{used(0.5, 11), seen(), used(9, 31)});
+    CHECK(r.on.store[r.on.of(resource_id::cpu).used][0] == Catch::Approx(500));  // millicores
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 11);
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][1] == 20);  // not seen: the last known use
+    CHECK(r.on.store[r.on.of(resource_id::memory).used][2] == 0);   // not running
+    for (std::size_t row = 0; row < 3; ++row) CHECK(r.backend.observations(r.on.id(row)) == 0);
+
+    r.policy.answer = {cpu(0, 300)};
+    CHECK(r.engine.tick(seconds(2), std::array{seen(), seen(), seen()}, tick_mode::plan_only).changes.size() == 1);
+    CHECK(r.booked(0) == 0);
 }
 
 TEST_CASE("only running jobs are observed", "[engine]") {

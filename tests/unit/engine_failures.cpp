@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // When a backend fails: what is taken back, what is booked, and who may still grow.
+#include <ration/policies/equal_share.hpp>
+
 #include "rig.hpp"
+#include "support/allocations.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -131,4 +134,42 @@ TEST_CASE("a group that gives here and takes there waits for its room", "[engine
     // As one group they may: within it, what gives back comes first.
     CHECK(r.tick_with({cpu(0, 100, 1), memory(0, 800, 1), cpu(1, 800, 1), memory(1, 100, 1)}, 3).changes.size() == 4);
     CHECK(r.free() == 100);
+}
+
+TEST_CASE("a tick that finds no memory changes nothing of the group, says so, and the next one does it",
+          "[engine][failure]") {
+    std::size_t failures = 0;
+    for (refusals const which : {refusals::one, refusals::all})
+        for (std::size_t after = 0;; ++after) {
+            INFO("allocation " << after);
+            host on(2);
+            ration::fake::backend backend{{resource_id::cpu, resource_id::memory}};
+            ration::policy_adapter<ration::policies::equal_share> policy, fallback;
+            ration::engine engine(backend, policy, fallback, on.store, on.columns, ration::standard_resources,
+                                  {.settle = rig::at_once});
+            for (std::size_t row = 0; row < 2; ++row) backend.add(on.id(row));
+            must(engine.bind({.jobs = 2, .nodes = 1}));
+            failing_memory memory(after, which);
+            auto const report = engine.tick(ration::seconds(1));
+            memory.stop();
+            for (auto const& failed : report.failed) CHECK(failed.failure.cause.code == errc::no_memory);
+            CHECK(report.failed.size() + report.changes.size() == 2);
+            CHECK(report.failed.empty() == !memory.struck());
+            bool rolled_back = true;  // without any memory the fake cannot record, and so not undo
+            for (auto const& failed : report.failed) rolled_back = rolled_back && failed.failure.rolled_back;
+            CHECK((rolled_back || which == refusals::all));
+            for (std::size_t row = 0; row < 2 && rolled_back; ++row) {
+                auto const booked = engine.holdings().amount(on.id(row), 0, resource_id::cpu);
+                auto const in_effect = backend.amount(on.id(row), resource_id::cpu).value();
+                CHECK(in_effect == (booked == 0 ? ration::unlimited : booked));  // never granted: no limit was set
+            }
+            auto const next = engine.tick(ration::seconds(2));
+            CHECK(next.failed.empty());
+            for (std::size_t row = 0; row < 2; ++row)
+                CHECK(backend.amount(on.id(row), resource_id::cpu) ==
+                      engine.holdings().amount(on.id(row), 0, resource_id::cpu));
+            if (!memory.struck()) break;
+            ++failures;
+        }
+    CHECK(failures > 4);
 }

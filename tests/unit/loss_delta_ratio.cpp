@@ -35,7 +35,7 @@ TEST_CASE("loss-delta ratio: on the edge the job submitted first has it", "[loss
     shared a(2, 5);
     CHECK(a.decide() == counts{3, 2});
     shared b(2, 5);
-    b.on.store[b.on.columns.submitted][0] = 7;
+    b.on.store[b.on.columns.get<"jobs/submitted">()][0] = 7;
     CHECK(b.decide() == counts{2, 3});
 }
 

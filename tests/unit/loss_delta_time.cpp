@@ -151,7 +151,7 @@ TEST_CASE("loss-delta ratio: a waiting job's turn comes, and the one it took the
     p.residence = 30;
     p.aging = 100;
     shared a(2, 1, p);
-    a.on.store[a.on.columns.submitted][1] = 5;
+    a.on.store[a.on.columns.get<"jobs/submitted">()][1] = 5;
     counts turns;
     while (a.now < 404) {
         auto const now = a.decide();

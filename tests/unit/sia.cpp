@@ -142,7 +142,7 @@ TEST_CASE("several nodes are whole nodes, and a part of a node is on one", "[sia
 }
 
 TEST_CASE("the table's answer is the best, that of prices is near it and below its bound", "[sia]") {
-    random_world rng{5};
+    ration::rng_sequence rng(5);
     double worst = 1;
     for (int round = 0; round < 300; ++round) {
         std::vector<std::vector<ration::policies::detail::configuration>> jobs;

@@ -151,7 +151,6 @@ TEST_CASE("tables are independent of each other", "[snapshot]") {
     must(store.resize(table_id::jobs, 2));
     CHECK(store[j].size() == 2);
     CHECK(store[n].empty());
-    CHECK(store.rows(table_id::resources) == 0);
     CHECK(store.rows(table_id::held) == 0);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A scheduler's own structs as jobs, as they are. Name the members once, outside of the struct, and ask a policy:
-///
+/// A scheduler's own structs as jobs, without a change of the structs. Name the members once,
+/// outside of the struct, and call a policy:
 ///     BOOST_HANA_ADAPT_STRUCT(queue::entry, id, loss, used_cpu, max_cpu);
 ///     auto const answer = ration::allocate(policy, ration::adapted(entries), machine);
 ///
-/// A member is called like the column of the jobs table that it is, with `_` for each `.`: `used_cpu` is
-/// `jobs/used.cpu`. Where names, units or types differ, or the data are behind functions, accessors say so:
-///
+/// A member has the name of its column in the jobs table, with `_` for each `.`: `used_cpu` is
+/// `jobs/used.cpu`. Where names, units or types differ, or data are behind functions, write
+/// accessors:
 ///     BOOST_HANA_ADAPT_ADT(queue::entry, (id, [](auto const& e) { return e.number(); }),
 ///                          (used_cpu, [](auto const& e) { return 1000 * e.cores(); }));
 #pragma once
@@ -39,17 +39,21 @@
 
 namespace ration {
 
-/// Of a job whose user wants nothing in particular: no tiers, and any value reaches all of them.
+/// The target of a job whose user has set none: it has no tiers.
 struct no_target {
+    /// Declares the class as a target.
     using target_concept = target_tag;
+    /// The metric of jobs without a target; no tier depends on it.
     [[nodiscard]] static std::string_view metric() noexcept { return "loss"; }
+    /// There are no tiers.
     [[nodiscard]] static std::uint32_t tiers() noexcept { return 0; }
+    /// No value reaches a tier.
     [[nodiscard]] static std::uint32_t reached(double) noexcept { return 0; }
 };
 
 namespace detail {
 
-/// What a member of this name is: a column of the jobs table, or nothing.
+/// The column that a member of this name supplies; none if the name is unknown.
 struct member_column {
     text<longest_column_name> name;
     column_type type = column_type::f64;
@@ -57,6 +61,7 @@ struct member_column {
     [[nodiscard]] constexpr bool known() const noexcept { return !name.view().empty(); }
 };
 
+/// True if a member is spelt like family and resource of a column, with `_` for each dot.
 [[nodiscard]] constexpr bool spells(std::string_view member, std::string_view family,
                                     std::string_view resource) noexcept {
     if (member.size() != family.size() + resource.size()) return false;
@@ -67,7 +72,8 @@ struct member_column {
     return true;
 }
 
-/// What is held is told as `allocation_context::held`, node by node, and never by a job.
+/// The column of a member. `jobs/held.*` is excluded: holdings are passed as
+/// `allocation_context::held`, node by node.
 [[nodiscard]] constexpr member_column column_of(std::string_view member) noexcept {
     constexpr std::size_t prefix = std::string_view("jobs/").size();
     for (auto const& column : catalogue) {
@@ -84,19 +90,23 @@ struct member_column {
     return {};
 }
 
+/// True for a struct that Hana knows.
 template <class S>
 concept adapted_struct = boost::hana::Struct<S>::value;
 
+/// The accessors of a struct, as Hana lists them.
 template <class S>
 using accessors_of = decltype(boost::hana::accessors<S>());
 
+/// The number of members.
 template <class S>
 inline constexpr std::size_t member_count = decltype(boost::hana::length(std::declval<accessors_of<S>>()))::value;
 
+/// One accessor.
 template <class S, std::size_t I>
 using member_accessor = std::remove_cvref_t<decltype(boost::hana::at_c<I>(std::declval<accessors_of<S>>()))>;
 
-/// The name as a template argument, so that a compiler's message shows it.
+/// The name of a member as a template argument, so that a compiler's message shows it.
 template <class S, std::size_t I>
 [[nodiscard]] constexpr auto member_name() noexcept {
     using name = std::remove_cvref_t<decltype(boost::hana::first(std::declval<member_accessor<S, I>>()))>;
@@ -106,15 +116,17 @@ template <class S, std::size_t I>
     return fixed_string<size + 1>(characters);
 }
 
+/// The value of a member, or a reference to it.
 template <std::size_t I, class S>
 [[nodiscard]] constexpr decltype(auto) member_of(S const& from) noexcept {
     return boost::hana::second(boost::hana::at_c<I>(boost::hana::accessors<S>()))(from);
 }
 
+/// The type of a member.
 template <class S, std::size_t I>
 using member_type = std::remove_cvref_t<decltype(member_of<I>(std::declval<S const&>()))>;
 
-/// The place of the member that is spelt like this; `member_count<S>` when there is none.
+/// The index of the member that is spelt like this; `member_count<S>` if there is none.
 template <class S>
 [[nodiscard]] constexpr std::size_t member_index(std::string_view wanted, std::string_view resource = {}) noexcept {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -128,9 +140,11 @@ template <class S>
     }(std::make_index_sequence<member_count<S>>{});
 }
 
+/// A contiguous range, which is the value of a vector column.
 template <class T>
 concept column_range = requires(T const& column) { std::span(column); };
 
+/// The elements of such a range; void for other types.
 template <class T>
 struct element_of {
     using type = void;
@@ -140,6 +154,7 @@ struct element_of<T> {
     using type = typename decltype(std::span(std::declval<T const&>()))::value_type;
 };
 
+/// True if T is exactly the type of the column's elements.
 template <class T>
 [[nodiscard]] constexpr bool is_value(column_type type) noexcept {
     if constexpr (ColumnValue<T>)
@@ -148,7 +163,8 @@ template <class T>
         return false;
 }
 
-/// A scalar is converted; a vector is read where it is, so its elements have to be the column's.
+/// True if a member of type T can supply the column. A scalar is converted; a vector is read in
+/// place, so its elements need the column's type.
 template <class T>
 [[nodiscard]] constexpr bool fits(member_column const& column) noexcept {
     if constexpr (column_range<T>)
@@ -160,8 +176,8 @@ template <class T>
                (column.type == column_type::f64 ? std::is_arithmetic_v<T> : !std::is_floating_point_v<T>);
 }
 
-/// The errors of one member: the compiler's message shows the struct, the name and the type. `T` is a value of the
-/// column.
+/// The errors of one member. Struct, name and type are template arguments, so the compiler's
+/// message shows them. `T` is the type of the member.
 template <class S, fixed_string Member, class T>
 struct adapted_member {
     static constexpr bool target = Member.view() == "target";
@@ -179,6 +195,7 @@ struct adapted_member {
         "ration: the member `target` must be a ration::Target, as ration::two_tier_target is; without the member a job has none");
 };
 
+/// Instantiates the checks of all members.
 template <class S, class Sequence = std::make_index_sequence<member_count<S>>>
 struct each_member;
 template <class S, std::size_t... I>
@@ -190,7 +207,8 @@ struct each_member<S, std::index_sequence<I...>> {
         "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
 };
 
-/// A column that a member supplies.
+/// The declaration of a column that a member supplies; the counterpart of `from` in
+/// column_adapter.hpp.
 template <class S, std::size_t I>
 struct supplied_member {
     static constexpr member_column column = column_of(member_name<S, I>().view());
@@ -203,7 +221,7 @@ struct supplied_member {
         [[nodiscard]] static constexpr std::string_view view() noexcept { return column.name.view(); }
     };
     static constexpr named name{};
-    /// A column of losses is finite: one that is no number yet is 0 there. Elsewhere NaN means that nobody knows.
+    /// A column of losses is finite: NaN becomes 0 there. In other columns NaN means "unknown".
     static constexpr bool finite = description.name.starts_with("jobs/loss");
     [[nodiscard]] static constexpr value_type value(auto own) noexcept {
         auto const as_column = static_cast<value_type>(own);
@@ -220,11 +238,12 @@ struct supplied_member {
     }
 };
 
-/// Those members that a Job tells by its functions come that way.
+/// True for members that a Job reports by functions; they are not columns of `supplies`.
 [[nodiscard]] constexpr bool reported_by_function(std::string_view member) noexcept {
     return member == "id" || member == "target" || member.starts_with("min_") || member.starts_with("max_");
 }
 
+/// The list of columns that the members of S supply.
 template <class S, std::size_t... I>
 [[nodiscard]] constexpr auto supplied_members(std::index_sequence<I...>) noexcept {
     constexpr std::size_t count =
@@ -240,7 +259,7 @@ template <class S, std::size_t... I>
     }(std::make_index_sequence<count>{});
 }
 
-/// The value of member `Index`; `otherwise` where there is no such member.
+/// The value of member `Index`; `otherwise` if there is no such member.
 template <std::size_t Index, class S, class T>
 [[nodiscard]] constexpr T member_or(S const& from, T otherwise) noexcept {
     if constexpr (Index < member_count<S>)
@@ -249,7 +268,7 @@ template <std::size_t Index, class S, class T>
         return otherwise;
 }
 
-/// What the struct says that it accepts of standard resource `R`.
+/// The bounds of standard resource `R` in the struct; no bounds if it has none.
 template <std::size_t R, class S>
 [[nodiscard]] constexpr bounds bounds_in(S const& own) noexcept {
     constexpr std::string_view resource = standard_resources[R].name;
@@ -259,8 +278,8 @@ template <std::size_t R, class S>
 
 }  // namespace detail
 
-/// Instantiated by what takes an adapted struct: one that is adapted wrongly fails with a sentence that says what to
-/// change.
+/// Instantiated by templates that take an adapted struct. A wrong adaptation fails with a message
+/// that names the fix.
 template <class S>
 struct require_adapted {
     static_assert(
@@ -271,8 +290,9 @@ struct require_adapted {
 template <detail::adapted_struct S>
 struct require_adapted<S> : detail::each_member<S> {};
 
-/// A job of a scheduler's own, seen as a ration::Job. It refers to the struct, which has to stay where it is while it
-/// is used. What a struct does not have: no bounds, no step, no value of the metric, no target.
+/// A struct of a scheduler as a ration::Job. It refers to the struct, which has to stay in place
+/// while it is used. Values that a struct does not have: no bounds, no step, no value of the
+/// metric, no target.
 template <class S>
 class adapted_job {
     static_assert(sizeof(require_adapted<S>) > 0);
@@ -280,16 +300,22 @@ class adapted_job {
     S const* own_;
 
 public:
+    /// Declares the class as a job.
     using job_concept = job_tag;
+    /// The columns that the members supply.
     using supplies =
         typename decltype(detail::supplied_members<S>(std::make_index_sequence<detail::member_count<S>>{}))::type;
 
+    /// Refers to `own`.
     explicit adapted_job(S const& own) noexcept : own_(&own) {}
+    /// The scheduler's struct.
     [[nodiscard]] S const& own() const noexcept { return *own_; }
 
+    /// The member `id`.
     [[nodiscard]] job_id id() const noexcept {
         return {detail::member_or<detail::member_index<S>("id")>(*own_, std::uint64_t{})};
     }
+    /// The members `min_*` and `max_*` of the resource.
     [[nodiscard]] bounds bounds_of(resource_id r) const noexcept {
         return [&]<std::size_t... R>(std::index_sequence<R...>) {
             bounds accepted;
@@ -298,11 +324,13 @@ public:
             return accepted;
         }(std::make_index_sequence<std::size(standard_resources)>{});
     }
+    /// The members `step` and `loss`.
     [[nodiscard]] job_progress progress() const noexcept {
         return {.step = detail::member_or<detail::member_index<S>("step")>(*own_, std::uint64_t{}),
                 .value = detail::member_or<detail::member_index<S>("loss")>(*own_,
                                                                             std::numeric_limits<double>::quiet_NaN())};
     }
+    /// The member `target`; `no_target` if there is none.
     [[nodiscard]] decltype(auto) target() const noexcept {
         constexpr std::size_t index = detail::member_index<S>("target");
         if constexpr (index < detail::member_count<S>)
@@ -312,8 +340,9 @@ public:
     }
 };
 
-/// Jobs for `allocate`, `fill` and `allocation_host`, out of any range of adapted structs, or of pointers to them. One
-/// pointer is kept for each; the structs are read once, column by column, when a policy is asked. O(jobs).
+/// Jobs for `allocate`, `fill` and `allocation_host`, from any range of adapted structs or of
+/// pointers to them. One pointer is kept for each. The structs are read once, column by column,
+/// when a policy is called. O(jobs).
 template <class Range>
 [[nodiscard]] auto adapted(Range const& jobs) noexcept {
     using element = std::remove_cvref_t<decltype(*std::begin(jobs))>;

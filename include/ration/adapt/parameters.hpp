@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A policy's parameters by Boost.Hana. Name the members once, `BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha,
-/// scenario);`, and the struct is read, checked, described and has a JSON schema. Members are double, std::int64_t,
-/// bool, or an enum with `words_of(value)`, found by its namespace, which gives a span of names.
+/// Parameters of a policy through Boost.Hana. Name the members once, and the struct can be read,
+/// validated and described, and has a JSON schema:
+///
+///     BOOST_HANA_ADAPT_STRUCT(my_parameters, alpha, scenario);
+///
+/// Members are double, std::int64_t, bool, or an enum with a function `words_of(value)` in its
+/// namespace, which returns a span of names. Used by plugins (plugin/export.hpp) and by the program
+/// for built-in policies.
 #pragma once
 
 #include <boost/hana/accessors.hpp>
@@ -28,6 +33,7 @@
 namespace ration {
 namespace detail {
 
+/// True for the types of parameters.
 template <class T>
 inline constexpr bool is_parameter =
     std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool> || std::is_enum_v<T>;
@@ -40,6 +46,7 @@ constexpr void for_each_parameter(Parameters& parameters, Action action) {
     });
 }
 
+/// The note about a member; without limits if there is none.
 template <class Parameters>
 [[nodiscard]] constexpr parameter_note note_of(std::string_view name) noexcept {
     if constexpr (requires { Parameters::notes; })
@@ -48,7 +55,7 @@ template <class Parameters>
     return {.name = name, .meaning = {}};
 }
 
-/// False when a note is about no member: a range that nobody would look at.
+/// False if a note names no member, so that its interval would never be checked.
 template <class Parameters>
 [[nodiscard]] consteval bool notes_are_of_members() {
     bool all = true;
@@ -63,9 +70,11 @@ template <class Parameters>
     return all;
 }
 
-/// Not constexpr, so that a schema with such a number does not compile, and its name is in the message.
+/// Not constexpr: a schema with such a number does not compile, and the compiler's message shows
+/// this name.
 inline void a_number_is_too_large_for_the_schema() noexcept {}
 
+/// Writes a whole number.
 template <class Writer>
 constexpr void write_digits(Writer& out, std::uint64_t whole) {
     char digits[20] = {};
@@ -74,7 +83,8 @@ constexpr void write_digits(Writer& out, std::uint64_t whole) {
     out << std::string_view(digits + at, sizeof digits - at);
 }
 
-/// A number as JSON: up to nine digits behind the point. constexpr, which std::to_chars is not in C++20.
+/// Writes a number as JSON, with up to nine decimals. constexpr, which std::to_chars is not in
+/// C++20.
 template <class Writer>
 constexpr void write_number(Writer& out, double value) {
     if (value < 0) {
@@ -82,7 +92,7 @@ constexpr void write_number(Writer& out, double value) {
         value = -value;
     }
     if (!(value < 9e15)) a_number_is_too_large_for_the_schema();
-    std::uint64_t tenths = 0;  // so many times it is multiplied by ten, lest a small one be written as 0
+    std::uint64_t tenths = 0;  // decimal exponent, so that a small number is not written as 0
     double scale = 1;
     if (value != 0 && value < 1e-4)
         for (; value * scale < 1; scale *= 10) ++tenths;
@@ -104,7 +114,7 @@ constexpr void write_number(Writer& out, double value) {
     }
 }
 
-/// A text as JSON.
+/// Writes a text as JSON.
 template <class Writer>
 constexpr void write_text(Writer& out, std::string_view text) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -121,7 +131,7 @@ constexpr void write_text(Writer& out, std::string_view text) {
     out << "\"";
 }
 
-/// A value as JSON.
+/// Writes a value as JSON.
 template <class Writer, class T>
 constexpr void write_value(Writer& out, T const& value) {
     if constexpr (std::is_enum_v<T>)
@@ -132,6 +142,7 @@ constexpr void write_value(Writer& out, T const& value) {
         write_number(out, static_cast<double>(value));
 }
 
+/// Writes the type of a value as in a JSON schema.
 template <class Writer, class T>
 constexpr void write_type(Writer& out, T const& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -149,6 +160,7 @@ constexpr void write_type(Writer& out, T const& value) {
     }
 }
 
+/// Parses a finite number; the whole text has to be one.
 template <class T>
 [[nodiscard]] bool read_number(std::string_view text, T& value) noexcept {
     T read{};
@@ -158,7 +170,7 @@ template <class T>
     return true;
 }
 
-/// What a value may be, said when it is something else; nullptr when it was taken.
+/// Parses a value. Returns nullptr, or the expected kind of value for the message.
 template <class T>
 [[nodiscard]] char const* read_value(json_member const& given, T& value) noexcept {
     if constexpr (std::is_enum_v<T>) {
@@ -179,6 +191,7 @@ template <class T>
     }
 }
 
+/// Writes "NAME must be EXPECTED", with the words of an enum.
 template <std::size_t N, class T>
 void report_expected(text<N>& wrong, std::string_view name, char const* expected, T const& value) noexcept {
     wrong.append(name).append(" must be ").append(expected);
@@ -189,16 +202,18 @@ void report_expected(text<N>& wrong, std::string_view name, char const* expected
         }
 }
 
-/// A bound as people write it.
+/// Writes a bound as people write it: whole numbers without decimals.
 template <std::size_t N>
 void report_number(text<N>& wrong, double value) noexcept {
     char digits[32];
+    // Beyond this, a double does not hold every whole number.
     bool const whole = value > -1e15 && value < 1e15 && value == static_cast<double>(static_cast<std::int64_t>(value));
     auto const [end, failed] = whole ? std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value))
                                      : std::to_chars(digits, digits + sizeof digits, value);
     wrong.append(std::string_view(digits, static_cast<std::size_t>(end - digits)));
 }
 
+/// Writes the valid interval and the meaning of a parameter.
 template <std::size_t N>
 void report_range(text<N>& wrong, parameter_note const& note) noexcept {
     constexpr double none = std::numeric_limits<double>::infinity();
@@ -213,6 +228,7 @@ void report_range(text<N>& wrong, parameter_note const& note) noexcept {
     if (!note.meaning.empty()) wrong.append(": ").append(note.meaning);
 }
 
+/// Parses and validates one value. Returns false with a message.
 template <std::size_t N, class T>
 [[nodiscard]] bool take(text<N>& wrong, parameter_note const& note, json_member const& given, T& value) noexcept {
     if (char const* const expected = read_value(given, value)) {
@@ -220,6 +236,7 @@ template <std::size_t N, class T>
         return false;
     }
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
+        // The message contains the interval and the meaning of the parameter.
         if (static_cast<double>(value) < note.least || static_cast<double>(value) > note.most) {
             report_range(wrong, note);
             return false;
@@ -229,7 +246,7 @@ template <std::size_t N, class T>
 
 }  // namespace detail
 
-/// For every struct that Hana knows.
+/// The access to every struct that Hana knows; see parameter.hpp.
 template <class Parameters>
     requires boost::hana::Struct<Parameters>::value
 struct parameter_access<Parameters> {
@@ -245,7 +262,7 @@ struct parameter_access<Parameters> {
         });
     }
 
-    /// The JSON schema (draft 2020-12) of the config text.
+    /// Writes the JSON schema (draft 2020-12) of the configuration.
     template <class Writer>
     static constexpr void write_schema(Writer out) {
         out << "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{";
@@ -274,8 +291,8 @@ struct parameter_access<Parameters> {
         out << "}}";
     }
 
-    /// Reads what a flat JSON object names; the rest stays as it is. False with a sentence in `wrong`; then `given` may
-    /// be half read.
+    /// Reads the members that a flat JSON object names; others keep their values. Returns false
+    /// with a message in `wrong`; some members may have changed then.
     template <std::size_t N>
     [[nodiscard]] static bool read(std::string_view json, Parameters& given, text<N>& wrong) noexcept {
         flat_json members(json);
@@ -285,6 +302,7 @@ struct parameter_access<Parameters> {
         return members.wrong() == nullptr;
     }
 
+    /// True if there is a member of this name.
     [[nodiscard]] static bool knows(std::string_view name) noexcept {
         bool known = false;
         Parameters const defaults{};
@@ -292,7 +310,8 @@ struct parameter_access<Parameters> {
         return known;
     }
 
-    /// Sets one member. False with a sentence in `wrong` when there is none of this name, or the value is not for it.
+    /// Sets one member. Returns false with a message in `wrong` if there is no such member, or the
+    /// value is invalid for it.
     template <std::size_t N>
     [[nodiscard]] static bool set(json_member const& member, Parameters& given, text<N>& wrong) noexcept {
         bool known = false, taken = false;

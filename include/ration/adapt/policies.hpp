@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The parameters of ration's own policies, adapted.
+///
+/// Included where policies are configured by name: the program and the plugins. A policy header
+/// alone does not need Boost. A new policy with parameters gets a line here (docs/architecture.md).
 #pragma once
 
 #include <ration/adapt/parameters.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A scheduler's own table of jobs, where each member of one struct is a column. A policy is shown the scheduler's
-/// memory itself where the layout allows it; the rest is copied in one pass:
+/// A scheduler's own table of jobs, in which each member of one struct is a column. A policy reads
+/// the scheduler's memory directly where the layout allows it; the rest is copied in one pass:
 ///
 ///     struct jobs { std::vector<std::uint64_t> id; std::vector<double> loss, used_cpu; };
 ///     BOOST_HANA_ADAPT_STRUCT(queue::jobs, id, loss, used_cpu);
 ///     auto const answer = ration::allocate(policy, ration::adapted_table(all), machine);
 ///
-/// A vector column, such as `speedup`, is a range of `std::array<T, N>`: a row has N values. The layout allows it where
-/// the rows are in ascending order of `id`, for members whose elements are of the column's own type and one after
-/// another. Copied always are `id`, `min_*` and `max_*`, which the check of the answer reads after the policy has, and
-/// losses, which have to be finite.
+/// A vector column, such as `speedup`, is a range of `std::array<T, N>`: a row has N values. Direct
+/// reading requires rows in ascending order of `id`, and elements of the column's own type, one
+/// after another. Always copied are `id`, `min_*` and `max_*`, which the validation reads after the
+/// policy has run, and losses, which have to be finite.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace ration {
 
 namespace detail {
 
-/// What one element of a table's column is: a value, or the values of a row.
+/// The values that one element of a table's column holds: one, or those of a row.
 template <class T>
 struct row_values {
     using type = T;
@@ -55,6 +55,7 @@ struct adapted_column {
     static_assert(!column_range<T> || sizeof(adapted_member<S, Member, row>) > 0);
 };
 
+/// Instantiates the checks of all members.
 template <class S, class Sequence = std::make_index_sequence<member_count<S>>>
 struct each_column;
 template <class S, std::size_t... I>
@@ -64,7 +65,7 @@ struct each_column<S, std::index_sequence<I...>> {
                   "ration: an adapted table needs the member `id`, a whole number of its own for each job");
 };
 
-/// What `pairing` asks of a table: a row of it as a Job. Never made.
+/// A row of a table as a Job, for `pairing` only. Its functions have no definitions.
 template <class S>
 struct table_row {
     using job_concept = job_tag;
@@ -75,8 +76,8 @@ struct table_row {
     [[nodiscard]] no_target target() const noexcept;
 };
 
-/// The rows of a table in ascending order of their ids; `sorted` says that they were so already. Errors:
-/// `already_exists`.
+/// The rows of a table in ascending order of their ids. `sorted` is set to true if they were in
+/// this order already. Error: `already_exists` for two equal ids.
 template <class Id>
 [[nodiscard]] result<buffer<std::size_t>> rows_by_id(std::span<Id const> ids, bool& sorted) noexcept {
     buffer<std::size_t> order(ids.size());
@@ -98,18 +99,20 @@ template <class Id>
     return order;
 }
 
-/// The tables of a store, some of whose columns of jobs are somewhere else.
+/// The tables of a store in which some columns of jobs are replaced by memory of the scheduler.
 class published_tables {
     table_view jobs_;
     buffer<void const*> slots_;
     std::array<table_view const*, table_count> tables_{};
 
 public:
+    /// A replaced column.
     struct elsewhere {
         std::uint32_t slot;
         void const* data;
     };
 
+    /// Copies the list of columns, and replaces some.
     published_tables(snapshot const& stored, std::span<elsewhere const> columns) noexcept
         : jobs_(stored[table_id::jobs]) {
         slots_.assign(jobs_.slot, jobs_.slots);
@@ -121,13 +124,14 @@ public:
     published_tables(published_tables const&) = delete;
     published_tables& operator=(published_tables const&) = delete;
 
+    /// The tables, valid as long as the object.
     [[nodiscard]] snapshot view() const noexcept { return {tables_.data()}; }
 };
 
 }  // namespace detail
 
-/// Instantiated by what takes an adapted table: one that is adapted wrongly fails with a sentence that says what to
-/// change.
+/// Instantiated by templates that take an adapted table. A wrong adaptation fails with a message
+/// that names the fix.
 template <class S>
 struct require_adapted_table {
     static_assert(sizeof(require_adapted<S>) > 0);
@@ -135,7 +139,8 @@ struct require_adapted_table {
 template <detail::adapted_struct S>
 struct require_adapted_table<S> : detail::each_column<S> {};
 
-/// Refers to a scheduler's table of jobs, which has to stay where it is while it is used.
+/// Refers to a scheduler's table of jobs, which has to stay in place and unchanged while it is
+/// used.
 template <class S>
 class adapted_table {
     static_assert(sizeof(require_adapted_table<S>) > 0);
@@ -146,13 +151,18 @@ class adapted_table {
     static constexpr std::size_t id_index = detail::member_index<S>("id");
 
 public:
+    /// A row as a Job, for the checks of the compiler.
     using row = detail::table_row<S>;
 
+    /// Refers to `own`.
     explicit adapted_table(S const& own) noexcept : own_(&own) {}
+    /// The number of jobs.
     [[nodiscard]] std::size_t rows() const noexcept { return column<id_index>().size(); }
 
-    /// Copies into the jobs table what cannot stay where it is, and remembers the rest, for `in_place`.
-    /// Errors: `invalid_value` for columns of unequal length, with a name; `already_exists` for two jobs of one id.
+    /// Copies the columns that cannot be read directly into the jobs table, and records the others
+    /// for `in_place`. Errors: `invalid_value` with a column's name for unequal lengths;
+    /// `already_exists` for two jobs with one id. O(jobs) if the ids ascend, O(jobs log jobs)
+    /// otherwise.
     [[nodiscard]] result<void> fill(snapshot_store& store, standard_columns const& columns) noexcept {
         in_place_.clear();
         if (auto const sized = store.resize(table_id::jobs, rows()); !sized) return sized;
@@ -172,18 +182,20 @@ public:
             return all;
         }(std::make_index_sequence<detail::member_count<S>>{});
     }
-    /// The columns that were not copied by the last `fill`.
+    /// The columns that the last `fill` did not copy.
     [[nodiscard]] std::span<detail::published_tables::elsewhere const> in_place() const noexcept {
         return in_place_.view();
     }
 
 private:
+    /// A column of the scheduler.
     template <std::size_t I>
     [[nodiscard]] auto column() const noexcept {
         return std::span<typename detail::element_of<detail::member_type<S, I>>::type const>(
             detail::member_of<I>(*own_));
     }
 
+    /// Copies one column, or records it.
     template <std::size_t I>
     [[nodiscard]] result<void> fill_column(snapshot_store& store, buffer<std::size_t> const& order,
                                            bool sorted) noexcept {
@@ -200,7 +212,8 @@ private:
         if (!target) return target.failure();
         constexpr bool same = std::is_same_v<typename row::type, value>;
         constexpr bool kept = supplied::finite || detail::reported_by_function(detail::member_name<S, I>().view());
-        // Members behind accessors may be made at each call: only what lies in the struct itself stays.
+        // Accessors may compute their value at each call: only a member of the struct itself stays
+        // valid.
         if constexpr (same && !kept && std::is_lvalue_reference_v<decltype(detail::member_of<I>(*own_))>)
             if (sorted) {
                 in_place_.push_back({target->slot, own.data()});
@@ -213,7 +226,7 @@ private:
     }
 };
 
-/// As `allocate` with jobs, of a table. `table` refers to what it was made of, which nobody may change meanwhile.
+/// As `allocate` with jobs. The scheduler's table must not change during the call.
 template <class P, class S>
 [[nodiscard]] result<allocation> allocate(P& policy, adapted_table<S> table, std::span<capacities const> nodes,
                                           allocation_context const& now = {}) noexcept {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private, include "ration/snapshot.hpp"
+/// Memory for columns.
+///
+/// Used by `snapshot_store`. The memory comes from the heap, or from a `column_memory` that is
+/// shared with a worker process.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +15,8 @@
 
 namespace ration::detail {
 
-/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes, so that a vector loop may read past the
-/// last row.
+/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes. A vectorised loop may
+/// therefore read past the last row.
 class aligned_buffer {
     static constexpr std::size_t line = 64;
     column_memory* from_ = nullptr;  // nullptr: the heap
@@ -20,13 +24,17 @@ class aligned_buffer {
     std::size_t capacity_ = 0;
 
 public:
+    /// No memory; grows on the heap.
     aligned_buffer() noexcept = default;
+    /// No memory; grows in `from`, which has to outlive the buffer.
     explicit aligned_buffer(column_memory* from) noexcept : from_(from) {}
+    /// Takes over the memory.
     aligned_buffer(aligned_buffer&& other) noexcept
         : from_(other.from_), data_(other.data_), capacity_(other.capacity_) {
         other.data_ = nullptr;
         other.capacity_ = 0;  // by hand: std::exchange would be instantiated for each type
     }
+    /// Exchanges the memory with `other`.
     aligned_buffer& operator=(aligned_buffer&& other) noexcept {
         column_memory* const mine = from_;
         from_ = other.from_;
@@ -37,14 +45,17 @@ public:
         std::swap(capacity_, other.capacity_);
         return *this;
     }
+    /// Returns the memory to its source.
     ~aligned_buffer() { release(); }
 
+    /// The first byte; null before the first `reserve`.
     [[nodiscard]] unsigned char* data() const noexcept { return data_; }
+    /// The size in bytes, a multiple of 64.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    /// Makes room for `size` bytes and keeps the first `used`; false when there is no memory (then nothing has
-    /// changed). There is a place for no bytes as well: a plugin is never shown a column at null. Grows at least by
-    /// half, so that rows may come one by one.
+    /// Makes room for `size` bytes and keeps the first `used`. Returns false, and changes nothing,
+    /// if there is no memory. A size of 0 also allocates, so that a plugin never receives a null
+    /// column. Grows at least by half, so that rows can be added one by one.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
         if (data_ != nullptr && size <= capacity_) return true;
         std::size_t const grown = capacity_ + capacity_ / 2, wanted = size > grown ? size : grown;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private, include "ration/host/check.hpp"
+/// The fast path of `check`: accepts an answer without faults in one pass over its rows.
+///
+/// An answer that is not accepted here goes to the general path in host/check.hpp, which finds the
+/// faulty rows. Both have to give the same grants; tests/unit/check_random.cpp compares them on random
+/// answers.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +21,15 @@
 
 namespace ration::detail {
 
-/// Proves the common answer: without groups of its own, and with nothing to refuse but what is beyond the capacity. Its
-/// rows are read once, job by job, beside what the jobs hold; rows in another order are put into this one first.
+/// Validates the common answer: no explicit groups, and nothing to reject except rows beyond the
+/// capacity. The rows are read once, job by job, in parallel with the holdings of the jobs. Rows in
+/// another order are sorted first.
 class good_answer {
 public:
-    // A place that comes twice is in no order
+    // `not_in_order` is also the outcome for a node and resource that come twice.
     enum class outcome : std::uint8_t { good, over_capacity, not_good, not_in_order };
 
-    /// By group, then as they stand in the answer.
+    /// Orders by group, then as the rows are in the answer.
     struct by_group {
         [[nodiscard]] bool operator()(checked_grant const& a, checked_grant const& b) const noexcept {
             return a.group() != b.group() ? a.group() < b.group() : a.asked < b.asked;
@@ -31,7 +37,7 @@ public:
     };
 
 private:
-    /// Rows as they stand.
+    /// The rows in the order of the answer.
     struct as_written {
         grant const* all;
         std::size_t size;
@@ -39,13 +45,14 @@ private:
         [[nodiscard]] grant const& operator[](std::size_t i) const noexcept { return all[i]; }
         [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return all[i].job; }
     };
-    /// Rows as `order` has them.
+    /// The rows in the order of `order`.
     struct by_job {
         grant const* all;
         std::size_t size;
         job_order const& order;
 
         [[nodiscard]] grant const& operator[](std::size_t i) const noexcept {
+            // Rows are read in random order, which the hardware cannot predict; so prefetch.
             constexpr std::size_t ahead = 16;
             if (i + ahead < size) __builtin_prefetch(&all[order.row(i + ahead)]);
             return all[order.row(i)];
@@ -58,14 +65,15 @@ private:
     reservations reservations_;
 
 public:
+    /// Allocates for the largest answer.
     void prepare(std::size_t most_nodes, std::size_t resources, std::size_t most_grants) {
         order_.reserve(most_grants);
         sums_.reset(resources);
         reservations_.prepare(most_nodes, resources);
     }
 
-    /// Accepts all rows, by job and then as they stand; some of them are to be dropped where that is `over_capacity`.
-    /// Otherwise `accepted` holds nothing of worth.
+    /// Accepts all rows, ordered by job and then as in the answer. After `over_capacity` the caller
+    /// has to drop some of them. After other failures the content of `accepted` is meaningless.
     [[nodiscard]] outcome accept(grant_rules const& by, ledger const& held, std::span<grant const> rows,
                                  buffer<checked_grant>& accepted) noexcept {
         accepted.clear();
@@ -79,18 +87,19 @@ public:
 private:
     static constexpr std::int64_t far_too_much = std::int64_t{1} << 60;  // beyond, sums might overflow
 
-    /// Of the place of the last row: most rows are of the same one, or at least of the same resource.
+    /// The node and resource of the last row. Most rows have the same ones, or at least the same
+    /// resource, so the sum is kept in a register.
     struct here {
         grant_rules const& by;
         reservations& sums;
-        bool crowded = false;  ///< something promised too much before all had given back
+        bool crowded = false;  ///< a reservation exceeded the capacity before all releases were counted
         std::uint32_t node = ~std::uint32_t{0};
         std::uint32_t resource = ~std::uint32_t{0};
         std::int64_t *place = nullptr, sum = 0, capacity = 0;
         grant_rules::bounds_view bounds{};
-        std::size_t plain_end = 0;  ///< rows up to here are plain by themselves
+        std::size_t plain_end = 0;  ///< rows up to here have passed `end_of_plain`
 
-        /// False when there is no such place.
+        /// Moves to the row's node and resource. Returns false if they do not exist.
         [[nodiscard]] bool go_to(grant const& g) noexcept {
             if (g.node == node && g.resource == resource) return true;
             leave();
@@ -103,9 +112,11 @@ private:
             capacity = bounds.capacity[node];
             return true;
         }
+        /// Writes the sum back.
         void leave() noexcept {
             if (place != nullptr) *place = sum;
         }
+        /// Adds the change of a grant. Returns false if the sum could overflow.
         [[nodiscard]] bool reservation(checked_grant const& g) noexcept {
             std::int64_t const growth = g.growth();
             sum += growth;
@@ -114,6 +125,8 @@ private:
         }
     };
 
+    /// Validates the rows job by job. `first` to `last` are the rows of one job, or a run of plain
+    /// rows.
     template <class Rows>
     [[nodiscard]] outcome accept_rows(grant_rules const& by, ledger const& held, Rows const& rows,
                                       checked_grant* const out) noexcept {
@@ -125,6 +138,7 @@ private:
             std::uint32_t const job = rows.job(first);
             if (job >= by.jobs()) return outcome::not_good;
             if (first > 0 && job < rows.job(first - 1)) return outcome::not_in_order;
+            // Two jobs, one row each, in the same place: probably a run.
             if (first + 1 < size && begins_run(rows[first], rows[first + 1])) {
                 last = accept_run(rows, walk, at, out, first);
                 if (last > first) continue;
@@ -136,15 +150,19 @@ private:
                                                  : accept_several(rows, owned, at, out, first, last);
             if (reply != outcome::good) return reply;
         }
+        // Sums were checked while later rows had not yet released; only if one was too large is a
+        // second look needed.
         at.leave();
         return !at.crowded || fits(by, out, size) ? outcome::good : outcome::over_capacity;
     }
 
+    /// True if two rows can be in a run: same node and resource, ascending jobs.
     [[nodiscard]] static bool begins_run(grant const& first, grant const& second) noexcept {
         return first.node == second.node && first.resource == second.resource && first.job < second.job;
     }
 
-    /// What the job holds of the resource on the node, if it holds nothing besides; else -1.
+    /// The amount that the job holds of the resource on the node, if it holds nothing else;
+    /// otherwise -1.
     [[nodiscard]] static std::int64_t all_held(holding_range owned, std::uint32_t node,
                                                std::uint32_t resource) noexcept {
         if (owned.first == owned.last) return 0;
@@ -155,12 +173,13 @@ private:
                    : -1;
     }
 
-    /// A run is gone through twice, in pieces that stay in the nearest cache meanwhile and whose sums cannot overflow.
+    /// A run is read twice, in pieces that stay in the first-level cache meanwhile and whose sums
+    /// cannot overflow.
     static constexpr std::size_t piece = 256;
 
-    /// The end of the rows from `first` on that are plain by themselves: each the only one of its job, of the place
-    /// that was gone to, with an amount that its job accepts alone. Apart from the rest, so that all of it is in
-    /// registers.
+    /// The end of the plain rows from `first` on. A row is plain if it is the only row of its job,
+    /// has the place of `at`, and has an amount that the job accepts alone. A function of its own,
+    /// so that all values stay in registers.
     template <class Rows>
     [[nodiscard, gnu::noinline]] static std::size_t end_of_plain(Rows const rows, here const& at, std::size_t first,
                                                                  std::size_t last) noexcept {
@@ -184,12 +203,13 @@ private:
                 continue;
             if (amount != 0 && !(amount == unlimited && can_be_free && active)) break;
         }
+        // A job with a second row behind the run is not plain: both rows have to be summed.
         bool const of_one_job = i > first && i < rows.size && rows.job(i) == rows.job(i - 1);
         return of_one_job ? i - 1 : i;
     }
 
-    /// Accepts a piece of the plain rows from `first` on, as long as their jobs hold none of the resource anywhere
-    /// else. Returns where others begin.
+    /// Accepts a piece of the plain rows from `first` on, as long as their jobs hold the resource
+    /// on no other node. Returns the index of the first row that is not accepted.
     template <class Rows>
     [[nodiscard, gnu::noinline]] static std::size_t accept_run(Rows const rows, ledger::walk& walk, here& at,
                                                                checked_grant* const out,
@@ -208,7 +228,7 @@ private:
             std::int64_t const before = held.only(job, node, static_cast<resource_id>(resource));
             if (before < 0) break;
             out[i] = {job, before, &g};
-            if (g.amount == before) continue;  // most are
+            if (g.amount == before) continue;  // true for most rows
             sum += out[i].growth();
             peak = sum > peak ? sum : peak;
         }
@@ -218,7 +238,7 @@ private:
         return i;
     }
 
-    /// The only row of its job.
+    /// Validates the only row of a job.
     [[nodiscard]] static outcome accept_one(grant const& g, holding_range owned, here& at,
                                             checked_grant& out) noexcept {
         if (!at.go_to(g) || g.group != 0) return outcome::not_good;
@@ -228,7 +248,7 @@ private:
         return (plain || is_good(g, owned, at.by, out)) && at.reservation(out) ? outcome::good : outcome::not_good;
     }
 
-    /// Where there is one node, no other row can add to what the job holds of a resource.
+    /// Validates the rows of a job on a single node. No other row can add to the sum of a resource.
     template <class Rows>
     [[nodiscard]] static outcome accept_each(Rows const& rows, holding_range owned, here& at, checked_grant* out,
                                              std::size_t first, std::size_t last) noexcept {
@@ -251,7 +271,8 @@ private:
         return outcome::good;
     }
 
-    /// The same where it is not plain: the job holds something elsewhere, or the amount is 0 or unlimited.
+    /// The slow test of one row: the job holds something elsewhere, or the amount is 0 or
+    /// unlimited.
     [[nodiscard, gnu::noinline]] static bool is_good(grant const& g, holding_range owned, grant_rules const& by,
                                                      checked_grant& out) noexcept {
         if (by.rule_for(g) != check_rule::passed) return false;
@@ -265,7 +286,8 @@ private:
         return by.rule_for_sum(g, sum) == check_rule::passed;
     }
 
-    /// All rows of one job, and what it holds, both by node and resource.
+    /// Validates the rows of a job on several nodes. Rows and holdings are both sorted by node and
+    /// resource.
     template <class Rows>
     [[nodiscard]] outcome accept_several(Rows const& rows, holding_range owned, here& at, checked_grant* out,
                                          std::size_t first, std::size_t last) noexcept {
@@ -291,6 +313,7 @@ private:
             if (!at.reservation(out[i])) reply = outcome::not_good;
             before = what;
         }
+        // The sums are complete now, so the bounds can be tested.
         for (std::size_t i = first; i < last && reply == outcome::good; ++i)
             if (at.by.rule_for_sum(*out[i].asked, sums_[out[i].asked->resource]) != check_rule::passed)
                 reply = outcome::not_good;
@@ -299,18 +322,19 @@ private:
         return reply;
     }
 
+    /// True if the amount needs no rule besides the sum.
     [[nodiscard]] static bool is_plain(grant const& g, std::int64_t least, bool active) noexcept {
         return g.amount == 0 || (active && g.amount >= least && g.amount <= max_amount);
     }
 
-    /// Empties the sums; all of them after what was not good.
+    /// Empties the sums that were used; all of them after a failure, when it is not known which.
     void forget(holding_range owned, checked_grant const* rows, std::size_t size) noexcept {
         if (size == 0) return sums_.reset(sums_.size());
         for (auto const& h : owned) sums_[static_cast<std::size_t>(h.what.resource)] = {};
         for (std::size_t i = 0; i < size; ++i) sums_[static_cast<std::size_t>(rows[i].resource())] = {};
     }
 
-    /// All that gives back has done so: whoever takes must find room.
+    /// After all releases: true if every growth fits the capacity.
     [[nodiscard]] bool fits(grant_rules const& by, checked_grant const* rows, std::size_t size) noexcept {
         bool fit = true;
         for (checked_grant const* g = rows; g != rows + size; ++g)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private, include "ration/host/check.hpp"
+/// Sorts the rows of an answer by job.
+///
+/// Used by `good_answer` for answers that a policy wrote in another order. It is on the tick's
+/// path, so it allocates only in `reserve`.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +16,29 @@
 
 namespace ration::detail {
 
-/// The rows of an answer in the order of their jobs, and those of one job by node and resource. By digits of the job's
-/// row: each pass reads from the first to the last, whereas sorts that compare jump.
+/// The rows of an answer in the order of their jobs, and the rows of one job by node and resource.
+///
+/// A radix sort by digits of the job's row: each pass reads the memory in order, while sorts that
+/// compare jump.
 class job_order {
+    // 2^11 counters of 8 bytes fit the first-level cache.
     static constexpr int longest_digit = 11;
+    // Below this number of rows, a comparison sort is faster than clearing the counters.
     static constexpr std::size_t few = 64;
 
     buffer<std::uint64_t> entries_, sorted_;  // the job in the high half, the row in the low one
     buffer<std::uint64_t> starts_;            // of the buckets
 
 public:
+    /// Allocates for this number of rows.
     void reserve(std::size_t rows) {
         entries_.reserve(rows);
         sorted_.reserve(rows);
         starts_.reserve(std::size_t{1} << longest_digit);
     }
 
-    /// False when a row names no job of so many. O(rows), but for rows of one job that are not in order.
+    /// Sorts `rows`. Returns false if a row names a job beyond `jobs`. O(rows), except for rows of
+    /// one job that are out of order.
     [[nodiscard]] bool sort(std::span<grant const> rows, std::size_t jobs) noexcept {
         entries_.clear();
         std::uint64_t* const all = entries_.extend(rows.size());
@@ -43,8 +53,9 @@ public:
         return true;
     }
 
+    /// The job of the row with index `i` in the order.
     [[nodiscard]] std::uint32_t job(std::size_t i) const noexcept { return job_of(entries_[i]); }
-    /// Which row comes at place `i`.
+    /// The index in the answer of the row with index `i` in the order.
     [[nodiscard]] std::uint32_t row(std::size_t i) const noexcept { return static_cast<std::uint32_t>(entries_[i]); }
 
 private:
@@ -52,6 +63,7 @@ private:
         return static_cast<std::uint32_t>(entry >> 32);
     }
 
+    /// Sorts by job, with as few digits as the largest job needs, and all of one width.
     void sort_jobs(std::uint32_t largest) noexcept {
         int bits = 1;
         while (largest >> bits != 0) ++bits;
@@ -59,6 +71,8 @@ private:
         for (int i = 0; i < digits; ++i) sort_digit(i * width, width);
     }
 
+    /// One pass of the counting sort: count, sum up, distribute. It keeps the order of equal
+    /// digits.
     void sort_digit(int shift, int width) noexcept {
         std::uint32_t const mask = (std::uint32_t{1} << width) - 1;
         starts_.reset(std::size_t{mask} + 1);
@@ -76,7 +90,7 @@ private:
         entries_.swap(sorted_);
     }
 
-    /// Those of each job; or all at once.
+    /// Sorts the rows of each job by node and resource; or all rows in one go.
     void sort_places(std::span<grant const> rows, bool at_once) noexcept {
         auto const before = [&](std::uint64_t a, std::uint64_t b) {
             if (job_of(a) != job_of(b)) return a < b;

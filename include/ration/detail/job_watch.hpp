@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private, include "ration/host/engine.hpp"
+/// Finds the events of jobs by comparing two jobs tables.
+///
+/// Used by the engine for policies with `on_events`. Hosts only fill the table; they need not
+/// report changes.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +16,8 @@
 
 namespace ration::detail {
 
-/// Finds what has happened to jobs from one tick to the next, for policies that are told of it. A job that has ended is
-/// told of once: when its state says so, or when it leaves the table without that.
+/// Compares the jobs of consecutive ticks, for policies that receive events. The end of a job is
+/// reported once: when its state changes to an ended one, or when it leaves the table without that.
 class job_watch {
     struct seen {
         std::uint64_t id;
@@ -22,19 +26,20 @@ class job_watch {
     buffer<seen> last_, now_;
 
 public:
-    /// What it has seen it remembers.
+    /// Allocates for this number of jobs. The jobs that it has seen are kept.
     void prepare(std::size_t jobs) noexcept {
         last_.reserve(jobs);
         now_.reserve(jobs);
     }
 
-    /// Appends the events since the last call; a row is that of the last tick's table. O(rows).
+    /// Appends the events since the last call. `row` is a row of the last tick's table. O(rows).
     void probe(snapshot_store const& store, standard_columns const& columns, nanoseconds now,
                buffer<event>& events) noexcept {
         std::uint64_t const* const ids = store.data(columns.id);
         std::uint32_t const* const states = store.data(columns.state);
         std::size_t const rows = store.rows(table_id::jobs);
         std::size_t same = 0;
+        // The common case: the same jobs in the same rows. Nothing is copied.
         for (; same < last_.size() && same < rows && last_[same].id == ids[same]; ++same)
             if (last_[same].state != states[same]) {
                 emit_changed(same, {ids[same], states[same]}, now, events);
@@ -44,7 +49,8 @@ public:
     }
 
 private:
-    /// The rows before `same` are those of the last call.
+    /// Compares from row `same` on, where the tables begin to differ. Both are sorted by id, so one
+    /// merge pass finds jobs that came and jobs that left.
     void probe_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states,
                     nanoseconds now, buffer<event>& events) noexcept {
         now_.clear();
@@ -63,14 +69,18 @@ private:
         for (auto const& job : now_) last_.push_back(job);
     }
 
+    /// True for a number of the column `jobs/state` of an active job.
     [[nodiscard]] static bool active(std::uint32_t state) noexcept { return is_active(static_cast<job_state>(state)); }
 
+    /// Appends an event about a job of the last table.
     void emit(event_kind kind, std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
         events.push_back({.kind = kind, .row = static_cast<std::uint32_t>(row), .id = last_[row].id, .at = now});
     }
+    /// Reports the end of a job that left the table while it was active.
     void emit_gone(std::size_t row, nanoseconds now, buffer<event>& events) const noexcept {
         if (active(last_[row].state)) emit(event_kind::job_finished, row, now, events);
     }
+    /// Reports a change of the state; a job that has ended is not reported a second time.
     void emit_changed(std::size_t row, seen const& job, nanoseconds now, buffer<event>& events) const noexcept {
         if (last_[row].state == job.state || !active(last_[row].state)) return;
         bool const failed = static_cast<job_state>(job.state) == job_state::failed;

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A policy chosen at run time: one interface over classes in this program and over plugins.
+/// A policy chosen at run time: one interface for classes in this program and for plugins.
+///
+/// Example:
+/// ~~~{.cpp}
+/// ration::policy_adapter<ration::policies::equal_share> policy;
+/// ration::policy_adapter<ration::policies::none> fallback;
+/// ration::engine engine(backend, policy, fallback, store, columns, ration::standard_resources, {});
+/// ~~~
 #pragma once
 
 #include <cstddef>
@@ -13,34 +20,40 @@
 
 namespace ration {
 
-/// What an engine calls. Owned by the host; used by one thread at a time.
+/// The interface that an engine calls. The host owns the object; one thread at a time uses it.
 class any_policy {
 public:
+    /// Destroys the policy.
     virtual ~any_policy() = default;
 
+    /// The identity of the policy; valid as long as the object.
     [[nodiscard]] virtual meta const& about() const noexcept = 0;
-    /// Called once before the first tick and again whenever the schema or the limits change; the only place that
-    /// allocates.
+    /// Called once before the first tick, and again when the schema or the limits change. It is the
+    /// only call that may allocate. Errors: those of `bind_column`, and those of the policy.
     [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
-    /// Whether it reads this column. A host may leave out the work of filling those that nobody reads.
+    /// True if the policy reads this column. A host need not fill columns that no policy reads.
     [[nodiscard]] virtual bool reads(std::string_view) const noexcept { return true; }
+    /// Writes the grants of one tick. After a status other than `ok` the fallback answers.
     [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;
-    /// What became of the grants of its last answer, and what else has happened. Between two ticks.
+    /// Reports the outcome of the grants of its last answer, and other events. Called between two
+    /// ticks.
     virtual void on_events(std::span<event const>) noexcept {}
-    /// What it remembers, written if it fits; returns the bytes that it takes. 0: it remembers nothing, or cannot tell.
+    /// Writes the state if it fits, and returns its size in bytes. 0: the policy has no state, or
+    /// cannot save it.
     [[nodiscard]] virtual std::size_t save(std::span<std::byte>) noexcept { return 0; }
-    /// Becomes what was saved, or says `status::state` and stays as it was.
+    /// Restores a saved state, or returns `status::state` and changes nothing.
     [[nodiscard]] virtual status load(std::span<std::byte const> saved) noexcept {
         return saved.empty() ? status::ok : status::state;
     }
 
+    // Copies only through derived classes, so that no policy is sliced.
 protected:
     any_policy() = default;
     any_policy(any_policy const&) = default;
     any_policy& operator=(any_policy const&) = default;
 };
 
-/// A static policy behind the interface. Final, so a direct use costs no virtual call.
+/// A static policy behind the interface. The class is final, so a direct use needs no virtual call.
 template <class P>
 class policy_adapter final : public any_policy {
     static_assert(sizeof(require_policy<P>) > 0);
@@ -49,14 +62,19 @@ class policy_adapter final : public any_policy {
     binding<typename P::inputs> bound_;
 
 public:
+    /// A policy with default parameters.
     policy_adapter() = default;
+    /// Takes a policy that was constructed with parameters.
     explicit policy_adapter(P policy) noexcept
         requires std::is_move_constructible_v<P>
         : policy_(std::move(policy)) {}
 
+    /// The policy itself.
     [[nodiscard]] P& policy() noexcept { return policy_; }
+    /// The identity of the class.
     [[nodiscard]] meta const& about() const noexcept override { return P::about; }
 
+    /// Finds the columns, and calls `prepare` if the class has it.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         auto bound = bind_columns<typename P::inputs>(schema);
         if (!bound) return bound.failure();
@@ -67,22 +85,27 @@ public:
         return {};
     }
 
+    /// True if the class declares the column.
     [[nodiscard]] bool reads(std::string_view column) const noexcept override {
         for (auto const& input : P::inputs::descriptions)
             if (input.name == column) return true;
         return false;
     }
+    /// Calls `decide` of the class.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         return policy_.decide(tick<typename P::inputs>(t, bound_), out);
     }
 
+    /// Calls `on_events` if the class has it.
     void on_events(std::span<event const> events) noexcept override {
         if constexpr (has_events<P>) policy_.on_events(events);
     }
+    /// Calls `save` if the class has it.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override {
         if constexpr (has_state<P>) return policy_.save(space);
         return 0;
     }
+    /// Calls `load` if the class has it.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
         if constexpr (has_state<P>) return policy_.load(saved);
         return any_policy::load(saved);

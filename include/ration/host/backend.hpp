@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Backends: what turns grants into effects and measures what jobs use.
+/// Backends: apply grants to jobs, and measure what jobs use.
+///
+/// For authors of backends. An engine calls, for each grant: `plan`, then `apply` and `verify` for
+/// each operation, and `undo` in reverse order after a failure. docs/backends.md explains the
+/// concept, examples/backend has a small one, and testing/backend_laws.hpp tests the laws.
 #pragma once
 
 #include <concepts>
@@ -10,41 +14,45 @@
 
 namespace ration {
 
-/// What one job has used up to now. Counters are cumulative over the job's present incarnation; the engine makes rates
-/// of them.
+/// The use of one job up to now. Counters are cumulative over its present incarnation; the engine
+/// computes rates from them.
 struct observation {
     nanoseconds cpu_time;  ///< user and system time of all of the job's processes
-    /// Resident now: anonymous and mapped pages of the job's processes, no other cached files
+    /// Resident now: anonymous and mapped pages of the job's processes, but no other cached files
     bytes memory;
-    nanoseconds throttled;        ///< time during which a quota held the job back; 0 where unknown
+    nanoseconds throttled;        ///< time during which a quota stopped the job; 0 if unknown
     std::uint32_t processes = 0;  ///< alive now
 };
 
+/// Base of the tag by which a type declares that it is a backend: `using backend_concept =
+/// ration::backend_tag;`.
 struct backend_tag {};
 
+/// The type has declared the tag.
 template <class B>
 concept has_backend_tag = requires { requires std::derived_from<typename B::backend_concept, backend_tag>; };
 
-/// `b.resources()`: the resources that this backend can limit here and now.
+/// `b.resources()`: the resources that this backend can limit on this machine.
 template <class B>
 concept has_resources = requires(B const& b) {
     { b.resources() } noexcept -> std::convertible_to<std::span<resource_id const>>;
 };
 
-/// `b.observe(job)`: the job's counters.
+/// `b.observe(job)`: the counters of a job. Error: `not_found`.
 template <class B>
 concept can_observe = requires(B& b, job_id job) {
     { b.observe(job) } noexcept -> std::same_as<result<observation>>;
 };
 
-/// `b.plan(setting, plan)`: appends the operations, with old and new values, that put the setting into force; none if
-/// it is in force.
+/// `b.plan(setting, plan)`: appends the operations, with old and new values, that apply the
+/// setting; none if it is in effect already. It changes nothing on the machine.
 template <class B>
 concept can_plan = requires(B& b, setting const& wanted, plan<typename B::operation>& out) {
     { b.plan(wanted, out) } noexcept -> std::same_as<result<void>>;
 };
 
-/// `b.apply(op)`, `b.verify(op)` (reads back), `b.undo(op)`, `b.describe(op)`.
+/// `b.apply(op)` changes the machine; `b.verify(op)` reads the value back; `b.undo(op)` sets the
+/// old value; `b.describe(op)` returns texts for people.
 template <class B>
 concept can_apply = requires(B& b, typename B::operation const& op) {
     { b.apply(op) } noexcept -> std::same_as<result<void>>;
@@ -53,12 +61,13 @@ concept can_apply = requires(B& b, typename B::operation const& op) {
     { b.describe(op) } noexcept -> std::same_as<operation_text>;
 };
 
-/// Optional: `static constexpr bool fills_columns = true`: the host knows what its jobs use and how fast they go, and
-/// writes jobs/used.* and jobs/measured_steps_per_second itself; the engine does not ask for each job.
+/// Optional: `static constexpr bool fills_columns = true`. The host knows the use and the speed of
+/// its jobs, and writes jobs/used.* and jobs/measured_steps_per_second itself; the engine does not
+/// call `observe`.
 template <class B>
 concept fills_columns = requires { requires B::fills_columns; };
 
-/// Turns settings into effects on jobs that it knows, and measures what they use.
+/// Applies settings to the jobs that it controls, and measures their use.
 /// Valid expressions: those of the parts above; `typename B::operation`, movable.
 /// Laws: (1) after `apply(op)` succeeded, `verify(op)` succeeds; (2) `apply` then `undo` leaves what `plan` found;
 /// (3) `plan` of a setting that is in force appends nothing; (4) a job it does not know is `errc::not_found`.

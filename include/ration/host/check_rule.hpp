@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The rules that grants are held to.
+/// The rules that every grant has to satisfy. `checker` (host/check.hpp) applies them; the event
+/// log and `ration check` print them.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +8,28 @@
 
 namespace ration {
 
-/// Why a row was refused. A bad row costs its group.
+/// The reason for the rejection of a row. One rejected row rejects its whole group.
 enum class check_rule : std::uint8_t {
+    /// The row is valid.
     passed = 0,
     unknown_job,       ///< no such row in the jobs table
     unknown_node,      ///< no such row in the nodes table
     unknown_resource,  ///< not a resource of this host
+    /// Amounts are 0 or more.
     negative_amount,
     amount_too_large,  ///< above `max_amount` and not `unlimited`
     amount_too_small,  ///< positive, and below `least_amount` of the resource
-    unlimited_atomic,  ///< `unlimited` of a resource that comes in whole units
-    job_not_active,    ///< something for a job that is done or failed
-    below_minimum,     ///< with it the job would hold, on all nodes together, neither 0 nor as much as it accepts
-    above_maximum,     ///< with it the job would hold more than it accepts
+    unlimited_atomic,  ///< `unlimited` for a resource of whole units
+    job_not_active,    ///< a positive amount for a job that is done or failed
+    below_minimum,     ///< the job's amount on all nodes together would be below its minimum and not 0
+    above_maximum,     ///< the job's amount on all nodes together would exceed its maximum
     divided,           ///< grants of one resource to one job are in different groups
-    duplicate,         ///< the same job, node and resource twice in one tick
-    over_capacity,     ///< with it the node would promise more than it has
-    broken_group,      ///< another row of the same job or group was refused
+    duplicate,         ///< the same job, node and resource a second time in one tick
+    over_capacity,     ///< the reservations of the node would exceed its capacity
+    broken_group,      ///< another row of the same job or group was rejected
 };
 
+/// The rule as a sentence, for messages.
 [[nodiscard]] constexpr std::string_view name_of(check_rule rule) noexcept {
     switch (rule) {
         case check_rule::passed: return "passed";

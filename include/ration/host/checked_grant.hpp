@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Grants that passed every check, and the fitting of them into what the nodes have.
+/// Validated grants, and the test whether they fit into the capacities of the nodes.
+///
+/// Shared by check (which rejects groups over capacity), settle (which repeats the test after it
+/// has deferred groups) and the engine (which repeats it while it applies them).
 #pragma once
 
 #include <cstddef>
@@ -12,40 +15,44 @@
 
 namespace ration {
 
-/// A grant that passed, beside the row that asked for it: 24 bytes, since there may be 100 000 of them on a tick.
+/// A validated grant, with the row of the answer. It has 24 bytes, since there can be 100 000 of
+/// them in a tick.
 struct checked_grant {
+    /// The job, by id.
     job_id job;
-    std::int64_t held = 0;         ///< what the job holds of it there now
-    grant const* asked = nullptr;  ///< the row of the policy's answer, which lives until the policy is asked again
+    std::int64_t held = 0;         ///< present amount of the job there
+    grant const* asked = nullptr;  ///< row of the policy's answer; valid until the next call of the policy
 
     [[nodiscard]] constexpr std::uint32_t node() const noexcept { return asked->node; }  ///< row of the nodes table
+    /// The resource.
     [[nodiscard]] constexpr resource_id resource() const noexcept { return static_cast<resource_id>(asked->resource); }
-    /// In the resource's unit.
+    /// The granted amount, in the resource's unit.
     [[nodiscard]] constexpr std::int64_t amount() const noexcept { return asked->amount; }
-    /// What is to be put into force.
+    /// The setting to apply.
     [[nodiscard]] constexpr setting what() const noexcept { return {job, node(), resource(), amount()}; }
+    /// Row of the jobs table.
     [[nodiscard]] constexpr std::uint32_t job_row() const noexcept { return asked->job; }
-    /// The policy's code.
+    /// The policy's reason code, an index into `meta::reasons`.
     [[nodiscard]] constexpr std::uint16_t reason() const noexcept { return asked->reason; }
-    /// Equal for rows that go all or none.
+    /// Equal for rows that are applied all or none.
     [[nodiscard]] std::uint64_t group() const noexcept {
         return asked->group == 0 ? asked->job : std::uint64_t{1} << 32 | asked->group;
     }
-    /// What the grant adds to the node's promises; negative when it gives back.
+    /// The change of the node's reservations by the grant; negative for a release.
     [[nodiscard]] std::int64_t growth() const noexcept {
         return ledger::promised(amount(), resource()) - ledger::promised(held, resource());
     }
 };
 
-/// The end of the group that begins at `first`. Rows are sorted by group.
+/// The end of the group that starts at `first`. Rows are sorted by group. O(group).
 [[nodiscard]] inline std::size_t end_of_group(std::span<checked_grant const> rows, std::size_t first) noexcept {
     std::size_t last = first + 1;
     while (last < rows.size() && rows[last].group() == rows[first].group()) ++last;
     return last;
 }
 
-/// What each node promises of each resource while groups of grants are taken in one after another. No sum overflows: a
-/// claim is refused as soon as one of its rows goes beyond the capacity.
+/// The reservations of each node while groups of grants are added one after another. No sum
+/// overflows: a claim is refused at its first row beyond the capacity.
 class reservations {
     buffer<std::int64_t> sums_;    // node-major
     buffer<std::uint64_t> begun_;  // in which round the sum was begun; in any other the ledger's holds
@@ -54,6 +61,7 @@ class reservations {
     std::uint64_t round_ = 0;
 
 public:
+    /// Allocates for this number of nodes and resources.
     void prepare(std::size_t nodes, std::size_t resources) {
         sums_.reset(nodes * resources);
         begun_.reset(nodes * resources);
@@ -61,13 +69,15 @@ public:
         round_ = 0;
     }
 
-    /// Begins with what is held. Until the last use that may change only at places that were asked for before. O(1).
+    /// Starts from the present holdings. Until the last use, `held` may change only where `at` was
+    /// called before. O(1).
     void start(ledger const& held) noexcept {
         held_ = &held;
         ++round_;
     }
 
-    /// The sum of one place, for a caller that keeps it itself.
+    /// The reservations of one resource on a node. The reference is for callers that update the sum
+    /// themselves.
     [[nodiscard]] std::int64_t& at(std::uint32_t node, resource_id resource) noexcept {
         std::size_t const place = node * resources_ + static_cast<std::size_t>(resource);
         if (begun_[place] != round_) {
@@ -77,19 +87,21 @@ public:
         return sums_[place];
     }
 
-    /// What the group gives back is free from now on.
+    /// Subtracts the releases of a group.
     void yield(std::span<checked_grant const> group) noexcept {
         for (auto const& g : group)
             if (g.growth() < 0) at(g) += g.growth();
     }
 
-    /// The group takes what it takes if every node has it; otherwise false, and nothing has changed.
+    /// Adds the claims of a group if they fit on every node; otherwise returns false and changes
+    /// nothing.
     template <class Capacity>
     [[nodiscard]] bool claim(std::span<checked_grant const> group, Capacity const& capacity) noexcept {
         for (std::size_t i = 0; i < group.size(); ++i) {
             if (group[i].growth() <= 0) continue;
             at(group[i]) += group[i].growth();
             if (at(group[i]) <= capacity(group[i].node(), group[i].resource())) continue;
+            // Roll back the rows that were added before the failure.
             for (std::size_t taken = 0; taken <= i; ++taken)
                 if (group[taken].growth() > 0) at(group[taken]) -= group[taken].growth();
             return false;
@@ -97,7 +109,8 @@ public:
         return true;
     }
 
-    /// The group gives back and takes, if what it takes fits then; otherwise false, and nothing has changed.
+    /// Subtracts the releases and adds the claims of a group, if the claims fit then; otherwise
+    /// returns false and changes nothing.
     template <class Capacity>
     [[nodiscard]] bool exchange(std::span<checked_grant const> group, Capacity const& capacity) noexcept {
         yield(group);
@@ -115,22 +128,24 @@ private:
     [[nodiscard]] std::int64_t& at(checked_grant const& g) noexcept { return at(g.node(), g.resource()); }
 };
 
-/// Drops whole groups until no node promises more than it has.
+/// Drops whole groups until the reservations of no node exceed its capacity.
 class capacity_fit {
     enum class outcome : std::uint8_t { in, out, out_for_good };
     reservations reservations_;
     buffer<outcome> fates_;  // by row
 
 public:
+    /// Allocates for the largest answer.
     void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) {
         reservations_.prepare(nodes, resources);
         fates_.reset(rows);
     }
 
-    /// Of groups that compete for the last units the earlier one stays, and one that asks for too much costs the others
-    /// nothing. `capacity(node, resource)` is asked for whole nodes; `dropped(row)` is called for each row that goes.
-    /// `rows` must be sorted by group, and stays so. O(rows) for each round; a round follows only when a group was
-    /// dropped that would have given something back.
+    /// Drops groups that do not fit. If groups compete for the last units, the earlier one stays; a
+    /// group that claims too much does not affect others. `capacity(node, resource)` is called with
+    /// existing nodes, and `dropped(row)` for each dropped row. `rows` has to be sorted by group,
+    /// and stays sorted. O(rows) for each round; a further round is only needed if a dropped group
+    /// would have released something.
     template <class Capacity, class Dropped>
     void fit(ledger const& held, buffer<checked_grant>& rows, Capacity capacity, Dropped dropped) noexcept {
         for (std::size_t i = 0; i < rows.size(); ++i) fates_[i] = outcome::in;
@@ -146,8 +161,8 @@ public:
     }
 
 private:
-    /// All groups give back, then each claims in its turn; false when one is dropped on whose giving back others have
-    /// relied.
+    /// Subtracts all releases, then adds the claims group by group. Returns false if a dropped
+    /// group would have released something, so that the sums of the others are wrong.
     template <class Capacity>
     [[nodiscard]] bool one_round(ledger const& held, std::span<checked_grant const> rows,
                                  Capacity const& capacity) noexcept {
@@ -168,6 +183,7 @@ private:
         return true;
     }
 
+    /// True if a row of the group releases something.
     [[nodiscard]] static bool gives_back(std::span<checked_grant const> group) noexcept {
         bool any = false;
         for (auto const& g : group) any |= g.growth() < 0;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Where a snapshot_store gets the memory of its columns, for a host whose columns somebody else is to see without a
-/// copy.
+/// The source of a snapshot_store's memory, for hosts whose columns other processes read without a
+/// copy. `shared_columns` (plugin/host/shared_file.hpp) is one.
 #pragma once
 
 #include <cstddef>
 
 namespace ration {
 
-/// Gives memory on 64-byte boundaries. It must outlive the stores that it serves. Without one, a store uses the heap.
+/// Allocates memory on 64-byte boundaries. It has to outlive its stores. A store without one uses
+/// the heap.
 class column_memory {
 public:
-    /// nullptr when there is none. `bytes` is a multiple of 64.
+    /// Allocates `bytes`, a multiple of 64; nullptr if there is no memory.
     [[nodiscard]] virtual void* allocate(std::size_t bytes) noexcept = 0;
+    /// Returns memory of `allocate` with the same size.
     virtual void release(void* place, std::size_t bytes) noexcept = 0;
 
 protected:

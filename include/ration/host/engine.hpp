@@ -17,6 +17,7 @@
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/job_memory.hpp>
 
@@ -146,11 +147,28 @@ public:
     /// Takes over what a job holds already, for a job that outlived an earlier host.
     void reattach(setting const& s, nanoseconds now) noexcept { ledger_.set(s, now); }
 
-    /// One turn of the loop.
+    /// One turn of the loop. The backend observes each running job once.
     tick_report tick(nanoseconds now, tick_mode mode = tick_mode::apply) noexcept {
+        if constexpr (!fills_columns<B>)
+            measure(now, [this](job_id job, std::size_t) noexcept { return backend_.observe(job); });
+        return run(now, mode);
+    }
+
+    /// One turn of the loop for a host that has observed its jobs itself: the backend observes none. `seen` has an
+    /// entry for each row of the jobs table, a `std::optional<observation>`; an empty one keeps the job's last known
+    /// use.
+    template <class Observations>
+    tick_report tick(nanoseconds now, Observations const& seen, tick_mode mode = tick_mode::apply) noexcept {
+        RATION_ASSERT(seen.size() == store_.rows(table_id::jobs),
+                      "engine: observations and rows of the jobs table differ in number: pass one for each row");
+        measure(now, [&seen](job_id, std::size_t row) noexcept { return seen[row]; });
+        return run(now, mode);
+    }
+
+private:
+    tick_report run(nanoseconds now, tick_mode mode) noexcept {
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
                       "engine: more rows than bind() was told: call it again with higher limits");
-        if constexpr (!fills_columns<B>) observe(now);
         emit_jobs(now);
         show_changes(ledger_, store_, columns_);
         show_free(ledger_, store_, columns_);
@@ -179,7 +197,6 @@ public:
         return report;
     }
 
-private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
@@ -222,14 +239,15 @@ private:
     }
 
     /// A job that cannot be observed keeps its last known use: the host learns of its end from the process itself.
-    void observe(nanoseconds now) noexcept {
+    template <class Observe>
+    void measure(nanoseconds now, Observe observe) noexcept {
         auto const ids = std::as_const(store_)[columns_.id];
         meters_.follow(ids);
         for (std::size_t row = 0; row < ids.size(); ++row) {
             if (static_cast<job_state>(store_.at(columns_.state, row)) != job_state::running) continue;
             meters_[row].steps.read(now, static_cast<std::int64_t>(store_.at(columns_.step, row)));
             store_.at(columns_.measured_steps_per_second, row) = meters_[row].steps.per_second();
-            auto const seen = backend_.observe({ids[row]});
+            auto const seen = observe(job_id{ids[row]}, row);
             if (!seen) continue;
             meters_[row].cpu_time.read(now, seen->cpu_time.count);
             // Ns per s = 10^-6 millicores
@@ -260,7 +278,7 @@ private:
 
     /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no
     /// node ever promises more than it has: not between two operations, and not when a group that was to give back has
-    /// failed.
+    /// failed. The checker's sums cannot show that: they are of the end of the tick, after every group.
     void commit(nanoseconds now, tick_mode mode) noexcept {
         changes_.clear();
         failed_.clear();
@@ -304,10 +322,18 @@ private:
                 std::size_t const before = plan_.size();
                 if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
                     return plan_failure{.at = before, .cause = ok.failure()};
+                if (!has_room_for_texts(plan_.size() - before))
+                    return plan_failure{.at = before, .cause = out_of_memory("describe a plan")};
                 changes_.push_back({g, texts_.size(), plan_.size() - before});
                 for (std::size_t i = before; i < plan_.size(); ++i) texts_.push_back(backend_.describe(plan_[i]));
             }
         return std::nullopt;
+    }
+
+    /// Nobody knows before a plan how many operations it has.
+    [[nodiscard]] bool has_room_for_texts(std::size_t more) noexcept {
+        std::size_t const needed = texts_.size() + more;
+        return needed <= texts_.capacity() || texts_.try_reserve(needed * 2);
     }
 
     [[nodiscard]] std::optional<plan_failure> apply_plan() noexcept {

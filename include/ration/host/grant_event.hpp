@@ -9,7 +9,8 @@
 
 namespace ration {
 
-/// `row` is that of the jobs table of the last tick.
+/// The event about one grant. `row` refers to the jobs table of the last tick; `a` and `b` are
+/// encoded as `event_kind` describes.
 [[nodiscard]] constexpr event event_of(event_kind kind, setting const& what, std::uint32_t row,
                                        nanoseconds now) noexcept {
     return {

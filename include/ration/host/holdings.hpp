@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What jobs hold, shown to policies as columns.
+/// Writes the ledger into the columns that policies read: jobs/held.*, nodes/free.* and the table
+/// held.
+///
+/// Called by the engine around each decision, and by `allocate`.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +13,7 @@
 
 namespace ration {
 
-/// nodes/free.*, for a host whose nodes' capacities may have changed. O(nodes x resources).
+/// Updates nodes/free.*, for a host whose capacities may have changed. O(nodes x resources).
 inline void show_free(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     for (std::size_t r = 0; r < columns.resources.size(); ++r) {
         auto const& c = columns.resources[r];
@@ -23,7 +26,8 @@ inline void show_free(ledger const& held, snapshot_store& store, standard_column
 
 namespace detail {
 
-/// jobs/held.* of one row: sums over nodes; `unlimited` if so on any.
+/// Updates jobs/held.* of one row: sums over nodes; `unlimited` if the job has no limit on any of
+/// them.
 inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
                      standard_columns const& columns) noexcept {
     for (auto const& r : columns.resources) store.at(r.held, row) = 0;
@@ -33,7 +37,7 @@ inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
     }
 }
 
-/// The same of one job; false when it holds something and has no row.
+/// The same for one job. Returns false if it holds something and has no row.
 [[nodiscard]] inline bool show_job(job_id job, ledger const& held, snapshot_store& store,
                                    standard_columns const& columns) noexcept {
     auto const all = held.of(job);
@@ -43,12 +47,12 @@ inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
     return true;
 }
 
-/// The table `held` from row `first` on.
+/// Updates the table `held` from row `first` on.
 inline void show_table(ledger const& held, std::size_t first, snapshot_store& store,
                        standard_columns const& columns) noexcept {
     auto const& all = held.all();
     if (first == all.size() && store.rows(table_id::held) == first) return;
-    if (!store.resize(table_id::held, all.size())) return;  // shorter than what is held, if memory has run out
+    if (!store.resize(table_id::held, all.size())) return;  // shorter than the holdings if memory has run out
     for (std::size_t i = first; i < all.size(); ++i) {
         setting const& s = all[i].what;
         store.at(columns.held_job, i) = s.job.value;
@@ -60,12 +64,14 @@ inline void show_table(ledger const& held, std::size_t first, snapshot_store& st
 
 }  // namespace detail
 
-/// Fills jobs/held.* (summed over nodes; `unlimited` if so on any), nodes/free.* and the table held.
-/// False when a job holds something and has no row. O(jobs + holdings + nodes x resources).
+/// Writes jobs/held.* (sums over nodes; `unlimited` if the job has no limit on one), nodes/free.*
+/// and the table held. Returns false if a job without a row holds something. O(jobs + holdings +
+/// nodes x resources).
 inline bool show_holdings(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     std::uint64_t const* const ids = store.data(columns.id);
     holding const *next = held.all().begin(), *const end = held.all().end();
     std::size_t shown = 0;
+    // Rows and holdings are both sorted by job id, so one merge pass is enough.
     for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
         while (next != end && next->what.job.value < ids[row]) ++next;
         holding const* const first = next;
@@ -78,12 +84,12 @@ inline bool show_holdings(ledger const& held, snapshot_store& store, standard_co
     return shown == held.all().size();
 }
 
-/// The same for a store that shows what `held` held at the last call, and whose rows and capacities are what they were:
-/// O(log jobs + its holdings) for each job whose holdings have changed.
+/// Writes only the changes since the last call. Precondition: rows and capacities are unchanged
+/// since. O(log jobs + its holdings) for each job whose holdings have changed.
 inline void show_changes(ledger& held, snapshot_store& store, standard_columns const& columns) noexcept {
     ledger_changes const& changes = held.changes();
     if (!changes.any()) return;
-    bool all_shown = true;  // a job without a row is looked for again
+    bool all_shown = true;  // a job without a row is tried again at the next call
     if (changes.everything) {
         all_shown = show_holdings(held, store, columns);
     } else {
@@ -92,6 +98,7 @@ inline void show_changes(ledger& held, snapshot_store& store, standard_columns c
             auto const& [job, node, resource] = changes.places[i];
             auto const& c = columns.resources[static_cast<std::size_t>(resource)];
             store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, resource);
+            // Changes of one job are usually listed together, so it is written once.
             if (job != last) all_shown &= detail::show_job(job, held, store, columns);
             last = job;
         }

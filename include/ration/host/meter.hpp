@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Rates from cumulative counters.
+/// Rates from cumulative counters, such as CPU time and steps.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace ration {
 
-/// How fast a counter rises, smoothed over about one second. The first rate is there after the first `least_interval`.
+/// The rate of a counter, smoothed over about one second. It is known after the first
+/// `least_interval`.
 class rate_meter {
     nanoseconds last_time_{-1};
     std::int64_t last_count_ = 0;
@@ -16,10 +17,12 @@ class rate_meter {
     bool known_ = false;
 
 public:
-    static constexpr nanoseconds least_interval = milliseconds(200);  // shorter ones measure the scheduler, not the job
+    static constexpr nanoseconds least_interval =
+        milliseconds(200);  // shorter intervals measure the scheduler, not the job
+    /// The time constant of the smoothing.
     static constexpr nanoseconds memory = seconds(1);
 
-    /// Takes in a reading at `now`. A counter that fell (a new incarnation) starts the meter afresh.
+    /// Adds a reading at `now`. A counter that has fallen (a new incarnation) restarts the meter.
     void read(nanoseconds now, std::int64_t count) noexcept {
         bool const afresh = last_time_.count < 0 || count < last_count_;
         nanoseconds const elapsed = now - last_time_;
@@ -33,11 +36,13 @@ public:
         last_count_ = count;
     }
 
-    /// 0 until it is known.
+    /// The rate per second; 0 until it is known.
     [[nodiscard]] double per_second() const noexcept { return known_ ? per_second_ : 0; }
 
 private:
     void take(double rate, double elapsed_memories) noexcept {
+        // An exponential mean for intervals of unequal length: old readings have the weight of one
+        // `memory`.
         double const weight = known_ ? elapsed_memories / (1 + elapsed_memories) : 1;
         per_second_ += weight * (rate - per_second_);
         known_ = true;

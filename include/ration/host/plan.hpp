@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plan: the reversible operations that put grants into force, in the order in which they must happen.
+/// A plan: the reversible operations that apply grants, in their order.
+///
+/// A backend makes it (`Backend::plan`), the engine executes it, and `--dry-run` prints it.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +16,11 @@
 
 namespace ration {
 
-/// When an operation takes effect: on the running process, at its next launch, or only on a GPU that nobody uses.
+/// The time at which an operation takes effect: on the running process, at its next launch, or only
+/// on an idle GPU.
 enum class timing : std::uint8_t { live, needs_restart, needs_idle_gpu };
 
+/// The time as a word, as the event log has it.
 [[nodiscard]] constexpr std::string_view name_of(timing when) noexcept {
     switch (when) {
         case timing::live: return "live";
@@ -26,34 +30,43 @@ enum class timing : std::uint8_t { live, needs_restart, needs_idle_gpu };
     return "unknown";
 }
 
-/// A grant that passed every check, with the job named by its id: "job holds `amount` of `resource` on `node` from now
-/// on".
+/// A validated grant with the job's id: "job holds `amount` of `resource` on `node` from now on".
 struct setting {
+    /// The job.
     job_id job;
     std::uint32_t node = 0;  ///< row of the nodes table
+    /// The resource.
     resource_id resource{};
-    std::int64_t amount = 0;  ///< in the resource's unit; 0 releases, `unlimited` lifts the limit
+    std::int64_t amount = 0;  ///< in the resource's unit; 0 releases, `unlimited` removes the limit
     friend constexpr bool operator==(setting const&, setting const&) noexcept = default;
 };
 
-/// One operation as people see it: `--dry-run`, the event log, error messages.
+/// One operation as text: for `--dry-run`, the event log and error messages.
 struct operation_text {
+    /// The job, the resource and the time of effect.
     job_id job;
     resource_id resource{};
+    /// When it takes effect.
     timing when = timing::live;
-    text<160> subject;  ///< what is changed: a kernel file, a process attribute
+    text<160> subject;  ///< the changed object: a kernel file, a process attribute
+    /// The values before and after.
     text<64> old_value;
+    /// The value after the operation.
     text<64> new_value;
 };
 
-/// Operations of one backend. `Operation` is the backend's own type; see `Backend` in backend.hpp.
+/// Operations of one backend, of the backend's own type; see `Backend` in backend.hpp.
 template <class Operation>
 using plan = std::vector<Operation>;
 
-/// Why a plan did not hold: the operation that failed, its error, and whether every operation before it was taken back.
+/// The failure of a plan: the operation, its error, and whether all operations before it were
+/// rolled back.
 struct plan_failure {
+    /// Index of the operation.
     std::size_t at = 0;
+    /// Its error.
     error cause;
+    /// False if an operation could not be undone; the machine is in an intermediate state then.
     bool rolled_back = true;
 };
 

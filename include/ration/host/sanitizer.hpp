@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// RATION_SANITIZED: 1 in a build with AddressSanitizer or ThreadSanitizer, else 0. Their run-time libraries take
-/// terabytes of address space and replace malloc, so what limits or counts either has to know. GCC and clang tell it in
-/// two ways.
+/// RATION_SANITIZED: 1 in a build with AddressSanitizer or ThreadSanitizer, otherwise 0. Their
+/// run-time libraries reserve terabytes of address space and replace malloc, so code that limits or
+/// counts either depends on it. GCC and clang report it in different ways.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -81,8 +81,9 @@ struct deferred_grant {
     deferral why = deferral::none;
 };
 
-/// Sorts what passed the check into what is to be done now and what waits. Groups go all or none, and since a deferred
-/// grant keeps what it holds, what is left is fitted into the capacities once more.
+/// Sorts what passed the check into what is to be done now and what waits. Groups go all or none. A deferred grant
+/// keeps what it holds, so that the rest may no longer fit; only then the capacities are computed again
+/// (docs/adr/0022).
 class settler {
     capacity_fit fit_;
 
@@ -90,7 +91,8 @@ public:
     void prepare(std::size_t nodes, std::size_t resources, std::size_t rows) { fit_.prepare(nodes, resources, rows); }
 
     /// `outlook(grant)` gives the job_outlook, `capacity(node, resource)` the node's. `grants` keeps what is to be done
-    /// now; grants that change nothing are dropped from both lists. O(grants).
+    /// now; grants that change nothing are dropped from both lists. Precondition: all `grants` together fit, as the
+    /// checker leaves them. O(grants).
     template <class Outlook, class Capacity>
     void settle(settle_rules const& rules, ledger const& held, nanoseconds now, buffer<checked_grant>& grants,
                 buffer<deferred_grant>& deferred, Outlook estimate, Capacity capacity) noexcept {
@@ -111,6 +113,7 @@ public:
             }
         }
         grants.resize(kept);
+        if (deferred.empty()) return;
         fit_.fit(held, grants, capacity, [&](checked_grant const& g) { deferred.push_back({g, deferral::no_room}); });
     }
 

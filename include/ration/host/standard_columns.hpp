@@ -2,6 +2,7 @@
 /// The columns that every host offers, declared in one call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,67 +20,101 @@ struct resource_columns {
     column<std::int64_t> held, minimum, maximum, capacity, free;
 };
 
-/// Handles of the standard columns of one store.
+/// Handles of the standard columns of one store. The members are the columns that the engine reads or writes itself,
+/// and those of resources; `get` has every other standard column.
 struct standard_columns {
     column<std::uint64_t> id, step;
-    column<std::uint32_t> tenant, state, tier, tiers;
-    column<std::int64_t> submitted, started;
-    column<double> weight, loss, best_loss, measured_steps_per_second, remaining, restart_cost;
+    column<std::uint32_t> state, tier, tiers;
+    column<std::int64_t> started;
+    column<double> loss, measured_steps_per_second, remaining, restart_cost;
     column<std::uint64_t> held_job;
     column<std::uint32_t> held_node, held_resource;
     column<std::int64_t> held_amount;
     buffer<resource_columns> resources;
 
-    /// Errors: `conflict` when the store already has one of the names with another type; `invalid_value` when a
-    /// resource has a name too long for a column.
+    /// Declares the columns that every host offers. Errors: `conflict` when the store already has one of the names with
+    /// another type; `invalid_value` when a resource has a name too long for a column.
     [[nodiscard]] static result<standard_columns> declare(snapshot_store& store,
                                                           std::span<resource_info const> resources) noexcept {
         standard_columns c;
-        error first;
-        bool ok = true;
-        auto const add = [&]<class T>(column<T>& handle, std::string_view name) {
-            auto declared = store.declare<T>(name);
-            if (declared) handle = *declared;
-            if (!declared && ok) {
-                ok = false;
-                first = declared.failure();
-            }
-        };
-        add(c.id, "jobs/id");
-        add(c.tenant, "jobs/tenant");
-        add(c.weight, "jobs/weight");
-        add(c.submitted, "jobs/submitted");
-        add(c.started, "jobs/started");
-        add(c.state, "jobs/state");
-        add(c.step, "jobs/step");
-        add(c.loss, "jobs/loss");
-        add(c.best_loss, "jobs/loss.best");
-        add(c.tier, "jobs/tier");
-        add(c.tiers, "jobs/tiers");
-        add(c.measured_steps_per_second, "jobs/measured_steps_per_second");
-        add(c.remaining, "jobs/remaining");
-        add(c.restart_cost, "jobs/restart_cost");
-        add(c.held_job, "held/job");
-        add(c.held_node, "held/node");
-        add(c.held_resource, "held/resource");
-        add(c.held_amount, "held/amount");
-        for (auto const& r : resources) {
-            resource_columns of;
-            add(of.used, named("jobs/used.", r));
-            add(of.held, named("jobs/held.", r));
-            add(of.minimum, named("jobs/min.", r));
-            add(of.maximum, named("jobs/max.", r));
-            add(of.capacity, named("nodes/capacity.", r));
-            add(of.free, named("nodes/free.", r));
-            c.resources.push_back(of);
+        for (auto const& known : catalogue) {
+            if (known.offer != column_offer::by_every_host || is_family(known.name)) continue;
+            if (auto const added = c.add(store, known.name); !added) return added.failure();
         }
-        if (!ok) return first;
+        for (auto const& r : resources)
+            if (auto const added = c.add(store, r); !added) return added.failure();
+        c.set_members();
         return c;
     }
 
+    /// Declares one that only some hosts offer; `width` is the number of values in a row. Errors: `not_found` when no
+    /// standard column has the name, or it is that of a resource; those of `snapshot_store::declare`.
+    [[nodiscard]] result<void> add(snapshot_store& store, std::string_view name, std::size_t width = 1) noexcept {
+        std::size_t const index = index_in_catalogue(name);
+        if (index == catalogue_size || is_family(catalogue[index].name))
+            return error{.code = errc::not_found, .operation = "declare standard column", .subject = name};
+        auto const made = store.declare(name, catalogue[index].type, static_cast<std::uint32_t>(width));
+        if (!made) return made.failure();
+        handles_[index] = {made->slot, made->width};
+        return {};
+    }
+
+    /// The handle of the standard column `Name`, with the type that the catalogue says. Precondition: it is declared.
+    template <fixed_string Name>
+    [[nodiscard]] auto get() const noexcept {
+        constexpr std::size_t index = index_in_catalogue(Name.view());
+        static_assert(index < catalogue_size,
+                      "ration: no standard column has this name: see ration::catalogue in ration/column.hpp");
+        static_assert(!is_family(catalogue[index].name),
+                      "ration: a column of a resource: see standard_columns::resources");
+        handle const& declared = handles_[index];
+        RATION_ASSERT(declared.width > 0, "this host has not declared the standard column");
+        return column<typename detail::value_of_type<catalogue[index].type>::type>{
+            static_cast<table_id>(table_index_of(Name.view())), declared.slot, declared.width};
+    }
+
 private:
-    [[nodiscard]] static text<2 * longest_column_name> named(std::string_view family, resource_info const& r) noexcept {
-        return text<2 * longest_column_name>(family).append(r.name);
+    struct handle {
+        std::uint32_t slot = 0, width = 0;
+    };
+    std::array<handle, catalogue_size> handles_{};
+
+    void set_members() noexcept {
+        id = get<"jobs/id">();
+        step = get<"jobs/step">();
+        state = get<"jobs/state">();
+        tier = get<"jobs/tier">();
+        tiers = get<"jobs/tiers">();
+        started = get<"jobs/started">();
+        loss = get<"jobs/loss">();
+        measured_steps_per_second = get<"jobs/measured_steps_per_second">();
+        remaining = get<"jobs/remaining">();
+        restart_cost = get<"jobs/restart_cost">();
+        held_job = get<"held/job">();
+        held_node = get<"held/node">();
+        held_resource = get<"held/resource">();
+        held_amount = get<"held/amount">();
+    }
+
+    [[nodiscard]] result<void> add(snapshot_store& store, resource_info const& r) noexcept {
+        resource_columns of;
+        result<void> done;
+        auto const declare = [&]<class T>(column<T>& handle, std::string_view family) {
+            if (!done) return;
+            auto const made = store.declare<T>(text<2 * longest_column_name>(family).append(r.name).view());
+            if (made)
+                handle = *made;
+            else
+                done = made.failure();
+        };
+        declare(of.used, "jobs/used.");
+        declare(of.held, "jobs/held.");
+        declare(of.minimum, "jobs/min.");
+        declare(of.maximum, "jobs/max.");
+        declare(of.capacity, "nodes/capacity.");
+        declare(of.free, "nodes/free.");
+        resources.push_back(of);
+        return done;
     }
 };
 

@@ -36,7 +36,7 @@ enum {
     RATION_E_INTERNAL = -8
 };
 
-enum { RATION_JOBS = 0, RATION_NODES = 1, RATION_RESOURCES = 2, RATION_HELD = 3 };       /* tables */
+enum { RATION_JOBS = 0, RATION_NODES = 1, RATION_HELD = 2 };                             /* tables */
 enum { RATION_U32 = 1, RATION_I64 = 2, RATION_U64 = 3, RATION_F32 = 4, RATION_F64 = 5 }; /* types of columns */
 /* The standard resources; a host numbers its own from RATION_FIRST_CUSTOM on. */
 enum {
@@ -116,7 +116,7 @@ typedef struct ration_tick {
 /* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen for ever. */
 typedef struct ration_grant {
     uint32_t job, node;        /* rows of this tick's tables */
-    uint16_t resource, reason; /* row of the resources; an index into the manifest's `reasons` */
+    uint16_t resource, reason; /* RATION_CPU, ...; an index into the manifest's `reasons` */
     uint32_t group;            /* the rows of one job, or of one non-zero group, are applied all or none */
     int64_t amount;            /* 0 to RATION_MAX_AMOUNT, or RATION_UNLIMITED */
 } ration_grant;
@@ -305,8 +305,7 @@ RATION_FROZEN(RATION_E_EXCEPTION == -7);
 RATION_FROZEN(RATION_E_INTERNAL == -8);
 RATION_FROZEN(RATION_JOBS == 0);
 RATION_FROZEN(RATION_NODES == 1);
-RATION_FROZEN(RATION_RESOURCES == 2);
-RATION_FROZEN(RATION_HELD == 3);
+RATION_FROZEN(RATION_HELD == 2);
 RATION_FROZEN(RATION_U32 == 1);
 RATION_FROZEN(RATION_I64 == 2);
 RATION_FROZEN(RATION_U64 == 3);

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Makes a policy class a plugin: one line at the end of a source file that is built with `ration_add_policy`.
+/// Makes a policy class a plugin, by one line at the end of a source file that is built with
+/// `ration_add_policy`.
+///
+/// Example, a complete source file:
+/// ~~~{.cpp}
+/// #include <ration/plugin/export.hpp>
+/// #include "give_one.hpp"
+/// RATION_EXPORT_POLICY(give_one)
+/// ~~~
+///
+/// The host's side is plugin/host/host.hpp; docs/plugin-abi.md describes the calls.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +27,8 @@
 
 namespace ration::plugin {
 
+// The types of the core and those of the ABI have the same layout, so rows and tables cross without
+// a copy.
 static_assert(sizeof(grant) == sizeof(ration_grant) && offsetof(grant, group) == offsetof(ration_grant, group) &&
               offsetof(grant, amount) == offsetof(ration_grant, amount) &&
               offsetof(grant, reason) == offsetof(ration_grant, reason));
@@ -29,18 +41,21 @@ static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT &
 static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL &&
               static_cast<int>(status::state) == RATION_E_STATE);
 
-/// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception crosses them.
+/// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception
+/// crosses them.
 template <class P>
 class exported {
     static_assert(sizeof(require_policy<P>) > 0);
     using inputs = typename P::inputs;
 
+    /// One plugin instance.
     struct instance {
         P policy;
         binding<inputs> bound{};
-        ration_changed_rows const* changed = nullptr;  ///< null where the host does not ask for them
+        ration_changed_rows const* changed = nullptr;  ///< null if the host does not offer the extension
     };
 
+    /// Copies a message into the host's buffer, cut off at its size, and returns the code.
     static std::int32_t report(std::int32_t code, std::string_view sentence, char* err, std::uint64_t size) noexcept {
         if (err == nullptr || size == 0) return code;
         std::size_t const length = sentence.size() < size ? sentence.size() : size - 1;
@@ -49,7 +64,7 @@ class exported {
         return code;
     }
 
-    /// Exceptions of a constructor or a `prepare` become a code and their own text.
+    /// Converts exceptions of a constructor or of `prepare` to a code and their own text.
     template <class Action>
     static std::int32_t guarded(char* err, std::uint64_t size, Action action) noexcept {
         try {
@@ -63,6 +78,7 @@ class exported {
         }
     }
 
+    /// Constructs the policy from the configuration; an empty text means the defaults.
     static std::int32_t make(std::string_view config, void** self, char* err, std::uint64_t size) {
         if constexpr (has_parameters<P>) {
             typename P::parameters given;
@@ -80,15 +96,18 @@ class exported {
         return RATION_OK;
     }
 
+    /// Converts the answer of the class to that of the ABI.
     [[nodiscard]] static std::int32_t finish(status reply, grants const& answer, ration_out& out) noexcept {
         if (reply == status::capacity || answer.overflowed()) {
-            out.needed = out.capacity + 1;  // at least: the class stops at the first row without a place
+            out.needed = out.capacity + 1;  // a lower bound: the class stops at the first row that does not fit
             return RATION_E_CAPACITY;
         }
         out.count = answer.size();
         return static_cast<std::int32_t>(reply);
     }
 
+    /// The host's list of changed rows; null if it offers none. A host with an older header has a
+    /// shorter struct.
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
         if (host == nullptr || host->extension == nullptr) return nullptr;
         auto const* const offered =
@@ -96,19 +115,21 @@ class exported {
         return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
     }
 
+    /// The same as the list of the core.
     [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
         if (offered == nullptr) return {};
         bool const emits = offered->struct_size > offsetof(ration_changed_rows, written);
         return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
     }
 
+    /// The host's columns that this version can read.
     [[nodiscard]] static std::vector<column_info> columns_of(ration_schema const& schema) {
         std::vector<column_info> all;
         auto const* place = reinterpret_cast<unsigned char const*>(schema.column);
         for (std::uint32_t i = 0; i < schema.n_columns; ++i, place += schema.column_stride) {
             ration_column column;
-            std::memcpy(&column, place, sizeof column);  // a later host's columns are longer
-            // Not there, or of a later host
+            std::memcpy(&column, place, sizeof column);  // columns of a later host are longer
+            // Absent, or of a table or type of a later host
             if (column.slot == RATION_NO_SLOT || column.table >= table_count || column.type < RATION_U32 ||
                 column.type > RATION_F64)
                 continue;
@@ -118,7 +139,9 @@ class exported {
         return all;
     }
 
+    // The functions of the ABI; see plugin/abi.h for their contracts.
 public:
+    /// Constructs an instance. `err` receives a message of at most `size` bytes after an error.
     static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self,
                                char* err, std::uint64_t size) noexcept {
         auto const made = guarded(
@@ -127,8 +150,10 @@ public:
         return made;
     }
 
+    /// Destroys an instance. Never called while another call runs.
     static void destroy(void* self) noexcept { delete static_cast<instance*>(self); }
 
+    /// Finds the columns, and prepares for the largest tables. Uses no scratch memory.
     static std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err,
                              std::uint64_t size) noexcept {
         auto& mine = *static_cast<instance*>(self);
@@ -147,7 +172,8 @@ public:
         });
     }
 
-    /// Flat, with one place that asks: a small policy's tick is mostly calls.
+    /// Decides one tick. Flattened and with one call of the policy, since the tick of a small
+    /// policy consists mostly of calls.
     [[gnu::flatten]] static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
         auto& mine = *static_cast<instance*>(self);
         tick_data const data{.number = t->number,
@@ -163,6 +189,7 @@ public:
         return finish(reply, answer, *out);
     }
 
+    /// Passes events on, one by one: the events of a later host may be longer than this version's.
     static std::int32_t on_event(void* self, ration_event const* events, std::uint64_t count,
                                  std::uint32_t stride) noexcept
         requires has_events<P>
@@ -175,6 +202,7 @@ public:
         return RATION_OK;
     }
 
+    /// Saves the state, or reports the size that it needs.
     static std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size) noexcept
         requires has_state<P>
     {
@@ -183,6 +211,7 @@ public:
         return *size <= capacity ? RATION_OK : RATION_E_CAPACITY;
     }
 
+    /// Restores the state.
     static std::int32_t load(void* self, void const* buffer, std::uint64_t size) noexcept
         requires has_state<P>
     {
@@ -190,6 +219,7 @@ public:
             static_cast<instance*>(self)->policy.load({static_cast<std::byte const*>(buffer), size}));
     }
 
+    /// The table of functions; optional ones are null if the class lacks them.
     [[nodiscard]] static constexpr ration_policy table(ration_manifest const* manifest) noexcept {
         ration_policy p{};
         p.struct_size = sizeof p;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The manifest of a policy class, written by the compiler from what the class declares, so that the two cannot drift.
+/// The manifest of a policy class, computed by the compiler from the declarations of the class, so
+/// that both always agree.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +15,21 @@
 
 namespace ration::plugin {
 
-/// Not constexpr, so that a manifest with such a text does not compile, and its name is in the message.
+/// Not constexpr: a manifest with such a text does not compile, and the compiler's message shows
+/// this name.
 inline void a_text_is_too_long_for_the_manifest() noexcept {}
 
-/// Appends to a field of fixed size that ends with a zero byte. What does not fit is a compile error: the call is no
-/// constant.
+/// Appends to a zero-terminated field of fixed size. A text that does not fit is a compile error,
+/// since the call is not constant then.
 template <std::size_t N>
 class field_writer {
     char (&field_)[N];
     std::size_t size_ = 0;
 
 public:
+    /// Writes into `field`, which is zero.
     explicit constexpr field_writer(char (&field)[N]) noexcept : field_(field) {}
+    /// Appends a text.
     constexpr field_writer& operator<<(std::string_view text) {
         if (size_ + text.size() >= N) a_text_is_too_long_for_the_manifest();
         for (char const c : text) field_[size_++] = c;
@@ -35,17 +39,20 @@ public:
 
 namespace detail {
 
+/// True if the word is not empty and has no other letters.
 [[nodiscard]] constexpr bool is_all_of(std::string_view word, std::string_view letters) noexcept {
     return !word.empty() && word.find_first_not_of(letters) == word.npos;
 }
+/// The letters of the parts of a version.
 inline constexpr std::string_view digits = "0123456789",
                                   version_letters = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/// True for a number without leading zeros.
 [[nodiscard]] constexpr bool is_version_number(std::string_view word) noexcept {
     return is_all_of(word, digits) && (word == "0" || word[0] != '0');
 }
 
-/// Of all that stands between dots.
+/// True if `good` holds for all parts between dots.
 template <class Good>
 [[nodiscard]] constexpr bool all_parts(std::string_view text, Good good) noexcept {
     for (std::size_t dot = text.find('.'); dot != text.npos; dot = text.find('.')) {
@@ -57,7 +64,7 @@ template <class Good>
 
 }  // namespace detail
 
-/// "1.4.0", "2.0.0-rc.1+build.7". Source: semver.org, version 2.0.0.
+/// True for versions such as "1.4.0" and "2.0.0-rc.1+build.7". Source: semver.org, version 2.0.0.
 [[nodiscard]] constexpr bool is_semantic_version(std::string_view version) noexcept {
     auto const is_word = [](std::string_view part) { return detail::is_all_of(part, detail::version_letters); };
     auto const is_ordered = [&](std::string_view part) {
@@ -72,13 +79,14 @@ template <class Good>
     return std::ranges::count(version, '.') == 2 && detail::all_parts(version, &detail::is_version_number);
 }
 
-/// "jobs/speedup f64[]": a column as the manifest names it.
+/// The type as the manifest spells it, as in "jobs/speedup f64[]".
 [[nodiscard]] constexpr std::string_view type_word(column_type type) noexcept {
     constexpr std::string_view words[] = {"u32", "i64", "u64", "f32", "f64"};
     return words[static_cast<std::size_t>(type) - 1];
 }
 
-/// The last part of the id, spelt as in `policy = "..."`: "ration.equal-share" is "equal_share".
+/// Writes the last part of the id, spelt as in `policy = "..."`: "ration.equal-share" becomes
+/// "equal_share".
 template <std::size_t N>
 constexpr void write_short_name(std::string_view id, char (&name)[N]) {
     field_writer out(name);
@@ -86,6 +94,7 @@ constexpr void write_short_name(std::string_view id, char (&name)[N]) {
         out << (c == '-' ? std::string_view("_") : std::string_view(&c, 1));
 }
 
+/// Writes the columns that the policy reads, one line each.
 template <class P>
 constexpr void write_needs(ration_manifest& m) {
     field_writer needs(m.needs);
@@ -93,6 +102,7 @@ constexpr void write_needs(ration_manifest& m) {
         needs << column.name << " " << type_word(column.type) << (column.shape == column_shape::vector ? "[]\n" : "\n");
 }
 
+/// Writes the JSON schema of the parameters.
 template <class P>
 constexpr void write_parameters(ration_manifest& m) {
     if constexpr (has_parameters<P>) {
@@ -105,7 +115,8 @@ constexpr void write_parameters(ration_manifest& m) {
     }
 }
 
-/// Errors: a text that is too long does not compile, nor does a version that is no semantic one.
+/// The manifest of P. A text that is too long does not compile, nor does a version that is not a
+/// semantic one.
 template <class P>
 [[nodiscard]] consteval ration_manifest manifest_of() {
     ration_manifest m{};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// drf: dominant resource fairness between tenants. Source: A. Ghodsi et al., "Dominant Resource Fairness: Fair
-/// Allocation of Multiple Resource Types", NSDI 2011 (the rule is well known, and written down here from memory).
+/// drf: dominant resource fairness between tenants. Source: A. Ghodsi et al., "Dominant Resource
+/// Fairness: Fair Allocation of Multiple Resource Types", NSDI 2011. The rule is widely known and
+/// was written down without the text of the paper.
+///
+/// For machines that several tenants share and whose jobs keep their devices until they end.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +21,47 @@ namespace ration::policies {
 
 /// Parameters of `drf`; each member has its unit and its default.
 struct drf_parameters {
-    bool backfill = true;  ///< when the next job does not fit, others are tried; the paper's rule stops there
+    bool backfill = true;  ///< if the next job does not fit, later ones are tried; the paper's rule stops there
 
+    /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "backfill",
          .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+    /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
 
-/// A tenant's dominant share is the larger of its shares of all devices and of all CPU, by what its running jobs ask
-/// for: devices as requested, CPU as their minimum. Whenever there is room, the tenant with the least dominant share
-/// for its weight starts its next job, in the order of submission, and so on (progressive filling). Nobody is stopped.
-/// Only devices are granted and bound to nodes: CPU counts for the shares, and all running jobs together stay within
-/// the CPU of all nodes. The weight of a tenant is that of its first job that has not ended and asks for devices.
+/// The dominant share of a tenant is the larger of two shares: of all devices and of all CPU, as
+/// requested by its running jobs. Devices count as requested, and CPU as the job's minimum.
+///
+/// Whenever there is capacity, the tenant with the smallest dominant share for its weight starts
+/// its next job in the order of submission, and so on (progressive filling). Running jobs are never
+/// stopped. Only devices are granted and bound to nodes. CPU counts for the shares, and all running
+/// jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first
+/// active job that requests devices.
+///
 /// O(jobs log tenants + starts x tenants); no state.
 class drf {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = drf_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "jobs/weight">,
                                          in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.drf",
                                 .version = "1.0.0",
                                 .summary = "dominant resource fairness between tenants",
                                 .reasons = detail::rigid_jobs::reasons};
 
+    /// With the default parameters.
     drf() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit drf(drf_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         tenants_.reserve(most.jobs);
@@ -53,6 +69,7 @@ public:
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;
         measure(t);
@@ -70,7 +87,9 @@ public:
     }
 
 private:
+    /// End of a list of waiting jobs.
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    /// The sums of one tenant, and the head of the list of its waiting jobs.
     struct tenant {
         std::uint32_t id;
         std::uint32_t first;  // of its waiting jobs
@@ -85,11 +104,14 @@ private:
     double all_devices_ = 0, all_cpu_ = 0;
     std::int64_t cpu_left_ = 0;
 
+    /// The CPU that the job counts for, in millicores; a missing minimum counts as 0.
     [[nodiscard]] static std::int64_t cpu_of(tick<inputs> const& t, std::size_t row) noexcept {
         std::int64_t const least = t.get<"jobs/min.cpu">()[row];
         return least > 0 ? least : 0;
     }
 
+    /// Finds the tenant of a job by binary search, or adds it. O(log tenants), and O(tenants) for a
+    /// new one.
     [[nodiscard]] tenant& tenant_of(tick<inputs> const& t, std::size_t row) noexcept {
         std::uint32_t const id = t.get<"jobs/tenant">()[row];
         std::size_t low = 0, high = tenants_.size();
@@ -105,7 +127,8 @@ private:
         return tenants_[low];
     }
 
-    /// Who has what and who waits. The rows are read backwards, so that the first ones come first in the lists.
+    /// Sums up the use of each tenant and lists its waiting jobs. Rows are read backwards, so that
+    /// the first job ends at the head of its list.
     void measure(tick<inputs> const& t) noexcept {
         all_devices_ = static_cast<double>(detail::capacity_of(t));
         cpu_left_ = 0;
@@ -129,14 +152,15 @@ private:
         }
     }
 
+    /// The dominant share divided by the weight; the number that the rule keeps equal.
     [[nodiscard]] double share_of(tenant const& who) const noexcept {
         double const devices = all_devices_ > 0 ? who.devices / all_devices_ : 0,
                      cpu = all_cpu_ > 0 ? who.cpu / all_cpu_ : 0;
         return (devices > cpu ? devices : cpu) / who.weight;
     }
 
-    /// Of those with a waiting job the one with the least dominant share, of equals the lowest id; nullptr when nobody
-    /// waits.
+    /// The tenant with the smallest dominant share among those with a waiting job; on a tie, the
+    /// lowest id. Returns nullptr if no job waits. O(tenants).
     [[nodiscard]] tenant* next_tenant() noexcept {
         tenant* found = nullptr;
         for (auto& who : tenants_)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// elastic_batch_dp: how many devices each job gets, and at which batch, so that all jobs together scale best.
-/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of Deep Learning
-/// Workloads", MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md says what the paper leaves open and how it is
-/// read here.
+/// elastic_batch_dp: the number of devices and the batch of each job, for the best total scaling.
+/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of
+/// Deep Learning Workloads", MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md lists the
+/// gaps of the paper and the interpretation here.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,12 @@
 
 namespace ration::policies {
 
-/// What becomes of a job that arrives while the minima of those admitted leave no room for its own.
+/// Treatment of a job that arrives when the minima of the admitted jobs leave too few devices for
+/// its own minimum.
 enum class elastic_batch_overflow : std::uint8_t { queue, drop };
+/// The words of `elastic_batch_overflow` in a configuration, in the order of its values.
 inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "drop"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
 [[nodiscard]] constexpr std::span<std::string_view const> words_of(elastic_batch_overflow) noexcept {
     return elastic_batch_overflow_names;
 }
@@ -34,17 +37,20 @@ inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "dr
 /// Parameters of `elastic_batch_dp`; each member has its unit and its default.
 struct elastic_batch_dp_parameters {
     double interval = 30;  ///< seconds from one decision to the next
+    /// Whether a job without room waits or is dropped.
     elastic_batch_overflow overflow = elastic_batch_overflow::queue;
-    bool overtake = true;  ///< a queued job lets later ones pass that fit when it does not
-    /// Share of a running job's speed-up that another number of devices must first make good
+    bool overtake = true;  ///< a queued job that does not fit lets later ones overtake
+    /// Share of a running job's speed-up that a change of its devices has to gain first
     double restart_penalty = 0.05;
-    /// Seconds an allocation is expected to last: restart_cost / horizon is penalty on top; 0 = none
+    /// Expected seconds of an allocation; restart_cost / horizon is added to the penalty; 0 = no
+    /// restart cost
     double horizon = 600;
-    /// Up to so many devices the decision is exact whatever the profiles; memory grows with it
+    /// Decisions for up to this number of devices are exact for all profiles; memory grows with it
     std::int64_t devices = 16'384;
-    /// Additions a decision may take; the few that need more are near the best only
+    /// Additions of one decision; a decision that needs more is near the optimum
     std::int64_t steps = 10'000'000'000;
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
         {.name = "overflow", .meaning = "what becomes of a job for which there is no room"},
@@ -60,7 +66,7 @@ struct elastic_batch_dp_parameters {
         {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 65536", .least = 1, .most = 65536},
         {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(interval >= 0 && interval <= 1e6))
             return "interval is a time in seconds: write a number from 0 to 1000000";
@@ -74,24 +80,31 @@ struct elastic_batch_dp_parameters {
     }
 };
 
-/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few nodes as that takes,
-/// with the batch `jobs/batch` names for k; a count whose speed-up is not above 0, or whose batch or count the job does
-/// not accept, is none of its choices. Every interval: jobs that hold devices stay in; those that came since are taken
-/// in first come, first served, where the minima of all fit; the devices are divided so that the sum of F is the
-/// largest, and each job gets its batch. A running job's F is cut by the penalty for every count but the one it holds.
-/// Batch grants are given on the first node, where it has capacity of `batch`; that capacity bounds their sum. On
-/// several nodes a job whose number of devices changes is placed afresh, the largest first (`detail::placement`); the
-/// others stay where they are.
+/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few
+/// nodes as possible, with the batch that `jobs/batch` names for k. A count is not a choice if its
+/// speed-up is 0 or less, or if the job does not accept the count or the batch.
 ///
-/// Exact: O(jobs x most devices of one job) where gains diminish, and mostly else; O(jobs x devices x most devices of
-/// one job) at worst
-/// (`detail::allocation_dp`). With more devices or additions than the parameters allow some are near the best only.
-/// Between decisions O(jobs). State: one entry per job. Memory: what `detail::allocation_dp` takes for up to 128 values
-/// a job.
+/// Every interval: jobs that hold devices stay admitted; later arrivals are admitted first come,
+/// first served, where the minima of all fit. The devices are divided so that the sum of F is the
+/// largest, and each job gets its batch. For every count but the present one, F of a running job is
+/// reduced by the penalty.
+///
+/// Batch grants are made on the first node if it has capacity of `batch`; that capacity bounds
+/// their sum. On several nodes, a job whose number of devices changes is placed again, the largest
+/// first (`detail::placement`). Other jobs keep their nodes.
+///
+/// Exact in O(jobs x most devices of one job) where gains diminish, and in most other cases; O(jobs
+/// x devices x most devices of one job) at worst (`detail::allocation_dp`). With more devices or
+/// additions than the parameters allow, some decisions are only near the optimum. Between decisions
+/// O(jobs). State: one entry for each job. Memory: that of `detail::allocation_dp` for up to 128
+/// values of each job.
 class elastic_batch_dp {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = elastic_batch_dp_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
         detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">,
                                 in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
@@ -99,6 +112,7 @@ public:
                                 in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">,
                                 in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.batch">>;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t {
         not_yet_considered,
         best_total,
@@ -108,6 +122,7 @@ public:
         cannot_run,
         no_batch_left
     };
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {
         "arrived after the last decision",
         "the largest sum of speed-ups",
@@ -116,14 +131,18 @@ public:
         "dropped: on its arrival the minima of the others left no room for its own",
         "accepts no number of devices, with its batch, that the node has",
         "waits: the node's capacity of batch is used up"};
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.elastic-batch-dp",
                                 .version = "1.0.0",
                                 .summary = "devices and batch for the best total speed-up",
                                 .reasons = reasons};
 
+    /// With the default parameters.
     elastic_batch_dp() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit elastic_batch_dp(elastic_batch_dp_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         memory_.reserve(most.jobs);
         candidates_.reserve(most.jobs);
@@ -134,10 +153,12 @@ public:
         }
         auto const devices = static_cast<std::size_t>(parameters_.devices),
                    jobs = most.jobs < devices ? most.jobs : devices;
-        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // who is in has a device
+        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128),
+                    jobs);  // each admitted job has a device
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         devices_ = detail::capacity_of(t);
@@ -149,6 +170,7 @@ public:
         return report_places(t, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         memory_.save(out);
@@ -156,6 +178,7 @@ public:
         out.put(decided_);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         auto memory = job_memory<standing>{};
@@ -170,6 +193,7 @@ public:
     }
 
 private:
+    /// The decision about one job that applies until the next one.
     struct standing {
         std::int64_t devices = 0, batch = 0;
         bool admitted = false;
@@ -182,6 +206,7 @@ private:
             return devices >= 0 && devices <= max_amount && batch >= 0 && batch <= max_amount && why <= no_batch_left;
         }
     };
+    /// A job that can have devices.
     struct candidate {
         std::uint32_t row;
         bool admitted;
@@ -200,17 +225,18 @@ private:
     nanoseconds decided_at_{0};
     bool decided_ = false;
 
+    /// True for a job that may hold devices.
     [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
         return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
     }
 
-    /// Asked again at the time of a decision it is not, whatever the interval: who was let in then counts as one who
-    /// was in before.
+    /// True if the interval is over. A tick that is asked again at the time of a decision repeats
+    /// that decision: jobs admitted then would count as admitted before.
     [[nodiscard]] bool is_due(nanoseconds now) const noexcept {
         return !decided_ || (now != decided_at_ && now - decided_at_ >= seconds(parameters_.interval));
     }
 
-    /// What differs from what is held, and why a job holds nothing.
+    /// Writes the grants that change the allocation, and a reason for each job without devices.
     [[nodiscard]] status report(tick<inputs> const& t, grants& out) const noexcept {
         auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -224,7 +250,8 @@ private:
         return status::ok;
     }
 
-    /// The same on several nodes. All jobs that change give back their devices before the first one is placed.
+    /// The same on several nodes. All jobs that change release their devices before the first one
+    /// is placed.
     [[nodiscard]] status report_places(tick<inputs> const& t, grants& out) noexcept {
         places_.begin(t);
         changing_.clear();
@@ -233,6 +260,7 @@ private:
             places_.resize(t, row, 0, memory_[row].why);
             if (memory_[row].devices > 0) changing_.push_back(static_cast<std::uint32_t>(row));
         }
+        // Large jobs need whole nodes, so they choose first.
         ration::detail::sort(changing_.data(), changing_.size(), [&](std::uint32_t a, std::uint32_t b) {
             return memory_[a].devices != memory_[b].devices ? memory_[a].devices > memory_[b].devices : a < b;
         });
@@ -250,8 +278,8 @@ private:
         return status::ok;
     }
 
-    /// False when a job no longer accepts what it was given, or the nodes no longer have it, or a job has come that
-    /// holds devices already. Forgets what ended jobs had.
+    /// Returns false if a job no longer accepts its allocation, the nodes no longer have it, or a
+    /// new job already holds devices. Clears the entries of jobs that have ended.
     [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
         std::int64_t devices = devices_, batch = batch_;
         bool all = true;
@@ -268,6 +296,7 @@ private:
         }
         return all;
     }
+    /// The accepted choices of a job.
     [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
         return {t.get<"jobs/speedup">()[row],
                 t.get<"jobs/batch">()[row],
@@ -276,7 +305,8 @@ private:
                 batch_};
     }
 
-    /// What the job is worth with so many devices: F, less what a running job pays for changing.
+    /// The value of a job as a function of its devices: F, less the penalty of a running job that
+    /// changes.
     [[nodiscard]] auto curve_of(tick<inputs> const& t, std::size_t row) const noexcept {
         std::int64_t const held = t.get<"jobs/held.gpu">()[row];
         double const cost = t.get<"jobs/restart_cost">()[row];
@@ -289,6 +319,7 @@ private:
         };
     }
 
+    /// Makes a new decision for all jobs.
     void decide_anew(tick<inputs> const& t) noexcept {
         list_candidates(t);
         admit();
@@ -298,6 +329,8 @@ private:
         for (std::size_t j = 0; j < choices_.size(); ++j) {
             std::uint32_t const row = candidates_[j].row;
             std::int64_t const batch = profile_of(t, row).batch_at(choices_[j].given);
+            // The DP bounds the devices only; the capacity of `batch` is applied afterwards, job by
+            // job.
             bool const fits = batch <= batch_left;
             batch_left -= fits ? batch : 0;
             memory_[row] = {.devices = fits ? choices_[j].given : 0,
@@ -311,8 +344,8 @@ private:
         decided_at_ = t.now();
     }
 
-    /// The jobs that may still have devices, each with its smallest and largest choice; what stands in the way of the
-    /// others.
+    /// Lists the jobs that can have devices, with their smallest and largest choice, and records
+    /// the reason of the others.
     void list_candidates(tick<inputs> const& t) noexcept {
         candidates_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -327,9 +360,9 @@ private:
         }
     }
 
-    /// Keeps the jobs that are in, and lets in those that have come since, in order, where all their minima fit. That
-    /// the devices suffice for the smallest choice of each is all there is to a solution of the DP, so it need not be
-    /// solved for each arrival.
+    /// Keeps the admitted jobs, and admits later ones in order where all minima fit. A solution of
+    /// the DP exists exactly if the devices suffice for the smallest choice of each job, so no DP
+    /// is needed for an arrival.
     void admit() noexcept {
         ration::detail::sort(candidates_.data(), candidates_.size(), [](candidate const& a, candidate const& b) {
             if (a.admitted != b.admitted) return a.admitted;

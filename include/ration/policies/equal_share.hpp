@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// equal_share: 1/n of the machine for each of n jobs, whatever their progress.
+/// equal_share: 1/n of the machine for each of n jobs, independent of their progress. The baseline
+/// for policies that use progress.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,26 @@
 
 namespace ration::policies {
 
-/// Every running job holds capacity/n of the CPU of node 0, but `least_cpu` at least, and within what it accepts. What
-/// a job cannot use is lost to the others: the limit is hard, on purpose, since this is a baseline. Says what differs
-/// from what is held. O(jobs); no state.
+/// Every running job holds capacity/n of the CPU of node 0: at least `least_cpu`, and within its
+/// bounds. CPU that a job cannot use is not given to others; the hard limit is intended, since this
+/// is a baseline. Writes only changes. O(jobs); no state.
 struct equal_share {
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
         columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"", "one n-th of the machine for each of n jobs"};
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{
         .id = "ration.equal-share", .version = "1.0.0", .summary = "1/n of the CPU for each job", .reasons = reasons};
 
+    /// Writes a grant for each running job whose limit changes.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const state = t.get<"jobs/state">();
+        // Queued jobs get no share, since they cannot use one.
         std::int64_t n = 0;
         for (auto const s : state) n += static_cast<job_state>(s) == job_state::running;
         if (n == 0 || t.nodes() == 0) return status::ok;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// fifo: first come, first served.
+///
+/// The simplest policy with parameters; a good start for a new one.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +16,44 @@ namespace ration::policies {
 
 /// Parameters of `fifo`; each member has its unit and its default.
 struct fifo_parameters {
-    bool backfill = false;  ///< later jobs that fit pass one that does not
+    bool backfill = false;  ///< later jobs that fit overtake one that does not
 
+    /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}};
+    /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
 
-/// Jobs start in the order of submission, each with the devices it asks for, and keep them. One for which there is no
-/// room holds back all later ones; one that asks for more than all nodes have does not. O(jobs + nodes); no state.
+/// Jobs start in the order of submission, each with its requested devices, and keep them. A job
+/// that does not fit blocks all later ones; a job that requests more than all nodes have does not.
+/// O(jobs + nodes); no state.
 class fifo {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = fifo_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.fifo",
                                 .version = "1.0.0",
                                 .summary = "first come, first served",
                                 .reasons = detail::rigid_jobs::reasons};
 
+    /// With the default parameters.
     fifo() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit fifo(fifo_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;
         for (std::size_t row = 0; row < t.jobs(); ++row)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// flowcon: CPU by growth efficiency. Source: W. Zheng et al., "FlowCon: Elastic Flow Configuration for Containerized
-/// Deep Learning Applications", ICPP 2019, as its authors' second published program does it.
+/// flowcon: CPU by growth efficiency. Source: W. Zheng et al., "FlowCon: Elastic Flow Configuration
+/// for Containerized Deep Learning Applications", ICPP 2019, as in its authors' second published
+/// program.
+///
+/// For CPU jobs on one node that report a loss; no targets are needed. tradl.hpp is a later rule of
+/// the same group.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +25,10 @@ namespace ration::policies {
 
 /// Parameters of `flowcon`; each member has its unit and its default.
 struct flowcon_parameters {
-    double alpha = 0.05;   ///< growth efficiency below which a job is on its way to the end, in 1/s
+    double alpha = 0.05;   ///< growth efficiency below which a job nears its end, in 1/s
     double interval = 30;  ///< seconds from one measurement to the next
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "alpha", .meaning = "growth efficiency below which a job nears its end, in 1/s", .least = 0},
         {.name = "interval",
@@ -31,7 +36,7 @@ struct flowcon_parameters {
          .least = 0,
          .most = 1e5}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(alpha >= 0 && is_finite(alpha))) return "alpha is a growth efficiency: write a number from 0 up";
         if (!(interval > 0 && interval <= 1e5))
@@ -40,44 +45,58 @@ struct flowcon_parameters {
     }
 };
 
-/// Once in an interval, for the running jobs on node 0: a job's loss counts as a fraction of the largest it ever had;
-/// its progress P is by how much the mean of that changed from one interval to the next, over the interval; R is the
-/// mean CPU it used, as a fraction of the node's; its growth efficiency is G = P / R. A job is new; with G below alpha
-/// it is watched; with G below alpha once more it is completing; with G of alpha or more it is new again. A new job is
-/// limited to G / (sum of all G) of the node, a completing one to the same but 1/(n+1) at least, a watched one keeps
-/// its limit. When all are completing nobody has a limit, and the interval doubles. A job that comes or goes brings
-/// back the interval, and what was measured of the old ones begins anew with it.
+/// Every interval, for the running jobs on node 0: a job's loss counts as a fraction of its largest
+/// loss so far. Its progress P is the change of the mean of that from one interval to the next,
+/// divided by the interval. R is the mean CPU that it used, as a fraction of the node. Its growth
+/// efficiency is G = P / R.
 ///
-/// Where the program rounds a limit down to whole CPUs, which lifts a limit below one, it is exact here; and since
-/// grants promise what a node has, limits that add up to more than the node are cut in proportion. Until two intervals
-/// of a job have been seen it has no limit, and where nobody grows limits stay. O(jobs); state: one entry for each job.
+/// A job starts as new. With G below alpha it is watched; with G below alpha a second time it is
+/// completing; with G of at least alpha it is new again. A new job is limited to G / (sum of all G)
+/// of the node; a completing one to the same, but at least 1/(n+1); a watched one keeps its limit.
+/// When all jobs are completing, all limits are removed and the interval doubles. When a job comes
+/// or goes, the interval is reset and all measurements restart.
+///
+/// Differences from the program: it rounds a limit down to whole CPUs, which removes limits below
+/// one; here it is exact. Grants reserve capacity, so limits that add up to more than the node are
+/// reduced in proportion. A job has no limit until it has two intervals, and limits stay where no
+/// job grows. O(jobs); state: one entry for each job.
 class flowcon {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = flowcon_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
         columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">,
                 in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, not_yet_measured, growing, watched, completing, all_completing };
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"",
                                                    "its progress is not measured yet: no limit",
                                                    "it grows: its part of the growth efficiency of all",
                                                    "its growth has become small: watched, the limit stays",
                                                    "completing: its part of the growth efficiency, 1/(n+1) at least",
                                                    "all are completing: free competition"};
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{
         .id = "ration.flowcon", .version = "1.0.0", .summary = "CPU by growth efficiency", .reasons = reasons};
 
+    /// With the default parameters.
     flowcon() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit flowcon(flowcon_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most_jobs_ = most.jobs);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         capacity_ = t.get<"nodes/capacity.cpu">()[0];
@@ -87,6 +106,7 @@ public:
         return answer(t, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         out.put(running_);
@@ -97,6 +117,7 @@ public:
         jobs_.save(out);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         flowcon loaded(parameters_);
@@ -109,7 +130,9 @@ public:
     }
 
 private:
+    /// The measurements and the present limit of one job.
     struct growth {
+        // Losses are in the unit of the job's metric; the efficiency is in 1/s.
         double largest = 0;           // loss so far
         double losses = 0, used = 0;  // sums of this interval
         std::uint64_t samples = 0;
@@ -128,6 +151,7 @@ private:
                    is_finite(efficiency) && limit <= 1 && is_finite(limit) && why <= all_completing;
         }
     };
+    /// The interval grows at most by 2^10.
     static constexpr std::uint64_t most_doublings = 10;
 
     flowcon_parameters parameters_;
@@ -137,15 +161,17 @@ private:
     std::uint64_t running_ = 0, last_id_ = 0, doublings_ = 0;
     nanoseconds begun_{0}, seen_{-1};
 
+    /// Jobs that restart are not measured.
     [[nodiscard]] static bool is_running(tick<inputs> const& t, std::size_t row) noexcept {
         return static_cast<job_state>(t.get<"jobs/state">()[row]) == job_state::running;
     }
+    /// The present interval in seconds.
     [[nodiscard]] double length() const noexcept {
         return parameters_.interval * static_cast<double>(std::uint64_t{1} << doublings_);
     }
 
-    /// Limits that add up to more than the node are cut in proportion, and raised to what each accepts at least as far
-    /// as there is room.
+    /// Writes the limits that change. Limits that add up to more than the node are reduced in
+    /// proportion, and then raised to the job's minimum as far as capacity is left.
     [[nodiscard]] status answer(tick<inputs> const& t, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         double sum = 0;
@@ -172,10 +198,12 @@ private:
         return status::ok;
     }
 
-    /// Who runs. When somebody has come or gone the interval begins anew.
+    /// Finds the running jobs. If one came or left, a new interval begins.
     void probe(tick<inputs> const& t) noexcept {
         jobs_.follow(t.get<"jobs/id">());
         std::uint64_t running = 0, last = 0;
+        // The number and the largest id identify the set well enough: ids are never reused and
+        // ascend.
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (is_running(t, row)) {
                 ++running;
@@ -192,7 +220,7 @@ private:
         }
     }
 
-    /// One sample for each tick, however often it is asked.
+    /// Takes one sample for each tick, even if the tick is asked several times.
     void sample(tick<inputs> const& t) noexcept {
         seen_ = t.now();
         auto const loss = t.get<"jobs/loss">(), used = t.get<"jobs/used.cpu">();
@@ -206,6 +234,7 @@ private:
         }
     }
 
+    /// Ends an interval: measures every job, then sets the limits.
     void close_interval(tick<inputs> const& t) noexcept {
         double sum = 0;
         std::uint64_t completing_jobs = 0;
@@ -222,6 +251,7 @@ private:
         if (free && running_ > 0 && doublings_ < most_doublings) ++doublings_;
     }
 
+    /// Computes the growth efficiency of a job, and its state from it.
     void measure(growth& g, double seconds) const noexcept {
         if (g.samples == 0 || g.largest <= 0) return;
         auto const n = static_cast<double>(g.samples);
@@ -240,6 +270,7 @@ private:
             g.why = g.why == watched || g.why == completing || g.why == all_completing ? completing : watched;
     }
 
+    /// Sets the limit of a job; `sum` is the sum of all growth efficiencies.
     void limit(growth& g, double sum, bool free) const noexcept {
         if (free) {
             g.limit = -1;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// gang: all learners of a job at once, or none. Source: K. R. Jayaram et al., "FfDL: A Flexible Multi-tenant Deep
-/// Learning Platform", Middleware 2019.
+/// gang: all learners of a job at once, or none. Source: K. R. Jayaram et al., "FfDL: A Flexible
+/// Multi-tenant Deep Learning Platform", Middleware 2019.
+///
+/// For distributed jobs whose parts would wait for each other. `pack` and `spread` start the
+/// learners one at a time instead, as a comparison.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +18,12 @@ namespace ration::policies {
 
 /// Parameters of `gang`; each member has its unit and its default.
 struct gang_parameters {
-    std::int64_t learner = 0;  ///< devices of one learner at most; 0 = as many as the largest node has
+    std::int64_t learner = 0;  ///< most devices of one learner; 0 = as many as the largest node has
+    /// On which node a learner is placed.
     learner_placement placement = learner_placement::pack;
-    bool backfill = true;  ///< later jobs that fit pass one that does not
+    bool backfill = true;  ///< later jobs that fit overtake one that does not
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "learner",
          .meaning = "devices of one learner at most, 0 = as many as the largest node has",
@@ -27,38 +32,47 @@ struct gang_parameters {
          .meaning = "a learner comes onto the fullest node on which it fits (pack) or the emptiest (spread)"},
         {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return learner >= 0 ? std::string_view{} : "learner is a number of devices: write 0 or more";
     }
 };
 
-/// A job of k devices is ceil(k / learner) learners, each of which needs its devices on one node. In the order of
-/// submission each job is started as a whole if all of its learners fit, and else waits without holding anything: no
-/// two jobs can wait for each other. Jobs keep what they have until they end. One that loses a learner with its node is
-/// stopped and queued again.
+/// A job of k devices has ceil(k / learner) learners, each of which needs its devices on one node.
+/// In the order of submission, each job starts as a whole if all of its learners fit. Otherwise it
+/// waits without any devices, so two jobs cannot wait for each other. Jobs keep their devices until
+/// they end. A job that loses a learner with its node is stopped and queued again.
 ///
-/// FfDL's own gang scheduler searches for the best joint placement of the learners by biased sampling, which is not
-/// published in full; here they are placed one after the other. With `backfill` off the first job that does not fit
-/// holds back all others, as in FfDL's queue. O(jobs + nodes) and O(nodes) for each learner; no state.
+/// FfDL's gang scheduler searches for the best joint placement by biased sampling, which is not
+/// published in full; here learners are placed one after the other. With `backfill` off, the first
+/// job that does not fit blocks all later ones, as in FfDL's queue. O(jobs + nodes), and O(nodes)
+/// for each learner; no state.
 class gang {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = gang_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::learner_columns<>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.gang",
                                 .version = "1.0.0",
                                 .summary = "all learners of a job at once, or none",
                                 .reasons = detail::learners::reasons};
 
+    /// With the default parameters.
     gang() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit gang(gang_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, parameters_.learner, parameters_.placement, true)) return status::ok;
         for (std::uint32_t const row : jobs_.queue())

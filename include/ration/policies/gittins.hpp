@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// gittins: the job first that is likeliest to end for the service it takes. Source: J. Gu et al., "Tiresias: A GPU
-/// Cluster Manager for Distributed Deep Learning", NSDI 2019, its discretised 2D-Gittins index.
+/// gittins: the job first that has the best chance to end for the service it needs. Source: J. Gu
+/// et al., "Tiresias: A GPU Cluster Manager for Distributed Deep Learning", NSDI 2019, its
+/// discretised 2D-Gittins index.
+///
+/// For clusters where the distribution of job sizes is known, and the size of a single job is not.
+/// `las` is the paper's rule without the distribution.
 #pragma once
 
 #include <cstddef>
@@ -21,47 +25,58 @@ namespace ration::policies {
 
 /// Parameters of `gittins`; each member has its unit and its default.
 struct gittins_parameters {
-    double quantum = 3250;  ///< device-seconds
+    double quantum = 3250;  ///< device-seconds; unit in which the index counts service
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "quantum", .meaning = "device-seconds in which the index counts service, above 0", .least = 0}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return quantum > 0 && is_finite(quantum) ? std::string_view{}
                                                  : "quantum is a service in device-seconds: write a number above 0";
     }
 };
 
-/// A job's service is its devices times the seconds that it held them. Its index is P(it ends within the next quantum)
-/// over E(service that it takes in it), both given the whole quanta that it has attained; the largest index is served
-/// first, of equals those that run, then the job that started first, and those that never ran last. All or nothing; who
-/// does not fit lets others pass; running jobs make room.
+/// The service of a job is its devices times the seconds that it held them. Its index is P(it ends
+/// within the next quantum) / E(service within that quantum), both conditioned on the whole quanta
+/// that it has attained. The largest index is served first; ties go to running jobs, then to the
+/// job that started first, and jobs that never ran come last. All or nothing; a job that does not
+/// fit lets others overtake; running jobs are stopped for jobs before them.
 ///
-/// The paper takes the distribution of service as known. Here it is that of the last 512 jobs submitted, as their
-/// predicted lengths say; of the job itself only what it has attained is used. That the index changes with whole quanta
-/// only, so that running jobs do not overtake each other all the time, is a reading of "discretised". O(jobs) as long
-/// as little changes in the order; state: the distribution.
+/// The paper assumes a known distribution of service. Here it is that of the last 512 submitted
+/// jobs, by their predicted lengths; of the job itself only its attained service is used. The index
+/// changes with whole quanta only, so that running jobs do not overtake each other all the time:
+/// this is our interpretation of "discretised". O(jobs) as long as the order changes little. State:
+/// the distribution.
 class gittins {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = gittins_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">,
                                          in<double, "jobs/total_steps">, in<double, "jobs/nominal_steps_per_second">>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.gittins",
                                 .version = "1.0.0",
                                 .summary = "the likeliest to end for the service it takes first",
                                 .reasons = detail::rigid_jobs::reasons};
 
+    /// With the default parameters.
     gittins() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit gittins(gittins_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         services_.reserve();
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         learn(t);
         if (!jobs_.begin(t, true)) return status::ok;
@@ -74,13 +89,16 @@ public:
         return jobs_.finish(out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         out.put(next_);
+        // The number goes first, so that `load` can refuse a wrong one.
         out.put(std::uint64_t{services_.size()});
         for (std::size_t k = 0; k < services_.size(); ++k) out.put(services_[k]);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         std::uint64_t next = 0, size = 0;
@@ -103,6 +121,8 @@ private:
     detail::service_distribution services_;
     std::uint64_t next_ = 0;  // ids below are counted
 
+    /// Adds the predicted service of new jobs to the distribution. Ids ascend and are never reused,
+    /// so each job counts once.
     void learn(tick<inputs> const& t) noexcept {
         auto const ids = t.get<"jobs/id">();
         auto const length = t.get<"jobs/total_steps">(), rate = t.get<"jobs/nominal_steps_per_second">();

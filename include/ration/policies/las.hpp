@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// las: the least attained service first, in queues. Source: J. Gu et al., "Tiresias: A GPU Cluster Manager for
-/// Distributed Deep Learning", NSDI 2019, its discretised 2D-LAS; queues and promotion as in the simulator that its
-/// authors published.
+/// las: the least attained service first, in queues. Source: J. Gu et al., "Tiresias: A GPU Cluster
+/// Manager for Distributed Deep Learning", NSDI 2019, its discretised 2D-LAS; queues and promotion
+/// as in the simulator that its authors published.
+///
+/// For clusters with unknown job lengths: it needs no predictions. `gittins` is the same paper's
+/// rule with a distribution of lengths.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +26,9 @@ namespace ration::policies {
 struct las_parameters {
     double first_threshold = 3250;   ///< device-seconds after which a job leaves the first queue
     double second_threshold = 7200;  ///< and the second one
-    double promote = 0;              ///< back to the first queue after a wait of so many times its run time; 0 = never
+    double promote = 0;              ///< back to the first queue after waiting this multiple of its run time; 0 = never
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "first_threshold", .meaning = "device-seconds after which a job leaves the first queue", .least = 0},
         {.name = "second_threshold",
@@ -34,7 +38,7 @@ struct las_parameters {
          .meaning = "back to the first queue after a wait of so many times its run time; 0 = never",
          .least = 0}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(first_threshold >= 0)) return "first_threshold is a service in device-seconds: write a number from 0 up";
         if (!(second_threshold >= first_threshold))
@@ -44,31 +48,42 @@ struct las_parameters {
     }
 };
 
-/// A job's service is its devices times the seconds that it held them. With it the job sinks from queue to queue. The
-/// first queue is served before the second, and that before the third; within a queue those that run come before those
-/// that wait, of either the job that started first, and those that never ran last, in the order of submission. All or
-/// nothing; who does not fit lets others pass; running jobs make room for higher queues. A job that was stopped and has
-/// waited for `promote` times as long as it ran goes back to the first queue, and its service counts from 0 again.
-/// O(jobs) as long as little changes in the order; state, with `promote`: one entry for each job.
+/// The service of a job is its devices times the seconds that it held them. With growing service
+/// the job moves from queue to queue. The first queue is served before the second, and the second
+/// before the third. Within a queue, running jobs come before waiting ones; then the job that
+/// started first, and jobs that never ran last, in the order of submission.
+///
+/// All or nothing; a job that does not fit lets others overtake; running jobs are stopped for
+/// higher queues. A job that was stopped and has waited for `promote` times its run time returns to
+/// the first queue, and its service counts from 0 again. O(jobs) as long as the order changes
+/// little. State, with `promote`: one entry for each job.
 class las {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = las_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.las",
                                 .version = "1.0.0",
                                 .summary = "the least attained service first, in queues",
                                 .reasons = detail::rigid_jobs::reasons};
 
+    /// With the default parameters.
     las() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit las(las_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         pauses_.reserve(most_jobs_ = most.jobs);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, true)) return status::ok;
         if (parameters_.promote > 0) promote(t);
@@ -81,11 +96,13 @@ public:
         return jobs_.finish(out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         pauses_.save(out);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         auto pauses = job_memory<pause>{};
@@ -96,6 +113,7 @@ public:
     }
 
 private:
+    /// The last wait of a job, and its service that no longer counts.
     struct pause {
         double forgiven = 0;   // service that no longer counts
         double attained = -1;  // when it was last seen stopped
@@ -112,12 +130,13 @@ private:
     job_memory<pause> pauses_;
     std::size_t most_jobs_ = 0;
 
+    /// The queue for an attained service: 0, 1 or 2. A double, since it is a sort key.
     [[nodiscard]] double queue_of(double service) const noexcept {
         return service < parameters_.first_threshold ? 0 : service < parameters_.second_threshold ? 1 : 2;
     }
 
-    /// A wait begins when a job that ran is first seen without devices; from one wait to the next its service has
-    /// grown.
+    /// Detects waits and promotes jobs. A wait begins when a job that ran is first seen without
+    /// devices. Between two waits the attained service grows, which distinguishes them.
     void promote(tick<inputs> const& t) noexcept {
         pauses_.follow(t.get<"jobs/id">());
         auto const attained = t.get<"jobs/attained">();

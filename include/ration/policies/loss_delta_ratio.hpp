@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// loss_delta_ratio: devices in the ratio of how fast the jobs' losses fall. The less a loss still falls, the more
-/// devices; or the other way round. Source: L. Wei, K. Shudo, "Dynamic Computing Resources Allocation for Multiple Deep
-/// Learning Tasks", for two jobs on four GPUs. docs/loss-delta-ratio.md says what the paper leaves open and how it is
-/// read here.
+/// loss_delta_ratio: devices in the ratio in which the jobs' losses fall. The less a loss still
+/// falls, the more devices; or the reverse. Source: L. Wei, K. Shudo, "Dynamic Computing Resources
+/// Allocation for Multiple Deep Learning Tasks", for two jobs on four GPUs.
+/// docs/loss-delta-ratio.md lists the gaps of the paper and the interpretation here.
 #pragma once
 
 #include <cmath>
@@ -24,10 +24,12 @@
 
 namespace ration::policies {
 
-/// Who gets more: `favour_small`, the paper's, the job whose loss falls least; `favour_large` the one whose loss falls
-/// most.
+/// The jobs that get more: `favour_small`, as in the paper, those whose loss falls least;
+/// `favour_large` those whose loss falls most.
 enum class loss_delta_direction : std::uint8_t { favour_small, favour_large };
+/// The words of `loss_delta_direction` in a configuration, in the order of its values.
 inline constexpr std::string_view loss_delta_direction_names[] = {"favour_small", "favour_large"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
 [[nodiscard]] constexpr std::span<std::string_view const> words_of(loss_delta_direction) noexcept {
     return loss_delta_direction_names;
 }
@@ -35,17 +37,21 @@ inline constexpr std::string_view loss_delta_direction_names[] = {"favour_small"
 /// Parameters of `loss_delta_ratio`; each member has its unit and its default.
 struct loss_delta_ratio_parameters {
     std::int64_t window = 100;  ///< steps over which the fall of a loss is measured
-    /// Weight = delta to the power of gamma, or -gamma: 0 shares evenly, large values give almost all to one
+    /// Weight = delta to the power of gamma, or -gamma; 0 shares evenly, large values give almost
+    /// all to one
     double gamma = 1;
-    double epsilon = 0.01;  ///< added to every delta: one of 0 would take everything
-    /// A delta counts as a fraction of the job's own first one, so that unlike losses compare
+    double epsilon = 0.01;  ///< added to every delta: a delta of 0 would take everything
+    /// A delta counts as a fraction of the job's own first one, so that different losses are
+    /// comparable
     bool normalised = true;
+    /// Which jobs get more.
     loss_delta_direction direction = loss_delta_direction::favour_small;
-    /// Seconds from one change to the next that only progress or waiting asks for; restart costs come on top
+    /// Least seconds between two changes that are not forced; restart costs are added
     double residence = 30;
-    /// Seconds after which a waiting job takes the place of a running one of the same weight
+    /// Seconds after which a waiting job replaces a running one of the same weight
     double aging = 600;
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "window", .meaning = "steps over which the fall of a loss is measured", .least = 1},
         {.name = "gamma", .meaning = "weight = delta to the power of gamma, from 0 to 64", .least = 0, .most = 64},
@@ -58,7 +64,7 @@ struct loss_delta_ratio_parameters {
          .least = 0,
          .most = 1e6}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (window < 1) return "window is a number of steps: write 1 or more";
         if (!(gamma >= 0 && gamma <= 64)) return "gamma is an exponent: write a number from 0 to 64";
@@ -71,40 +77,52 @@ struct loss_delta_ratio_parameters {
     }
 };
 
-/// The rule, for N devices on node 0 and M jobs. A job's delta d is by how much its loss fell over its last window of
-/// steps. Each job gets its minimum, at least 1; the rest is divided in proportion to (d + epsilon)^-gamma, or ^+gamma,
-/// by largest remainder, within the maxima; of equals the job submitted first comes first. A job whose loss has not
-/// fallen over a window yet weighs as much as the mean of the others: of two jobs each gets half, as in the paper,
-/// until the younger has its first window.
+/// The rule, for N devices on node 0 and M jobs. The delta d of a job is the fall of its loss over
+/// its last window of steps. Each job gets its minimum, at least 1. The rest is divided in
+/// proportion to (d + epsilon)^-gamma, or ^+gamma, by largest remainder and within the maxima; ties
+/// go to the job submitted first. A job without a window in which its loss fell has the mean weight
+/// of the others. So each of two jobs gets half, as in the paper, until the younger has its first
+/// window.
 ///
-/// Where the minima exceed N the jobs of the largest weights run; a waiting job's weight counts for more the longer it
-/// waits. Made stable: a window in which the loss did not fall is noise and changes nothing; a resized job begins a new
-/// window; a change that no arrival, departure, bound or capacity forces waits for `residence` plus the largest restart
-/// cost. O(jobs log jobs), and O(jobs) more for each round in which a job reaches its maximum; state: one entry per
-/// job.
+/// If the minima exceed N, the jobs with the largest weights run; the weight of a waiting job grows
+/// with its waiting time.
+///
+/// Additions for stability: a window in which the loss did not fall is noise and changes nothing. A
+/// resized job starts a new window. A change that no arrival, departure, bound or capacity forces
+/// waits for `residence` plus the largest restart cost. O(jobs log jobs), and O(jobs) more for each
+/// round in which a job reaches its maximum. State: one entry for each job.
 class loss_delta_ratio {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = loss_delta_ratio_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
         columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
                 in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
                 in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/held.gpu">,
                 in<std::int64_t, "nodes/capacity.gpu">>;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"", "in the ratio of the loss deltas",
                                                    "an even share: no window yet in which the loss fell",
                                                    "waits: the minima of the jobs that run leave no room for its own",
                                                    "accepts no number of devices that the node has"};
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.loss-delta-ratio",
                                 .version = "1.0.0",
                                 .summary = "devices in the ratio of loss deltas",
                                 .reasons = reasons};
 
+    /// With the default parameters.
     loss_delta_ratio() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit loss_delta_ratio(loss_delta_ratio_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         memory_.reserve(most.jobs);
         contenders_.reserve(most.jobs);
@@ -112,9 +130,11 @@ public:
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        if (active_jobs(t) > out.room()) return status::capacity;  // before anything moves: the call will be repeated
+        if (active_jobs(t) > out.room())
+            return status::capacity;  // before the state changes: the call will be repeated
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;
@@ -126,7 +146,7 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             entry& e = memory_[row];
             changed |= begin_or_end(e, is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
-            if (e.held != held[row]) {  // another number of devices, another slope
+            if (e.held != held[row]) {  // a speed-up on other devices has another slope
                 e.held = held[row];
                 e.losses.begin_anew();
             }
@@ -139,6 +159,7 @@ public:
         return status::ok;
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         memory_.save(out);
@@ -146,6 +167,7 @@ public:
         out.put(rests_until_);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         auto memory = job_memory<entry>{};
@@ -160,6 +182,7 @@ public:
     }
 
 private:
+    /// The bounds, measurements and devices of one job.
     struct entry {
         bounds accepted;    // of devices
         nanoseconds since;  // when it began to hold devices, or to wait for them
@@ -174,6 +197,7 @@ private:
         }
         [[nodiscard]] bool sane() const noexcept { return given >= 0 && given <= max_amount && why <= cannot_run; }
     };
+    /// A job that takes part in one division.
     struct contender {
         std::uint32_t row;
         std::int64_t submitted, least;
@@ -188,16 +212,18 @@ private:
     std::int64_t devices_ = 0;
     nanoseconds rests_until_{0};
 
+    /// The number of jobs that may hold devices, and so of grants.
     [[nodiscard]] static std::size_t active_jobs(tick<inputs> const& t) noexcept {
         std::size_t count = 0;
         for (auto const state : t.get<"jobs/state">()) count += is_active(static_cast<job_state>(state));
         return count;
     }
 
-    /// What differs from what is held, and why a job holds nothing.
+    /// True if the job's devices change, or if it has none and its reason has to be reported.
     [[nodiscard]] static bool must_be_reported(entry const& e, std::int64_t held) noexcept {
         return e.active && (e.given != held || e.given == 0);
     }
+    /// Writes these grants; `decide` has made sure that they fit.
     void report(std::span<std::int64_t const> held, grants& out) const noexcept {
         for (std::size_t row = 0; row < held.size(); ++row) {
             entry const& e = memory_[row];
@@ -205,7 +231,7 @@ private:
         }
     }
 
-    /// True when the job begins or ends to take part, or accepts something else than before.
+    /// Returns true if the job becomes active or inactive, or has other bounds than before.
     [[nodiscard]] static bool begin_or_end(entry& e, bool active, bounds accepted, nanoseconds now) noexcept {
         if (active == e.active && accepted == e.accepted) return false;
         if (active != e.active) {
@@ -217,7 +243,7 @@ private:
         return true;
     }
 
-    /// Divides the devices anew. A change among jobs that stay is the beginning of a rest.
+    /// Divides the devices. If running jobs change, a time of rest begins.
     void share_out(tick<inputs> const& t) noexcept {
         list_contenders(t);
         weigh();
@@ -232,14 +258,16 @@ private:
         for (double const c : t.get<"jobs/restart_cost">())
             if (c > cost && is_finite(c)) cost = c;
         nanoseconds const rest = seconds(parameters_.residence + (cost < 1e6 ? cost : 1e6));
-        // Asked again at the same time it divides nothing anew
+        // A tick that is asked again at the same time must not divide again.
         rests_until_ = t.now() + (rest.count > 0 ? rest : nanoseconds{1});
     }
 
+    /// A job that runs needs at least one device.
     [[nodiscard]] static std::int64_t least_of(entry const& e) noexcept {
         return e.accepted.minimum > 1 ? e.accepted.minimum : 1;
     }
 
+    /// Lists the jobs that can run on the node, and records the reason of the others.
     void list_contenders(tick<inputs> const& t) noexcept {
         contenders_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -254,14 +282,14 @@ private:
         }
     }
 
-    /// What the weight is a power of; 0 = not known yet.
+    /// The base of the weight; 0 if unknown.
     [[nodiscard]] double basis(contender const& c) const noexcept {
         auto const& losses = memory_[c.row].losses;
         if (losses.empty()) return 0;
         return (parameters_.normalised ? losses.delta() / losses.first() : losses.delta()) + parameters_.epsilon;
     }
 
-    /// Relative to the largest one, which is 1: no power overflows.
+    /// Computes the weights relative to the largest, which is 1, so that no power overflows.
     void weigh() noexcept {
         bool const small = parameters_.direction == loss_delta_direction::favour_small;
         double best = 0, sum = 0, known = 0;
@@ -278,7 +306,7 @@ private:
             if (basis(c) == 0) c.weight = known > 0 ? sum / known : 1;
     }
 
-    /// Whom the devices suffice for, by age or, where they do not suffice for all, by priority.
+    /// Sorts the jobs by age; or by priority, if the devices do not suffice for all.
     void order(nanoseconds now) noexcept {
         ration::detail::sort(contenders_.data(), contenders_.size(), [](contender const& a, contender const& b) {
             return a.submitted != b.submitted ? a.submitted < b.submitted : a.row < b.row;
@@ -288,7 +316,7 @@ private:
             contender& c = contenders_[rank];
             c.rank = rank;
             c.priority = priority_of(c, now);
-            if (wanted <= devices_) wanted += c.least;  // beyond it, it is enough to know that
+            if (wanted <= devices_) wanted += c.least;  // only "more than N" matters
         }
         if (wanted <= devices_) return;
         ration::detail::sort(contenders_.data(), contenders_.size(), [](contender const& a, contender const& b) {
@@ -297,7 +325,7 @@ private:
         });
     }
 
-    /// Lets them in one by one, and divides what their minima leave.
+    /// Admits jobs one by one, and divides the devices that their minima leave.
     void admit() noexcept {
         std::int64_t left = devices_;
         claims_.clear();
@@ -311,8 +339,8 @@ private:
         detail::largest_remainder(claims_.edit(), left);
     }
 
-    /// A job that has just begun stays for the residence. After that a waiting one goes first when its weight, grown by
-    /// its time of waiting, is the larger.
+    /// The priority for admission. A job that has just started keeps its devices for `residence`.
+    /// Later, a waiting job comes first if its weight, scaled by its waiting time, is larger.
     [[nodiscard]] double priority_of(contender const& c, nanoseconds now) const noexcept {
         entry const& e = memory_[c.row];
         double const time = to_seconds(now - e.since);
@@ -320,6 +348,7 @@ private:
         return c.weight * (time / parameters_.aging);
     }
 
+    /// Sets the devices of a job. Returns true if they change.
     [[nodiscard]] static bool give(entry& e, std::int64_t devices, nanoseconds now) noexcept {
         if (devices == e.given) return false;
         if ((devices == 0) != (e.given == 0)) e.since = now;

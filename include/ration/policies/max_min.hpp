@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 /// max_min: weighted max-min fairness over devices.
+///
+/// For machines that divide devices equally among jobs of any length. `drf` is the rule for
+/// several resources and tenants.
 #pragma once
 
 #include <cstddef>
@@ -25,42 +28,53 @@ namespace ration::policies {
 
 /// Parameters of `max_min`; each member has its unit and its default.
 struct max_min_parameters {
-    double round = 360;  ///< seconds after which those that have waited change places with those that ran
+    double round = 360;  ///< seconds after which jobs that waited replace jobs that ran
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "round",
          .meaning = "seconds after which those that waited change places with those that ran, 0 to 1000000",
          .least = 0,
          .most = 1e6}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return round >= 0 && round <= 1e6 ? std::string_view{}
                                           : "round is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
-/// Devices are given one by one, each to the job with the fewest for its weight that accepts one more (progressive
-/// filling): so no job could have more without one having less that has no more for its weight already. A job gets at
-/// least its minimum. Where not all minima fit, those are served that had the least service (device-seconds) for their
-/// weight at the beginning of the round, a new one counting from its arrival; who does not fit lets others pass. Of
-/// equals, who holds more already, then the first submitted.
+/// Devices are granted one by one, each to the job with the fewest for its weight that accepts one
+/// more (progressive filling). So no job's share can grow without shrinking one with an equal or
+/// smaller weighted share. A job gets at least its minimum.
 ///
-/// Between two rounds the devices are divided anew only when jobs or devices come or go. O((jobs + devices) log jobs)
-/// then, O(jobs + nodes) otherwise; state: one entry for each job.
+/// If not all minima fit, jobs are served in ascending order of the service (device-seconds) for
+/// their weight, as of the begin of the round; a new job is measured at its arrival. A job that
+/// does not fit lets others overtake. Ties go to the job that holds more already, then to the job
+/// submitted first.
+///
+/// Between two rounds, devices are divided again only when jobs or devices come or go. O((jobs +
+/// devices) log jobs) then, O(jobs + nodes) otherwise. State: one entry for each job.
 class max_min {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = max_min_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.max-min",
                                 .version = "1.0.0",
                                 .summary = "weighted max-min fairness over devices between jobs",
                                 .reasons = detail::elastic_jobs::reasons};
 
+    /// With the default parameters.
     max_min() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit max_min(max_min_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         order_.reserve(most.jobs);
@@ -70,6 +84,7 @@ public:
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const new_round = !started_ || t.now() == round_ || to_seconds(t.now() - round_) >= parameters_.round;
         if (!jobs_.is_due(t, std::numeric_limits<double>::infinity(), true) && !new_round) return status::ok;
@@ -83,6 +98,7 @@ public:
         return jobs_.apply(t, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         out.put(jobs_.last);
@@ -91,6 +107,7 @@ public:
         services_.save(out);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         detail::elastic_jobs::division last;
@@ -108,7 +125,7 @@ public:
     }
 
 private:
-    /// What a job had attained for its weight at the beginning of the round.
+    /// The service of a job for its weight, as of the begin of the round.
     struct service {
         bool is_measured = false;
         double for_weight = 0;
@@ -116,6 +133,7 @@ private:
         [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.is_measured, self.for_weight); }
         [[nodiscard]] bool sane() const noexcept { return is_finite(for_weight); }
     };
+    /// A job in the heap; the first claim gets the next device.
     struct claim {
         double for_weight;  // devices given
         bool holds_more;    // than it is given so far
@@ -137,11 +155,13 @@ private:
     bool started_ = false;
     nanoseconds round_{0};
 
+    /// The weight of a job; invalid weights count as 1.
     [[nodiscard]] static double weight(tick<inputs> const& t, std::size_t row) noexcept {
         double const w = t.get<"jobs/weight">()[row];
         return w > 0 && is_finite(w) ? w : 1;
     }
 
+    /// Records the service: of all jobs at the begin of a round, and otherwise of new ones.
     void measure(tick<inputs> const& t, bool all) noexcept {
         services_.follow(t.get<"jobs/id">());
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -151,7 +171,8 @@ private:
         }
     }
 
-    /// Gives jobs their least, in their order, as long as there is room; returns the devices left.
+    /// Grants the minima, in the order of service, while devices are left. Returns the number of
+    /// devices left.
     [[nodiscard]] std::int64_t admit(tick<inputs> const& t, std::span<detail::share> shares) noexcept {
         std::int64_t left = jobs_.devices(), needed = 0;
         for (auto& s : shares) {
@@ -177,6 +198,7 @@ private:
         return left;
     }
 
+    /// Grants the remaining devices one by one.
     void fill(tick<inputs> const& t, std::span<detail::share> shares, std::int64_t left) noexcept {
         auto const held = t.get<"jobs/held.gpu">();
         auto const claim_of = [&](std::size_t place) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// none: no policy at all, the baseline. Every job may use what it can get; the operating system alone shares the
-/// machine out.
+/// none: no limits, the baseline. Every job may use what it can get; only the operating system
+/// divides the machine.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,20 @@
 
 namespace ration::policies {
 
-/// Gives each job that holds nothing an unlimited share, and never says anything of it again. As a fallback it
-/// therefore leaves every limit that is in force as it is. O(jobs); no state.
+/// Gives each job that holds nothing an unlimited share, and writes no further grant for it. As a
+/// fallback it therefore keeps every present limit. O(jobs); no state.
 struct none {
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.cpu">>;
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"", "no policy: the operating system shares the machine out"};
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{
         .id = "ration.none", .version = "1.0.0", .summary = "no limits: the baseline", .reasons = reasons};
 
+    /// Writes a grant for each running job that holds no CPU.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const state = t.get<"jobs/state">();
         auto const held = t.get<"jobs/held.cpu">();

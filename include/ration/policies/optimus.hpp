@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// optimus: devices to whom they save the most time. Source: Y. Peng et al., "Optimus: An Efficient Dynamic Resource
-/// Scheduler for Deep Learning Clusters", EuroSys 2018, with workers only.
+/// optimus: devices to the jobs whose time they reduce most. Source: Y. Peng et al., "Optimus: An
+/// Efficient Dynamic Resource Scheduler for Deep Learning Clusters", EuroSys 2018, with workers
+/// only.
+///
+/// For elastic jobs with predicted lengths. `afs` has the same inputs and favours short jobs.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +17,45 @@
 
 namespace ration::policies {
 
-/// Every interval: each job gets its minimum, in the order of submission, as long as there is room. Then devices go,
-/// one by one, to the job whose predicted remaining time they shorten most, per device, until nobody gains or nothing
-/// is left. The remaining time is the predicted remaining steps over the speed at so many devices with the batch that
-/// was asked for; where more devices help only from some number on, all of them count as one step. A job of unknown
-/// length keeps its minimum. Of equals the first submitted.
+/// Every interval, each job gets its minimum in the order of submission, while devices are left.
+/// Then devices are granted one by one to the job whose predicted remaining time they reduce most,
+/// per device, until no job gains or no device is left. The remaining time is the predicted
+/// remaining steps divided by the speed with the requested batch. Where more devices help only from
+/// some number on, all of them count as one step. A job of unknown length keeps its minimum. Ties
+/// go to the job submitted first.
 ///
-/// The paper divides between parameter servers and workers, fits the speed itself, and spreads a job's tasks evenly;
-/// here a job has workers only, the speed is the host's, and devices are placed as for all policies. Devices of all
-/// types count as the first type. O((jobs + devices) log jobs) every interval, O(jobs + nodes) otherwise; state: when
-/// it last divided.
+/// The paper divides between parameter servers and workers, fits the speed itself, and spreads a
+/// job's tasks evenly. Here a job has workers only, the host supplies the speed, and devices are
+/// placed as for all policies. Devices of all types count as the first type. O((jobs + devices) log
+/// jobs) every interval, O(jobs + nodes) otherwise. State: the time of the last division.
 class optimus {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = division_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::elastic_columns<in<double, "jobs/remaining">, in_rows<double, "jobs/goodput.fixed">,
                                            in<std::uint32_t, "nodes/type">>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.optimus",
                                 .version = "1.0.0",
                                 .summary = "devices to whom they save the most time",
                                 .reasons = detail::elastic_jobs::reasons};
 
+    /// With the default parameters.
     optimus() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit optimus(division_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         gains_.reserve(most.jobs);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.is_due(t, parameters_.interval, false)) return status::ok;
         std::int64_t const widest = detail::widest_of(t.get<"jobs/goodput.fixed">().width(), t.get<"nodes/type">());
@@ -58,6 +70,7 @@ public:
             offer(t, s, shares);
         }
         while (left > 0 && !gains_.empty()) {
+            // Greedy: the heap holds the next step of each job, the best one on top.
             gain const best = gains_.top();
             gains_.pop();
             detail::share& s = shares[best.place];
@@ -69,10 +82,13 @@ public:
         return jobs_.apply(t, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return jobs_.load(saved); }
 
 private:
+    /// The next step of a job.
     struct gain {
         double seconds;  // saved, for each device
         std::int64_t to;
@@ -87,9 +103,11 @@ private:
     detail::elastic_jobs jobs_;
     detail::heap<gain> gains_;
 
+    /// The speed of a job as a function of its devices.
     [[nodiscard]] static detail::speed_curve curve(tick<inputs> const& t, detail::share const& s) noexcept {
         return {t.get<"jobs/goodput.fixed">()[s.row]};
     }
+    /// Adds the next step of a job to the heap, if it saves time.
     void offer(tick<inputs> const& t, detail::share const& s, std::span<detail::share const> all) noexcept {
         auto const speed = curve(t, s);
         std::int64_t const to = speed.next(s.given, s.least, s.most);

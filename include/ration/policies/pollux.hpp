@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// pollux: devices and batches for the most goodput. Source: A. Qiao et al., "Pollux: Co-adaptive Cluster Scheduling
-/// for Goodput-Optimized Deep Learning", OSDI 2021, solved exactly instead of by a genetic search.
+/// pollux: devices and batches for the most goodput. Source: A. Qiao et al., "Pollux: Co-adaptive
+/// Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021, solved exactly instead of by
+/// a genetic search.
+///
+/// For jobs whose batch can change with their devices. `sia` is the rule for devices of several
+/// types.
 #pragma once
 
 #include <cmath>
@@ -20,9 +24,10 @@ namespace ration::policies {
 /// Parameters of `pollux`; each member has its unit and its default.
 struct pollux_parameters {
     double interval = 60;          ///< seconds from one division of the devices to the next
-    double p = 0.5;                ///< of the mean of speed-ups that is made the most of; lower is fairer
-    double restart_penalty = 0.1;  ///< share of a job's speed-up that another number of devices must first make good
+    double p = 0.5;                ///< exponent of the mean of speed-ups that is maximised; lower is fairer
+    double restart_penalty = 0.1;  ///< share of a speed-up that a change of the devices has to gain first
 
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "interval",
          .meaning = "seconds from one division of the devices to the next, 0 to 1000000",
@@ -37,7 +42,7 @@ struct pollux_parameters {
          .least = 0,
          .most = 1}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(interval >= 0 && interval <= 1e6))
             return "interval is a time in seconds: write a number from 0 to 1000000";
@@ -49,32 +54,41 @@ struct pollux_parameters {
     }
 };
 
-/// Every interval the devices are divided so that the p-mean of all jobs' speed-ups is the largest. A job's speed-up
-/// with k devices is its goodput with them over that with its fair share, devices / jobs; less the penalty where k is
-/// not what it holds. As many jobs run as possible: for p < 0 a job without devices would make the mean 0, so one more
-/// job that runs outweighs all else. Each job gets the batch with which its goodput is best.
+/// Every interval, the devices are divided so that the p-mean of all jobs' speed-ups is the
+/// largest. A job's speed-up with k devices is its goodput with them, divided by its goodput with
+/// the fair share, devices / jobs; it is reduced by the penalty if k is not the present number. As
+/// many jobs run as possible: for p < 0 a job without devices would make the mean 0, so one more
+/// running job outweighs everything else. Each job gets the batch with its best goodput.
 ///
-/// The artifact's search also avoids two jobs with several nodes on one node; here whoever changes is placed anew, the
-/// largest first, on as few nodes as there is room on. O(jobs x counts) and what `allocation_dp` takes, every interval;
-/// O(jobs + nodes) otherwise.
+/// The published search also avoids two multi-node jobs on one node. Here jobs that change are
+/// placed again, the largest first, on as few nodes as possible. O(jobs x counts) and the time of
+/// `allocation_dp` every interval; O(jobs + nodes) otherwise. State: the time of the last division.
 class pollux {
 public:
+    /// Declares the class as a policy.
     using policy_concept = policy_tag;
+    /// The parameters that a user can set.
     using parameters = pollux_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::goodput_columns<>;
+    /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.pollux",
                                 .version = "1.0.0",
                                 .summary = "devices and batches for the most goodput",
                                 .reasons = detail::elastic_jobs::reasons};
 
+    /// With the default parameters.
     pollux() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
     explicit pollux(pollux_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.is_due(t, parameters_.interval)) return status::ok;
         auto const shares = jobs_.list(t);
@@ -91,18 +105,22 @@ public:
         return jobs_.apply(t, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return jobs_.load(saved); }
 
 private:
     pollux_parameters parameters_;
     detail::goodput_jobs jobs_;
 
-    /// Grows with the speed-up; 0 is for a job without devices.
+    /// Increases with the speed-up; 0 belongs to a job without devices.
     [[nodiscard]] double worth(double speedup) const noexcept {
         constexpr double least = 1.0 / 64;
         double const s = speedup > least ? speedup : least;
         if (parameters_.p > 0) return std::pow(s, parameters_.p);
+        // For p < 0 the power falls from `most`; turned round and shifted, it is positive for each
+        // speed-up from `least` on.
         double const most = std::pow(least, parameters_.p);
         return 2 * most - std::pow(s, parameters_.p);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// TRADL: a job that has reached its Acceptable tier gives up part of the machine to those that have not.
-/// Source: W. Zheng et al., "Target-based Resource Allocation for Deep Learning Applications in a Multi-tenancy
-/// System", IEEE HPEC 2019. docs/tradl.md says what the paper leaves open and how it is read here.
+/// tradl: a job that has reached its Acceptable tier releases a part of the machine to jobs that
+/// have not. Source: W. Zheng et al., "Target-based Resource Allocation for Deep Learning
+/// Applications in a Multi-tenancy System", IEEE HPEC 2019. docs/tradl.md lists the gaps of the
+/// paper and the interpretation here.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +19,23 @@
 
 namespace ration::policies {
 
-/// Which tiers count. AO: at Acceptable a job is limited and then runs to its own end. FT: at Objective it is also
-/// released. NA: neither, the control.
+/// The tiers that count. AO: at Acceptable a job is limited, and runs to its own end. FT: at
+/// Objective it is also released. NA: neither; the control.
 enum class tradl_scenario : std::uint8_t { AO, FT, NA };
+/// The words of `tradl_scenario` in a configuration, in the order of its values.
 inline constexpr std::string_view tradl_scenario_names[] = {"AO", "FT", "NA"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
 [[nodiscard]] constexpr std::span<std::string_view const> words_of(tradl_scenario) noexcept {
     return tradl_scenario_names;
 }
 
 /// Parameters of `tradl`; each member has its unit and its default.
 struct tradl_parameters {
-    /// The machine counts as full from this use on, as a fraction of its CPU; below: free competition
+    /// Use of the CPU, as a fraction, from which a machine counts as full; below it there are no
+    /// limits
     double alpha = 0.9;
-    double dead_band = 0.02;  ///< a job is above its fair share 1/n only beyond 1/n + dead_band
+    double dead_band = 0.02;  ///< a job is above its fair share 1/n only from 1/n + dead_band on
+    /// Which tiers count.
     tradl_scenario scenario = tradl_scenario::FT;
     bool strict = false;  ///< the published rule without the three additions below
 
@@ -58,22 +63,23 @@ struct tradl_parameters {
     }
 };
 
-/// The rule, for each node by itself. With n running jobs on it, and a machine in use to at least alpha, a job that
-/// reached Acceptable is limited to 1/(2n) of the machine if it used more than its fair share 1/n when it got there,
-/// and to 1/(n+1) otherwise; all others have no limit. Where every running job is there already, and so above all for
-/// one alone, nobody is limited: nobody would gain.
+/// The rule, for each node separately. There are n running jobs on the node, and its use is at
+/// least alpha. A job that reached Acceptable is limited to 1/(2n) of the machine if it used more
+/// than its fair share 1/n at that time, and to 1/(n+1) otherwise. All other jobs have no limit.
+/// Where every running job has reached Acceptable, for example a single one, there is no limit,
+/// since no job would gain.
 ///
-/// Three additions, which `strict` leaves out: the use that chooses the branch is the one measured on entering
-/// Acceptable, since the limit itself pushes the use below 1/n (n may change, and then the branch is chosen again from
-/// that same use); a limit that leaves the machine idle, because the others cannot use what was given up, is lifted and
-/// tried again only when a job comes, goes or reaches a tier, or after a wait that doubles; and nobody is limited where
-/// nobody would gain. In both forms 1/n carries the dead band.
+/// Three additions, which `strict` removes. (1) The branch depends on the use at the time of
+/// reaching Acceptable, since the limit itself reduces the use below 1/n. If n changes, the branch
+/// is chosen again from that same use. (2) A limit that leaves the machine idle is lifted. It is
+/// tried again when a job comes, goes or reaches a tier, or after a wait that doubles. (3) No job
+/// is limited where no job would gain. In both forms 1/n includes the dead band.
 ///
-/// On several nodes a job runs where it holds CPU. One that holds none is placed on the node with the least use for its
-/// capacity; all nodes that are full (alpha) count alike, and of equals the one with the fewest jobs for its capacity
-/// comes first, then the lower row. A job whose node has lost its CPU is placed again; no other job moves. Says what
-/// differs from what is held. O(jobs + holdings), and O(nodes) for each job that is placed; state: one entry per job
-/// and per node.
+/// On several nodes a job runs where it holds CPU. A job without CPU is placed on the node with the
+/// least use for its capacity. Full nodes (alpha) count alike; ties go to the node with the fewest
+/// jobs for its capacity, then to the lower row. A job whose node has lost its CPU is placed again;
+/// other jobs do not move. Writes only changes. O(jobs + holdings), and O(nodes) for each placed
+/// job. State: one entry for each job and node.
 class tradl {
 public:
     using policy_concept = policy_tag;
@@ -83,6 +89,7 @@ public:
                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">,
                 in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t {
         unexplained,
         machine_not_full,
@@ -110,6 +117,7 @@ public:
     tradl() = default;
     explicit tradl(tradl_parameters const& p) noexcept : parameters_(p) {}
 
+    /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         latched_use_.reserve(most.jobs);
         nodes_.reserve(most.nodes);
@@ -117,6 +125,7 @@ public:
         return status::ok;
     }
 
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         latched_use_.follow(t.get<"jobs/id">());
@@ -132,6 +141,7 @@ public:
         return several ? answer_each(t, all, out) : answer_one(t, all, out);
     }
 
+    /// Writes the state if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         latched_use_.save(out);
@@ -139,6 +149,7 @@ public:
         for (node_state const& n : nodes_) out.put(n);
         return out.needed();
     }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         tradl loaded(parameters_);
@@ -154,6 +165,7 @@ public:
     }
 
 private:
+    /// The columns of the jobs, and the tiers that count in the scenario.
     struct jobs {
         std::span<std::uint32_t const> state, tier;
         std::span<double const> used;                ///< millicores
@@ -165,24 +177,27 @@ private:
         [[nodiscard]] bool is_accepted(std::size_t row) const noexcept { return tier[row] >= accepted_from; }
         [[nodiscard]] bool is_finished(std::size_t row) const noexcept { return tier[row] >= finished_from; }
     };
+    /// The answer for one job.
     struct decision {
         std::int64_t amount;
         reason why;
     };
-    /// What is the same for all jobs of a tick.
+    /// The values of a tick that are the same for all jobs of a node.
     struct shares {
         bool free;
-        double fair;  ///< who used more than this of the machine on reaching Acceptable is above its fair share
+        double fair;  ///< a job that used more than this at Acceptable is above its fair share
         std::int64_t above_fair, at_fair;
     };
 
-    /// What runs on a node at one tick.
+    /// The load of a node at one tick.
     struct node_load {
         std::int64_t running = 0, accepted = 0;  ///< jobs that go on, and those of them that are accepted
         double used = 0;                         ///< millicores, of all
     };
+    /// A node between two ticks.
     struct node_state {
         std::int64_t capacity = 0;
+        /// The load of this tick; not a part of the saved state.
         node_load seen;
         std::int64_t running = 0, accepted = 0;  ///< at the tick before
         bool limiting = false;
@@ -195,10 +210,11 @@ private:
         [[nodiscard]] bool sane() const noexcept { return wait >= first_wait && wait <= longest_wait; }
     };
     static constexpr std::uint32_t nowhere = 0xFFFF'FFFF;
-    /// Where a job runs, and where it holds CPU.
+    /// The node of a job, and the node where it holds CPU.
     struct location {
         std::uint32_t node = nowhere, held = nowhere;
     };
+    /// The waits before limits are tried again: the first, and the longest.
     static constexpr nanoseconds first_wait = seconds(5), longest_wait = seconds(160);
 
     tradl_parameters parameters_;
@@ -207,17 +223,20 @@ private:
     buffer<node_state> nodes_;
     buffer<location> places_;  // by row, of several nodes
 
+    /// How far the use has to fall below alpha before limits are lifted.
     static constexpr double slack = 0.05;  // below alpha by this much before limits are lifted again
 
-    static constexpr std::uint64_t no_tier = std::uint64_t{1} << 32;  // above all that a column holds
+    static constexpr std::uint64_t no_tier = std::uint64_t{1} << 32;  // above every value of the column
+    /// The tier from which a job is limited.
     [[nodiscard]] std::uint64_t accepted_from() const noexcept {
         return parameters_.scenario == tradl_scenario::NA ? no_tier : two_tier_target::acceptable_tier;
     }
+    /// The tier from which a job is released.
     [[nodiscard]] std::uint64_t finished_from() const noexcept {
         return parameters_.scenario == tradl_scenario::FT ? two_tier_target::objective_tier : no_tier;
     }
 
-    /// Each running job's node: where it holds CPU, else where there is the least use.
+    /// Chooses each running job's node: where it holds CPU, or the one with the least use.
     void place(tick<inputs> const& t, jobs const& all) noexcept {
         find_held(t);
         for (node_state& n : nodes_) n.seen = {};
@@ -236,21 +255,22 @@ private:
         }
     }
 
-    /// On one node. Flat, since this is the loop that takes the time.
+    /// The grants on a single node. Flattened, since most of the time of a tick is spent in this
+    /// loop.
     [[nodiscard, gnu::flatten]] status answer_one(tick<inputs> const& t, jobs const all, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         shares const now = nodes_[0].now;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!all.is_running(row)) continue;
             decision const d = decide_one(all, row, now, {least[row], most[row]});
-            // Who is released before it has held anything holds 0 as well
+            // A job that is released before it held anything also holds 0, and still needs a grant.
             bool const reply = d.amount == held[row] && d.amount != 0;
             if (!reply && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
         }
         return status::ok;
     }
 
-    /// On several nodes. A job that moves gives back what it holds first.
+    /// The grants on several nodes. A job that moves releases its CPU first.
     [[nodiscard]] status answer_each(tick<inputs> const& t, jobs const& all, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -266,6 +286,8 @@ private:
         return status::ok;
     }
 
+    /// Finds the node where each job holds CPU. The table `held` is sorted by job, so one pass is
+    /// enough.
     void find_held(tick<inputs> const& t) noexcept {
         auto const ids = t.get<"jobs/id">(), owner = t.get<"held/job">();
         auto const node = t.get<"held/node">(), resource = t.get<"held/resource">();
@@ -279,6 +301,7 @@ private:
         }
     }
 
+    /// The node for a new job, by use and then by number of jobs.
     [[nodiscard]] std::uint32_t least_used(std::size_t nodes) const noexcept {
         std::uint32_t found = 0;
         double found_use = 2, found_jobs = 0;  // more than any use
@@ -297,7 +320,8 @@ private:
         return found;
     }
 
-    /// What runs on each node. A job that has become accepted keeps the use of this tick.
+    /// Measures the load of each node. A job that has just reached Acceptable keeps the use of this
+    /// tick.
     template <bool Several>
     void inspect(jobs const& all) noexcept {
         for (node_state& n : nodes_) n.seen = {};
@@ -311,6 +335,7 @@ private:
             ++seen.running;
             if (!all.is_accepted(row)) continue;
             ++seen.accepted;
+            // One node is the common case, and needs no indirection in the loop.
             std::int64_t const capacity = Several ? nodes_[places_[row].node].capacity : capacity_of_one;
             if (latched_use_[row] == 0 || parameters_.strict)
                 latched_use_[row] = all.used[row] / static_cast<double>(capacity);
@@ -318,7 +343,8 @@ private:
         if (!Several) nodes_[0].seen = of_one;
     }
 
-    /// Any change of the number of jobs, or of those that are accepted, is a new situation.
+    /// Chooses the limits of a node. Any change of the number of running or accepted jobs resets
+    /// the wait.
     void choose_shares(node_state& n, nanoseconds now) const noexcept {
         if (n.seen.running != n.running || n.seen.accepted != n.accepted) {
             n.try_again = now;
@@ -329,14 +355,14 @@ private:
         n.now = shares_of(n, free_competition(n, n.seen.used / static_cast<double>(n.capacity), now));
     }
 
-    /// The alpha test, before everything else.
+    /// The alpha test; it precedes every other rule. Returns true if there are no limits.
     [[nodiscard]] bool free_competition(node_state& n, double used, nanoseconds now) const noexcept {
         if (parameters_.strict) {
             n.limiting = used >= parameters_.alpha;
         } else if (n.accepted == 0 || n.accepted == n.running) {
-            n.limiting = false;  // nobody to take from, or nobody to give to
+            n.limiting = false;  // no job to take from, or no job to give to
         } else if (n.limiting && used < parameters_.alpha - slack && now >= n.try_again + settling) {
-            n.limiting = false;  // the others do not use what was given up
+            n.limiting = false;  // the others do not use the released CPU
             n.try_again = now + n.wait;
             n.wait = n.wait < longest_wait ? nanoseconds{n.wait.count * 2} : longest_wait;
         } else if (!n.limiting && used >= parameters_.alpha && now >= n.try_again) {
@@ -345,8 +371,10 @@ private:
         }
         return !n.limiting;
     }
+    /// Delay with which the measured use follows a new limit.
     static constexpr nanoseconds settling = seconds(3);  // the measured use follows a new limit with a delay
 
+    /// The limits for this number of jobs, in millicores.
     [[nodiscard]] shares shares_of(node_state const& n, bool free) const noexcept {
         if (free || n.running == 0) return {.free = true, .fair = 0, .above_fair = 0, .at_fair = 0};
         return {.free = false,
@@ -354,6 +382,7 @@ private:
                 .above_fair = n.capacity / (2 * n.running),
                 .at_fair = n.capacity / (n.running + 1)};
     }
+    /// The limit of one job, and its reason.
     [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now,
                                       bounds const& accepted) const noexcept {
         if (all.is_finished(row)) return {0, objective};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// When the jobs of a synthetic workload are submitted.
+/// Submission times of a synthetic workload.
+///
+/// Used by generator.hpp. The times depend on their arguments only, and are the same bits
+/// everywhere.
 #pragma once
 
 #include <cmath>
@@ -11,23 +14,24 @@
 
 namespace ration::sim {
 
+/// The pattern of submissions.
 enum class arrival_pattern : std::uint8_t {
-    poisson,  ///< independently of each other
-    bursty,   ///< in bursts of 8 on average, seconds apart; the bursts independently of each other
-    /// As poisson, at a rate that rises in a straight line from 1/5 of the mean at midnight to 9/5 at noon, and falls
-    /// again
+    poisson,  ///< independent of each other
+    bursty,   ///< in bursts of 8 on average, seconds apart; the bursts are independent
+    /// As poisson, with a rate that rises linearly from 1/5 of the mean at midnight to 9/5 at noon,
+    /// and falls again
     diurnal,
 };
 
 namespace detail {
 
-/// Share of the mean rate at this second, from 0.2 to 1.8.
+/// The rate at this second of the simulation, relative to the mean: from 0.2 to 1.8.
 [[nodiscard]] inline double diurnal_share(double second) noexcept {
     double const hour = std::fmod(second, 86400.0) / 3600;
     return std::fma(1 - std::fabs(hour / 12 - 1), 1.6, 0.2);
 }
 
-/// Mean seconds from the job before to job `index`.
+/// Mean seconds between job `index` - 1 and job `index`.
 [[nodiscard]] inline double mean_gap(arrival_pattern pattern, double overall, rng const& choices,
                                      std::uint64_t index) noexcept {
     constexpr double burst = 8, seconds_apart = 5;
@@ -38,11 +42,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Ascending times from 0 on, `per_hour` of them in the long run. Precondition: per_hour > 0. O(jobs).
+/// Ascending times from 0 on, with `per_hour` jobs per hour in the long run. Precondition: per_hour
+/// > 0. O(jobs).
 [[nodiscard]] inline std::vector<nanoseconds> arrivals(arrival_pattern pattern, double per_hour, std::size_t jobs,
                                                        std::uint64_t seed) {
     rng const gaps(seed, 1), choices(seed, 2);
-    // Candidates at the highest rate, kept as often as the rate says
+    // Thinning: candidates at the highest rate, each kept with the probability that the present
+    // rate implies
     bool const thins = pattern == arrival_pattern::diurnal;
     double const overall = 3600 / per_hour / (thins ? 1.8 : 1);
     std::vector<nanoseconds> times;

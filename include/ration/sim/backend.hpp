@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The simulated cluster as a backend: what is applied is noted, and the simulation draws the consequences.
+/// The simulated cluster as a backend: it records which jobs were changed, and the simulation
+/// computes the consequences.
 #pragma once
 
 #include <cstddef>
@@ -11,54 +12,68 @@
 
 namespace ration::sim {
 
-/// Knows which jobs' holdings have changed since it was last asked; what they hold is the engine's ledger, kept once.
-/// Job ids are 1 to `jobs`. Settings come from an engine, which asks for no change that is none: law (3) of Backend is
-/// kept there.
+/// Records the jobs whose holdings have changed since `forget_changes`; the holdings themselves are
+/// in the engine's ledger. Job ids are 1 to `jobs`. Settings come from an engine, which never
+/// requests a change without effect, so law (3) of Backend holds.
 class cluster_backend {
     buffer<std::uint64_t> changed_;
     buffer<bool> is_changed_;  // by id - 1
 
 public:
+    /// Declares the class as a backend.
     using backend_concept = backend_tag;
+    /// The simulation writes jobs/used.* and jobs/measured_steps_per_second itself.
     static constexpr bool fills_columns = true;
+    /// A change: which job, and of which resource. There is nothing to roll back.
     struct operation {
+        /// The job that changes.
         job_id job;
         resource_id resource{};
     };
 
+    /// For a workload of this number of jobs.
     explicit cluster_backend(std::size_t jobs) noexcept : is_changed_(jobs) {}
 
-    /// Ids of jobs in the order of their first change.
+    /// The ids of changed jobs, in the order of their first change.
     [[nodiscard]] std::span<std::uint64_t const> changed() const noexcept { return changed_.view(); }
+    /// Empties the list.
     void forget_changes() noexcept {
         for (auto const id : changed_) is_changed_[id - 1] = false;
         changed_.clear();
     }
+    /// Adds a job to the list.
     void note(job_id job) noexcept {
         if (is_changed_[job.value - 1]) return;
         is_changed_[job.value - 1] = true;
         changed_.push_back(job.value);
     }
 
+    /// The resources that a simulated cluster grants.
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
         static constexpr resource_id all[] = {resource_id::cpu, resource_id::gpu, resource_id::batch};
         return all;
     }
+    /// No measurement: the simulation writes the columns itself. Error: `not_found`.
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
         if (job.value == 0 || job.value > is_changed_.size()) return unknown();
         return observation{};
     }
+    /// Plans one operation. Error: `not_found` for a job outside the workload.
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
         if (wanted.job.value == 0 || wanted.job.value > is_changed_.size()) return unknown();
         out.push_back({wanted.job, wanted.resource});
         return {};
     }
+    /// Records the change.
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         note(op.job);
         return {};
     }
+    /// A simulated change always takes effect.
     [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }
+    /// Nothing to undo, since `apply` cannot fail.
     [[nodiscard]] result<void> undo(operation const&) noexcept { return {}; }
+    /// The operation for the event log.
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
         return {.job = op.job,
                 .resource = op.resource,

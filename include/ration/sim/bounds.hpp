@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What no policy can do better, not even one that knows the future.
+/// Lower bounds on mean completion time and makespan, which no policy can beat, not even one that
+/// knows the future.
+///
+/// Printed by `ration sim` beside the results of policies. needs.hpp computes the needs of single
+/// jobs.
 #pragma once
 
 #include <algorithm>
@@ -14,28 +18,34 @@
 
 namespace ration::sim {
 
-/// Lower bounds in seconds; over the jobs that can run on the cluster at all. Any schedule keeps them up to the
-/// rounding of the simulation's clock, as long as the workload's models show the best that a job can do: no batch and
-/// no placement makes it faster.
+/// Lower bounds in seconds, over the jobs that can run on the cluster. They hold for every
+/// schedule, up to the rounding of the simulation's clock, if the models show the best speed of a
+/// job: no batch and no placement makes it faster.
 struct lower_bounds {
+    /// Mean of the times from submission to end.
     double mean_jct = 0;
     double makespan = 0;   ///< from the first submission to the last end
-    std::size_t jobs = 0;  ///< that can run
+    std::size_t jobs = 0;  ///< jobs that can run
 };
 
-/// A job as the bounds see it: seconds, and device-seconds or core-seconds of work.
+/// A job as the bounds see it, with times in seconds and work in device-seconds or core-seconds.
 struct bounded_job {
+    /// Seconds from the start of the trace.
     double submitted = 0;
+    /// Its least time and work.
     job_needs needs;
 };
 
 namespace detail {
 
+/// The job that a machine serves first: the one with the least work left, or with the least work in
+/// total.
 enum class served_first : unsigned char { least_left, least_work };
 
-/// One machine with the speed of all devices together, which serves one job at a time and leaves it for a better one:
-/// the one with the least work left, or the least work in all. Calls `piece(job, from, to, done)` for each stretch;
-/// `done` when it is the job's last. Precondition: in order of submission. O(n log n).
+/// Simulates one machine with the speed of all devices together. It serves one job at a time, and
+/// interrupts it for a better one, as `by` selects. Calls `piece(job, from, to, done)` for each
+/// segment; `done` is true for the last segment of a job. Precondition: in order of submission. O(n
+/// log n).
 template <class Piece>
 void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, served_first by, Piece piece) {
     using waiting = std::pair<double, std::size_t>;
@@ -50,6 +60,7 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
         auto const [rank, job] = queue.top();
         queue.pop();
         double const end = now + left[job];
+        // An arrival interrupts the job: it may be the better one.
         if (next < jobs.size() && jobs[next].submitted < end) {
             double const until = jobs[next].submitted;
             piece(job, now, until, false);
@@ -63,13 +74,16 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     }
 }
 
-/// A job that runs takes devices, and makes one device-second of work at most from each device-second that it holds,
-/// with work counted as in `job_needs`. So any schedule is also one of a single machine of speed C that may divide
-/// itself among jobs. On it the shortest remaining work first has the most jobs done at any time (L. Schrage, "A proof
-/// of the optimality of the shortest remaining processing time discipline", 1968). Dividing the machine does not help:
-/// for every n, what is left in all jobs but the n that have most left is never more than with any other schedule,
-/// divided or not, since nothing lowers it faster, and a job that comes adds the same to both. Hence the sum of
-/// completions of any schedule is at least its sum.
+/// The sum of completion times of the schedule "shortest remaining work first" on one machine.
+///
+/// A running job takes devices, and gets at most one device-second of work from each, with work as
+/// in `job_needs`. So any schedule is also a schedule of a single machine of speed C that can
+/// divide itself among jobs. On that machine, the shortest remaining work first has the most jobs
+/// done at any time (L. Schrage, "A proof of the optimality of the shortest remaining processing
+/// time discipline", 1968). Dividing the machine does not help. For every n, the remaining work of
+/// all jobs but the n longest is never more than with any other schedule: nothing reduces it
+/// faster, and an arrival adds the same to both. Hence the sum of completions of any schedule is at
+/// least this sum.
 [[nodiscard]] inline double least_left_sum(std::vector<bounded_job> const& jobs, double speed) {
     double sum = 0;
     serve_on_one_machine(jobs, speed, served_first::least_left, [&](std::size_t, double, double to, bool done) {
@@ -78,12 +92,15 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     return sum;
 }
 
-/// Let M be the mean, over a job's work, of the time at which it is done. From each point of its work a job takes some
-/// seconds at least to its end; their mean over the work is `job_needs::after`; so it ends at M + after at the
-/// earliest. Work done at time t costs t / (the job's work) in the sum of all M, so that the sum is least when the
-/// single machine serves the job with the least work in all (exchange two pieces of work and see). This is the
-/// mean-busy-time relaxation of M. X. Goemans et al., "Single machine scheduling with release dates", 2002; on machines
-/// without releases it is the bound of Eastman, Even and Isaacs, 1964.
+/// The mean-busy-time bound on the sum of completion times.
+///
+/// Let M be the mean, over a job's work, of the time at which it is done. From each point of its
+/// work a job needs some seconds to its end; their mean over the work is `job_needs::after`. So it
+/// ends at M + after at the earliest. Work done at time t contributes t / (the job's work) to the
+/// sum of all M. That sum is least if the single machine serves the job with the least total work
+/// (by exchanging two pieces of work). This is the relaxation of M. X. Goemans et al., "Single
+/// machine scheduling with release dates", 2002; without releases it is the bound of Eastman, Even
+/// and Isaacs, 1964.
 [[nodiscard]] inline double mean_busy_sum(std::vector<bounded_job> const& jobs, double speed) {
     double sum = 0;
     for (auto const& job : jobs) sum += job.needs.after;
@@ -93,14 +110,15 @@ void serve_on_one_machine(std::vector<bounded_job> const& jobs, double speed, se
     return sum;
 }
 
-/// Jobs that share one machine: their sum of completions, and the last of them.
+/// The sum of completion times of jobs on one machine, and the last of them, in seconds.
 struct completions {
     double sum = 0, last = 0;
 };
 
-/// Precondition: `jobs` in order of submission, all of them possible. The best of three bounds on the sum of
-/// completions: each job alone, and the two above. On the last one: each job alone, and the work that comes from some
-/// time on. O(n log n).
+/// Lower bounds for the jobs of one kind. Precondition: `jobs` in order of submission, each of
+/// which can run. The sum is the best of three bounds: each job alone, and the two above. The last
+/// completion is bounded by each job alone, and by the work that arrives from some time on. O(n log
+/// n).
 [[nodiscard]] inline completions earliest_completions(std::vector<bounded_job> const& jobs, double speed) {
     double alone = 0, last = 0, work = 0;
     for (auto const& job : jobs) {
@@ -116,14 +134,14 @@ struct completions {
 
 }  // namespace detail
 
-/// `needs` has one entry for each job. O(n log n).
+/// The bounds of a workload; `needs` has one entry for each job. O(n log n).
 ///
-/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. The cores of all nodes
-/// together are a machine that divides itself: the shares of all jobs are never more than there are; from c cores a job
-/// makes c core-seconds of work a second up to those that it can use, and none beyond; and alone it needs its work /
-/// (cores that it can use, of those there are). Both proofs above ask for no more. What lies behind the last tier of
-/// its loss is not counted, since a policy may release it there. No job runs on both, so that any schedule of all jobs
-/// is one of each kind: the sums of completions add up, and the last end is the later one.
+/// Jobs on processors are bounded like those on devices, with core-seconds for device-seconds. All
+/// cores together are a machine that divides itself. The shares of all jobs never exceed its cores;
+/// with c cores a job does c core-seconds of work a second, up to the cores that it can use; and
+/// alone it needs its work / (usable cores). Both proofs require no more. Work behind the last tier
+/// of a job's loss does not count, since a policy may release the job there. No job uses both
+/// kinds, so sums of completions add up, and the last end is the later one.
 [[nodiscard]] inline lower_bounds bounds_of(workload const& jobs, std::vector<job_needs> const& needs,
                                             cluster const& machines) {
     std::vector<bounded_job> on_devices, on_cpu;
@@ -144,7 +162,7 @@ struct completions {
     return bounds;
 }
 
-/// What every job needs, in the workload's order.
+/// The needs of every job, in the workload's order. O(jobs x models).
 [[nodiscard]] inline std::vector<job_needs> needs_of(workload const& jobs, cluster const& machines) {
     needs_reader reader(jobs, machines);
     std::vector<job_needs> all;

@@ -15,14 +15,17 @@ namespace ration::sim {
 /// Handles of all columns of a simulation's store.
 struct sim_columns {
     standard_columns standard;
-    column<std::int64_t> request, batch;
-    column<double> attained, nominal_steps_per_second, total_steps, speedup, goodput, goodput_fixed;
-    column<std::uint32_t> restarts, node_type;
+    column<std::int64_t> request;
     std::size_t counts = 0;  ///< entries of one scaling vector: 0 to the most devices that a job accepts
     std::size_t types = 1;
 
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return standard.resources[static_cast<std::size_t>(r)];
+    }
+
+    template <fixed_string Name>
+    [[nodiscard]] auto get() const noexcept {
+        return standard.get<Name>();
     }
 
     /// Errors: those of `snapshot_store::declare`.
@@ -35,27 +38,23 @@ struct sim_columns {
         for (auto const& job : jobs.jobs)
             if (static_cast<std::size_t>(job.most) >= c.counts) c.counts = static_cast<std::size_t>(job.most) + 1;
         c.types = machines.types.size();
-        error first;
-        bool ok = true;
-        auto const add = [&]<class T>(column<T>& handle, std::string_view name, std::size_t width = 1) {
-            auto declared = store.declare<T>(name, static_cast<std::uint32_t>(width));
-            if (declared) handle = *declared;
-            if (!declared && ok) {
-                first = declared.failure();
-                ok = false;
-            }
+        auto const request = store.declare<std::int64_t>("jobs/request.gpu");
+        if (!request) return request.failure();
+        c.request = *request;
+        result<void> done;
+        auto const add = [&](std::string_view name, std::size_t width = 1) {
+            if (done) done = c.standard.add(store, name, width);
         };
-        add(c.request, "jobs/request.gpu");
-        add(c.attained, "jobs/attained");
-        add(c.nominal_steps_per_second, "jobs/nominal_steps_per_second");
-        add(c.total_steps, "jobs/total_steps");
-        add(c.restarts, "jobs/restarts");
-        add(c.node_type, "nodes/type");
-        add(c.speedup, "jobs/speedup", c.counts);
-        add(c.batch, "jobs/batch", c.counts);
-        add(c.goodput, "jobs/goodput", c.counts * c.types);
-        add(c.goodput_fixed, "jobs/goodput.fixed", c.counts * c.types);
-        if (!ok) return first;
+        add("jobs/attained");
+        add("jobs/nominal_steps_per_second");
+        add("jobs/total_steps");
+        add("jobs/restarts");
+        add("nodes/type");
+        add("jobs/speedup", c.counts);
+        add("jobs/batch", c.counts);
+        add("jobs/goodput", c.counts * c.types);
+        add("jobs/goodput.fixed", c.counts * c.types);
+        if (!done) return done.failure();
         return c;
     }
 };
@@ -65,11 +64,11 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
                               job_description const& job, std::uint32_t tiers) noexcept {
     auto const& s = c.standard;
     store.at(s.id, row) = id;
-    store.at(s.tenant, row) = job.tenant;
-    store.at(s.weight, row) = job.weight;
-    store.at(s.submitted, row) = job.submitted.count;
+    store.at(s.get<"jobs/tenant">(), row) = job.tenant;
+    store.at(s.get<"jobs/weight">(), row) = job.weight;
+    store.at(s.get<"jobs/submitted">(), row) = job.submitted.count;
     store.at(s.started, row) = -1;
-    store.at(s.remaining, row) = store.at(c.total_steps, row) = job.length;
+    store.at(s.remaining, row) = store.at(c.get<"jobs/total_steps">(), row) = job.length;
     store.at(s.restart_cost, row) = job.restart_cost;
     store.at(c.request, row) = job.request;
     for (auto const& r : s.resources) store.at(r.maximum, row) = unlimited;
@@ -87,17 +86,18 @@ inline void write_scaling(snapshot_store& store, sim_columns const& c, std::size
     auto const& model = *jobs.models[job.model];
     for (auto const& group : groups)
         model.show(job, step, group.type, group.devices,
-                   {vector(c.goodput, group.type), vector(c.goodput_fixed, group.type), vector(c.batch, 0)});
-    auto const goodput = vector(c.goodput, 0);
-    auto const speedup = vector(c.speedup, 0);
+                   {vector(c.get<"jobs/goodput">(), group.type), vector(c.get<"jobs/goodput.fixed">(), group.type),
+                    vector(c.get<"jobs/batch">(), 0)});
+    auto const goodput = vector(c.get<"jobs/goodput">(), 0);
+    auto const speedup = vector(c.get<"jobs/speedup">(), 0);
     double one = 0;
     for (std::size_t k = 0; k < c.counts; ++k) {
         if (one == 0 && goodput[k] > 0) one = goodput[k] / static_cast<double>(k);
         speedup[k] = one > 0 ? goodput[k] / one : 0;
     }
-    auto const fixed = vector(c.goodput_fixed, 0);
+    auto const fixed = vector(c.get<"jobs/goodput.fixed">(), 0);
     auto const asked = static_cast<std::size_t>(job.request);
-    store.at(c.nominal_steps_per_second, row) = asked < fixed.size() ? fixed[asked] : 0;
+    store.at(c.get<"jobs/nominal_steps_per_second">(), row) = asked < fixed.size() ? fixed[asked] : 0;
 }
 
 }  // namespace ration::sim

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs that run on the processors of nodes instead of on devices.
+/// Jobs that run on the processors of nodes instead of on devices.
+///
+/// Part of simulation.hpp. cpu_sharing.hpp divides the cores of one node.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +15,11 @@
 
 namespace ration::sim {
 
-/// Where the first node alone has cores, jobs run there from when they come: a policy limits them, and does not start
-/// them. Where others have cores too (`has_to_place`), a job runs on the node where it holds CPU, and waits while it
-/// holds none. The cores of a node are shared again whenever a job comes or goes or a limit changes, once for all that
-/// happens at one time.
+/// Runs jobs on processors. If only the first node has cores, jobs run there from their arrival; a
+/// policy can limit them, and does not start them. If other nodes have cores as well
+/// (`has_to_place`), a job runs on the node where it holds CPU, and waits while it holds none. The
+/// cores of a node are divided again when a job comes or goes or a limit changes, once for all
+/// changes at one time.
 class cpu_jobs {
     snapshot_store& store_;
     sim_columns const& columns_;
@@ -26,45 +29,48 @@ class cpu_jobs {
     run_observer* observer_;
     std::span<job_outcome> outcomes_;  // by id - 1
     buffer<cpu_claim> claims_;
-    bool changed_ = false;  // who shares the processors, or within which limits
-    bool placed_ = false;   // jobs run where they hold CPU, and nowhere else
+    bool changed_ = false;  // the jobs on processors, or their limits, have changed
+    bool placed_ = false;   // jobs run only where they hold CPU
 
 public:
-    /// All of them outlive it; `observer` may be nullptr.
+    /// All arguments have to outlive the object; `observer` may be nullptr.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
              job_speeds& speed_segments, run_observer* observer) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), speed_segments_(speed_segments),
           observer_(observer) {}
 
-    /// To be called once. `outcomes` outlives it.
+    /// Called once before the run. `outcomes` has to outlive the object.
     void prepare(cluster const& machines, std::span<job_outcome> outcomes) noexcept {
         placed_ = has_to_place(machines);
         outcomes_ = outcomes;
     }
 
-    /// The job has come. To policies it is running from then on: `ration run` has no queue for processors either.
+    /// Starts a job at its arrival. Policies see it as running from then on, since `ration run` has
+    /// no queue for processors.
     void begin(std::size_t row, nanoseconds now) noexcept {
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
         live_[row].since = live_[row].began = now;
         changed_ = true;
     }
 
-    /// The cores have to be shared anew.
+    /// The cores have to be divided again.
     void note_change() noexcept { changed_ = true; }
 
+    /// True if the job runs on this node.
     [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
         auto const held = holdings_.of({live_.id(row)});
         return !waits(held) && cpu_node_of(held) == node;
     }
 
-    /// Whoever has reached its last tier and is taken its CPU away has served its purpose.
+    /// True if a job has reached its last tier and its policy has withdrawn its CPU: the job has
+    /// reached its goal.
     [[nodiscard]] bool is_released(std::size_t row) const noexcept {
         auto const all = holdings_.of({live_.id(row)});
         std::uint32_t const tiers = store_.at(columns_.standard.tiers, row);
         return has_cores() && all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
     }
 
-    /// Gives each its part, if anything has changed. O(n log n) then.
+    /// Divides the cores, if anything has changed. O(n log n) then.
     void share(nanoseconds now) noexcept {
         if (!changed_) return;
         changed_ = false;
@@ -78,8 +84,10 @@ public:
     }
 
 private:
+    /// True if the job has to be placed and holds no CPU.
     [[nodiscard]] bool waits(holding_range held) const noexcept { return placed_ && held.first == held.last; }
 
+    /// Sets the cores of a job, and records and reports the change.
     void give(cpu_claim const& claim, nanoseconds now) noexcept {
         live_job& job = live_[claim.row];
         bool const moves = claim.given > 0 && job.node != claim.node;
@@ -99,16 +107,19 @@ private:
         speed_segments_.set(claim.row, now);
     }
 
+    /// The cores of a node; 0 while the node is lost.
     [[nodiscard]] double cores(std::uint32_t node) const noexcept {
         return static_cast<double>(store_.at(columns_.of(resource_id::cpu).capacity, node)) / 1000;
     }
+    /// True if any node has cores now; without cores a job holds no CPU although it was not
+    /// released.
     [[nodiscard]] bool has_cores() const noexcept {
         for (std::uint32_t node = 0; node < store_.rows(table_id::nodes); ++node)
             if (cores(node) > 0) return true;
         return false;
     }
 
-    /// Who runs, by node, and how much each may use.
+    /// Lists the running jobs by node, with the cores that each may use.
     void claim() noexcept {
         claims_.clear();
         for (std::size_t row = 0; row < live_.rows(); ++row) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How the processors of a node are shared by jobs that run on them.
+/// Division of the processors of one node among its jobs.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,17 @@
 
 namespace ration::sim {
 
-/// A job on a node: cores that it can use, its limit among them, and those that it gets.
+/// A job on a node.
 struct cpu_claim {
+    /// Its row, and the node.
     std::uint32_t row = 0, node = 0;
+    /// The cores that it may use: what it can use, and its limit; and the cores that it gets.
     double most = 0, given = 0;
 };
 
-/// As a fair scheduler of equal weights does it: nobody gets more than it can use, what one leaves the others share,
-/// and nothing is idle that somebody could use. O(n log n).
+/// Divides cores as a fair scheduler with equal weights does. No job gets more than it can use,
+/// cores that one job leaves go to the others, and no core is idle while a job could use it. Sorts
+/// `claims`. O(n log n).
 inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
     ration::detail::sort(claims.data(), claims.size(), [](cpu_claim const& a, cpu_claim const& b) {
         return a.most != b.most ? a.most < b.most : a.row < b.row;
@@ -31,7 +34,8 @@ inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
     }
 }
 
-/// Of the cores that a job can use, those that its holdings leave it; no holding is no limit.
+/// The smaller of `useful` cores and the limit in the holdings; without a holding there is no
+/// limit.
 [[nodiscard]] inline double limit_of(holding_range held, double useful) noexcept {
     for (auto const& h : held) {
         if (h.what.resource != resource_id::cpu || h.what.amount == unlimited) continue;
@@ -41,7 +45,7 @@ inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
     return useful;
 }
 
-/// Where a job on processors runs: on the first node where it holds CPU; without any, on the first node.
+/// The node of a job on processors: the first one where it holds CPU; without CPU, the first node.
 [[nodiscard]] inline std::uint32_t cpu_node_of(holding_range held) noexcept {
     for (auto const& h : held)
         if (h.what.resource == resource_id::cpu) return h.what.node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The future of a simulation: what happens next, in one order for all machines.
+/// The queue of future events of a simulation, in an order that is the same on all machines.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,23 @@
 
 namespace ration::sim {
 
-/// At one time ends come first, so that what they free is there for whoever comes.
+/// The class of an event. At equal times job phases end first, so that their devices are free for
+/// arrivals.
 enum class event_class : std::uint32_t { job_phase = 0, fault = 1 };
 
 /// One event of a simulation. Events of equal time have a fixed order.
 struct sim_event {
+    /// The simulated time.
     nanoseconds at{};
+    /// Its class.
     event_class what = event_class::job_phase;
-    std::uint32_t subject = 0;  ///< which job, or which fault
-    std::uint32_t version = 0;  ///< of the job's allocation; an event of an earlier one is void
+    std::uint32_t subject = 0;  ///< index of the job or of the fault
+    std::uint32_t version = 0;  ///< of the job's allocation; an event of an earlier version is void
 };
 
-/// A heap with four children to a node. Equal times are ordered by class and subject, so that no order depends on how
-/// events came in. O(log n) each; allocates only when it grows beyond its largest size.
+/// A heap in which each node has four children. Equal times are ordered by class and subject, so
+/// the order does not depend on the order of insertion. O(log n) for each operation; it allocates
+/// only when it exceeds its largest size.
 class event_queue {
     static constexpr std::size_t arity = 4;
     buffer<sim_event> heap_;
@@ -34,12 +38,18 @@ class event_queue {
     }
 
 public:
+    /// Allocates for this number of events.
     void reserve(std::size_t events) { heap_.reserve(events); }
+    /// Removes all events.
     void clear() noexcept { heap_.clear(); }
+    /// True if there is no event.
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+    /// The number of events.
     [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+    /// The earliest event. Precondition: not empty.
     [[nodiscard]] sim_event const& next() const noexcept { return heap_[0]; }
 
+    /// Adds an event.
     void push(sim_event const& e) noexcept {
         heap_.push_back(e);
         std::size_t i = heap_.size() - 1;
@@ -47,7 +57,7 @@ public:
         heap_[i] = e;
     }
 
-    /// Precondition: not empty.
+    /// Removes the earliest event. Precondition: not empty.
     void pop() noexcept {
         sim_event const last = heap_.back();
         heap_.resize(heap_.size() - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What goes wrong with a cluster, and when: made up from rates and a seed.
+/// Faults of a simulated cluster, generated from rates and a seed.
 #pragma once
 
 #include <algorithm>
@@ -15,46 +15,55 @@
 
 namespace ration::sim {
 
+/// The kind of a fault.
 enum class fault_kind : std::uint8_t {
-    node_lost,  ///< what ran there stops
+    node_lost,  ///< jobs there stop
+    /// The node is available again.
     node_back,
-    job_crashes,  ///< the job that holds a device of the node stops; nothing happens when nobody does
-    node_slows,   ///< its devices and processors go at `speed` from then on
+    job_crashes,  ///< the job that holds a device of the node stops; no effect on a free device
+    node_slows,   ///< its devices and processors run at `speed` from then on
 };
 
 /// One fault of a simulated run: its time, its kind and its object.
 struct fault {
+    /// The simulated time.
     nanoseconds at{0};
+    /// What happens.
     fault_kind what = fault_kind::node_lost;
+    /// Index of the node.
     std::uint32_t node = 0;
-    std::uint32_t device = 0;  ///< of `job_crashes`, counted on the node in the order of the jobs that hold them
-    double speed = 1;          ///< of `node_slows`: a share of the usual one; 1 = as before
+    std::uint32_t device =
+        0;             ///< of `job_crashes`; devices of a node are counted in the order of the jobs that hold them
+    double speed = 1;  ///< of `node_slows`: a share of the usual speed; 1 = normal again
 };
 
-/// Whether it makes things worse, and not better again.
+/// True for a fault, false for its end.
 [[nodiscard]] constexpr bool is_bad(fault const& f) noexcept {
     return f.what != fault_kind::node_back && !(f.what == fault_kind::node_slows && f.speed >= 1);
 }
 
-/// How often things go wrong: times in seconds, 0 = never.
+/// The rates of faults. Times are in seconds; 0 = never.
 struct fault_rates {
-    /// Of one node: mean times from its return to its loss, and to its next return; both exponential
+    /// Of one node: mean times from its return to its next loss, and from a loss to the return;
+    /// both exponential
     double loss_every = 0, repair = 3600;
     std::optional<server_lifetime> lifetime{};  ///< nodes are transient servers; each is replaced when it is revoked
-    double startup = 0;                         ///< of the replacement; 0 = as long as was measured for its GPU
+    double startup = 0;                         ///< of the replacement; 0 = the measured time for its GPU
     double crash_every = 0;                     ///< of one device: mean time between two crashes, exponential
-    /// Of one node: mean times at full speed, and below it; both exponential
+    /// Of one node: mean times at full speed and at reduced speed; both exponential
     double slow_every = 0, slow_lasts = 600;
-    double slow_speed = 0.5;  ///< a share of the usual one
+    double slow_speed = 0.5;  ///< a share of the usual speed
 };
 
 namespace detail {
 
-/// Good times and bad ones after one another, until a bad one would begin behind `horizon`; one that has begun ends.
-/// `good` and `bad` give seconds for the how manieth; `say` is told which one begins and ends when.
+/// Generates alternating good and bad times, until a bad one would begin after `horizon`; a bad
+/// time that has begun ends. `good` and `bad` return the seconds of the n-th time; `report`
+/// receives n, begin and end of each bad time.
 template <class Good, class Bad, class Say>
 void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const& report) {
-    // Two faults of one kind never come to one node at once, so that their order is no question
+    // Two faults of one kind never affect one node at the same time, so their order is always
+    // defined
     constexpr nanoseconds least{1};
     nanoseconds now{0};
     for (std::uint64_t turn = 0;; ++turn) {
@@ -66,11 +75,13 @@ void alternate(nanoseconds horizon, Good const& good, Bad const& bad, Say const&
     }
 }
 
-/// A stream of rng of its own for each kind of fault and each node, far from those that workloads are made of.
+/// A stream of random numbers for each kind of fault and each node, far from the streams of
+/// workloads.
 [[nodiscard]] inline rng rng_of(std::uint64_t seed, std::uint64_t kind, std::uint32_t node) noexcept {
     return rng(seed, (kind + 1) << 40 | node);
 }
 
+/// Appends all faults of one node.
 inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_t devices, std::uint64_t seed,
                        nanoseconds horizon, std::vector<fault>& to) {
     auto const outage = [&](std::uint64_t, nanoseconds from, nanoseconds until) {
@@ -110,10 +121,10 @@ inline void add_faults(fault_rates const& rates, std::uint32_t node, std::int64_
 
 }  // namespace detail
 
-/// All faults that begin from 0 to `horizon`, and their ends, in order of time: a function of nothing but its
-/// arguments, the same bits everywhere. Each kind and each node has rng of its own, so that neither another kind nor
-/// another node changes it. Preconditions: no time is negative or above a year, and `horizon` is a century at most;
-/// `slow_speed` is above 0. O(faults x log faults).
+/// All faults that begin from 0 to `horizon`, and their ends, in order of time. The result depends
+/// on the arguments only, and is the same bits everywhere. Each kind and each node has its own
+/// stream, so no other kind and no other node affects it. Preconditions: no time is negative or
+/// above a year; `horizon` is at most a century; `slow_speed` is above 0. O(faults x log faults).
 [[nodiscard]] inline std::vector<fault> make_faults(fault_rates const& rates, cluster const& machines,
                                                     std::uint64_t seed, nanoseconds horizon) {
     std::vector<fault> all;

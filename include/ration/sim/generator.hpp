@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Workloads made up from a seed; the same seed gives the same bits everywhere.
+/// Synthetic workloads from a seed; the same seed gives the same bits everywhere.
+///
+/// `ration sim --generate` calls these functions. Traces of real clusters are read by
+/// trace/read.hpp.
 #pragma once
 
 #include <algorithm>
@@ -22,17 +25,21 @@
 
 namespace ration::sim {
 
-/// The number of generated jobs, their arrivals and their sizes.
+/// Options that all generators have.
 struct generator_options {
+    /// Selects one of the possible workloads.
     std::uint64_t seed = 1;
+    /// Number of jobs.
     std::size_t jobs = 1000;
+    /// Mean rate of submissions.
     double jobs_per_hour = 20;
+    /// Their pattern.
     arrival_pattern arrivals = arrival_pattern::poisson;
 };
 
 namespace detail {
 
-/// The index whose share of all the weights the number u, from 0 to 1, falls into.
+/// Chooses an index with a probability proportional to its weight; u is uniform from 0 to 1.
 template <class Row>
 [[nodiscard]] std::size_t weighted(std::span<Row const> rows, double u) noexcept {
     double sum = 0, up_to = 0;
@@ -43,11 +50,11 @@ template <class Row>
     return i;
 }
 
-/// The share of jobs that run at most so many seconds.
+/// The share of jobs that run for at most `seconds`.
 struct quantile {
     double share, seconds;
 };
-/// Between two quantiles the logarithm of the time rises in a straight line.
+/// The time at share u. Between two quantiles the logarithm of the time is linear.
 [[nodiscard]] inline double time_at(std::span<quantile const> of, double u) noexcept {
     std::size_t above = 1;
     while (above + 1 < of.size() && of[above].share < u) ++above;
@@ -56,9 +63,9 @@ struct quantile {
     return a.seconds * exact::pow(b.seconds / a.seconds, (u - a.share) / (b.share - a.share));
 }
 
-// Figures of 82 247 jobs of Microsoft's Philly cluster in 2017 (M. Jeon et al., USENIX ATC 2019), rounded to two
-// digits: 93 % ask for one device, the median runs 1144 s, the longest job 54 days, and half of the jobs are of one
-// tenant out of 15.
+// Statistics of 82 247 jobs of Microsoft's Philly cluster in 2017 (M. Jeon et al., USENIX ATC
+// 2019), rounded to two digits. 93 % request one device, the median job runs 1144 s, the longest 54
+// days, and one of 15 tenants submitted half of the jobs.
 inline constexpr quantile one_device[] = {{0, 10},         {.01, 30},     {.1, 62},      {.2, 76},       {.25, 120},
                                           {.3, 220},       {.4, 600},     {.5, 1100},    {.6, 1700},     {.75, 2700},
                                           {.8, 3800},      {.9, 8500},    {.95, 19'000}, {.975, 56'000}, {.99, 140'000},
@@ -68,6 +75,7 @@ inline constexpr quantile two_devices[] = {{0, 5},    {.1, 11},     {.3, 17},   
 inline constexpr quantile more_devices[] = {
     {0, 20},      {.05, 80},    {.1, 160},     {.2, 540},     {.3, 2300},     {.4, 9500},       {.5, 21'000},
     {.6, 49'000}, {.7, 92'000}, {.8, 160'000}, {.9, 240'000}, {.95, 430'000}, {.99, 1'000'000}, {1, 4'600'000}};
+/// A number of devices, its weight, and the distribution of run times.
 struct size_row {
     std::int64_t devices;
     double weight;
@@ -76,12 +84,14 @@ struct size_row {
 inline constexpr size_row sizes[] = {{1, 93.17, one_device}, {2, 2.21, two_devices},  {4, 2.27, more_devices},
                                      {8, 2.0, more_devices}, {16, .25, more_devices}, {32, .08, more_devices},
                                      {64, .02, more_devices}};
+/// A tenant, by its share of the jobs.
 struct tenant_row {
     double weight;
 };
 inline constexpr tenant_row tenant_rows[] = {{50.1}, {19.6}, {12.1}, {9.0}, {2.35}, {1.84}, {1.74}, {1.38},
                                              {.88},  {.51},  {.45},  {.02}, {.01},  {.01},  {.01}};
 
+/// A workload with submission times only.
 [[nodiscard]] inline workload empty_workload(std::string name, generator_options const& o) {
     workload made;
     made.name = std::move(name);
@@ -93,14 +103,15 @@ inline constexpr tenant_row tenant_rows[] = {{50.1}, {19.6}, {12.1}, {9.0}, {2.3
 
 }  // namespace detail
 
-/// Which of the figures' jobs there are.
+/// Restrictions on the generated jobs; jobs outside are generated again.
 struct rigid_options {
+    /// Most devices of a job.
     std::int64_t most_devices = 32;
-    double shortest = 60, longest = 172'800;  ///< seconds
+    double shortest = 60, longest = 172'800;  ///< run time in seconds
 };
 
-/// Rigid jobs as a large cluster sees them: most are small and short, and a few are most of the load. Precondition:
-/// shortest < longest, and both are within 1 minute and 30 days.
+/// Rigid jobs as in a large cluster: most are small and short, and a few cause most of the load.
+/// Precondition: shortest < longest, and both are between 1 minute and 30 days.
 [[nodiscard]] inline workload make_rigid(generator_options const& o, rigid_options const& only = {}) {
     workload made = detail::empty_workload("rigid", o);
     made.models.push_back(std::make_shared<rigid_model>());
@@ -108,11 +119,12 @@ struct rigid_options {
     for (std::size_t t = 0; t < std::size(detail::tenant_rows); ++t)
         made.tenants.push_back("tenant-" + std::to_string(t + 1));
     for (std::size_t j = 0; j < made.jobs.size(); ++j) {
+        // Streams from 1000 on: the lower ones belong to the arrivals.
         rng const of(o.seed, 1000 + j);
         job_description& job = made.jobs[j];
         job.tenant = static_cast<std::uint32_t>(
             detail::weighted(std::span<detail::tenant_row const>(detail::tenant_rows), of.uniform(0)));
-        std::uint64_t attempt = 0;  // a job that is not asked for is thrown again
+        std::uint64_t attempt = 0;  // a job outside the restrictions is generated again
         do {
             auto const& size = detail::sizes[detail::weighted(std::span<detail::size_row const>(detail::sizes),
                                                               of.uniform(++attempt))];
@@ -120,6 +132,8 @@ struct rigid_options {
             job.length = std::floor(detail::time_at(size.times, of.uniform(++attempt)));
         } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) &&
                  attempt < 10'000);
+        // After 10 000 draws the job is cut to the restrictions, so that every option gives a
+        // workload.
         job.request = job.least = job.most = std::min(job.most, only.most_devices);
         job.length = std::clamp(job.length, only.shortest, only.longest);
     }
@@ -128,13 +142,15 @@ struct rigid_options {
 
 /// One kind of job of a synthetic elastic workload.
 struct scaling_category {
+    /// The name of its model.
     std::string_view name;
+    /// The parameters of its model.
     data_parallel of;
 };
 
-/// The four kinds of jobs of V. Saxena et al., MASCOTS 2020, arXiv:2006.13878. The paper's own numbers are not
-/// published; these are of the size of ResNet-50 (25 million parameters), VGG-16 (138 million) and something between,
-/// on devices that are linked at 25 Gbit/s.
+/// The four kinds of jobs of V. Saxena et al., MASCOTS 2020, arXiv:2006.13878. The numbers of the
+/// paper are not published. These have the size of ResNet-50 (25 million parameters), VGG-16 (138
+/// million) and a model between them, on devices with 25 Gbit/s links.
 [[nodiscard]] inline std::array<scaling_category, 4> scaling_categories(bool fixed_batches = false) {
     data_parallel const common{
         .step_seconds = .01, .node_bytes_per_second = 2e10, .link_bytes_per_second = 3e9, .hop_seconds = 2e-5};
@@ -157,14 +173,14 @@ struct scaling_category {
     return all;
 }
 
-/// The categories of generated jobs that scale with devices.
+/// Options of elastic jobs.
 struct scaling_options {
     std::int64_t most_devices = 16;  ///< of one job
-    double mean_seconds = 3600;      ///< on as many devices as its batch of 128 needs; exponential
-    bool fixed_batches = false;      ///< the negative control: no job may change its batch
+    double mean_seconds = 3600;      ///< mean run time on the devices for a batch of 128; exponential
+    bool fixed_batches = false;      ///< negative control: no job can change its batch
 };
 
-/// Elastic jobs of the four categories, equally many, all asking for a batch of 128.
+/// Elastic jobs of the four kinds, in equal numbers, all with a requested batch of 128.
 [[nodiscard]] inline workload make_scaling(generator_options const& o, scaling_options const& of = {}) {
     constexpr std::int64_t batch = 128, asked = 2;
     workload made = detail::empty_workload("scaling", o);
@@ -172,6 +188,7 @@ struct scaling_options {
     std::vector<double> speed;
     for (auto const& category : scaling_categories(of.fixed_batches)) {
         auto const model = std::make_shared<parametric_model>(category.of);
+        // Lengths are drawn in seconds and converted to steps at the usual speed of the kind.
         speed.push_back(model->rate(batch, asked, false, 0));
         made.models.push_back(model);
         made.model_names.emplace_back(category.name);
@@ -192,12 +209,13 @@ struct scaling_options {
 
 namespace detail {
 
+/// An application with its usual devices and batch, and how often jobs request them.
 struct profiled_row {
     std::string_view application;
     std::int64_t devices, batch;
     double weight;
 };
-// How often each is asked for in the first four workloads that come with the profiles.
+// Counted in the first four workloads that come with the profiles.
 inline constexpr profiled_row profiled_rows[] = {
     {"ncf", 1, 32768, 263},    {"cifar10", 6, 2048, 67},    {"cifar10", 8, 2048, 53},    {"cifar10", 12, 4096, 73},
     {"cifar10", 16, 4096, 49}, {"deepspeech2", 6, 320, 15}, {"deepspeech2", 8, 320, 17}, {"deepspeech2", 12, 640, 26},
@@ -206,8 +224,8 @@ inline constexpr profiled_row profiled_rows[] = {
 
 }  // namespace detail
 
-/// Jobs of the six applications with measured profiles, mixed as in the workloads of Pollux. Those that the library
-/// does not have are left out, and the workload is empty when it has none of them.
+/// Jobs of the six applications with measured profiles, mixed as in the workloads of Pollux.
+/// Applications that are not in the library are left out; the workload is empty if it has none.
 [[nodiscard]] inline workload make_profiled(generator_options const& o, model_library const& library) {
     std::vector<detail::profiled_row> rows;
     workload made;
@@ -236,9 +254,9 @@ inline constexpr profiled_row profiled_rows[] = {
     return made;
 }
 
-/// Jobs on processors, of all models of the library that run there, equally many. They train for one to two times the
-/// usual length: whoever starts a job does not know how many steps it needs. The workload is empty when the library has
-/// no such model.
+/// Jobs on processors, from all models of the library that run there, in equal numbers. They train
+/// for one to two times the usual length, since users do not know how many steps a job needs. The
+/// workload is empty if the library has no such model.
 [[nodiscard]] inline workload make_cpu(generator_options const& o, model_library const& library) {
     std::vector<named_model const*> models;
     workload made;

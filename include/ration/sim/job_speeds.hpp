@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How fast each live job goes, and when that ends.
+/// The speed of each live job, and the event at its end.
+///
+/// Part of simulation.hpp. All other parts call `bring_up` before they change a job, and `set`
+/// afterwards.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,8 @@
 
 namespace ration::sim {
 
-/// Asks a job's model whenever what the job holds may have changed, and puts the end of its pace into the queue.
+/// Asks a job's model for its speed when its allocation may have changed, and schedules the end of
+/// that speed.
 class job_speeds {
     workload const& workload_;
     snapshot_store& store_;
@@ -25,19 +29,20 @@ class job_speeds {
     held_devices held_;
 
 public:
-    /// All of them outlive it.
+    /// All arguments have to outlive the object.
     job_speeds(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live,
                ledger const& holdings, node_states const& nodes, event_queue& queue) noexcept
         : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes),
           queue_(queue) {}
 
-    /// What the job holds now; valid until the next call of any member.
+    /// The present allocation of a job; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
-        held_.read(holdings_.of({live_.id(row)}), store_[columns_.node_type], nodes_.speeds());
+        held_.read(holdings_.of({live_.id(row)}), store_[columns_.get<"nodes/type">()], nodes_.speeds());
         return held_;
     }
 
-    /// Writes down what the job has done at its pace, which may change then. What is left of a restart goes on.
+    /// Records the steps that the job has made so far, before its speed changes. The rest of a
+    /// restart continues.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         job.saved = job.saved_at(now, live_.saves());
@@ -45,7 +50,7 @@ public:
         if (job.since < now) job.since = now;
     }
 
-    /// Takes the job back to its last checkpoint. Returns for how many seconds it has worked in vain.
+    /// Sets the job back to its last checkpoint. Returns the seconds of work that are lost.
     double lose_unsaved(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         double const in_vain = to_seconds(now - job.saved_last(now, live_.saves()));
@@ -54,10 +59,12 @@ public:
         return in_vain;
     }
 
-    /// Precondition: `done` is right for `since`.
+    /// Computes the speed of a job, and schedules its end. Precondition: `done` is right for
+    /// `since`.
     void set(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         job_description const& described = live_.description(row);
+        // Events of the former speed are void from here on.
         ++job.version;
         speed_segment p;
         if (job.devices > 0 || job.cores > 0) {
@@ -79,8 +86,8 @@ public:
                      .version = job.version});
     }
 
-    /// Of a pace that a job no longer has. It must not wake anybody: a policy that changes two jobs on every tick would
-    /// be asked ever more often.
+    /// True for the end of a speed that a job no longer has. Such an event must not cause a tick: a
+    /// policy that changes two jobs on every tick would be called more and more often.
     [[nodiscard]] bool is_void(sim_event const& e) const noexcept {
         if (e.what != event_class::job_phase) return false;
         std::size_t const row = live_.find(e.subject);
@@ -88,7 +95,7 @@ public:
     }
 
 private:
-    /// To the nearest nanosecond.
+    /// Rounds to the nearest nanosecond.
     [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
         constexpr double farthest = 9e18;
         double const count = seconds * 1e9 + 0.5;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs that have come and are not gone: one row each, beside the row that policies see.
+/// The jobs that have arrived and not left: one row each, parallel to the rows of the jobs table.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace ration::sim {
 
-/// When jobs save their state: after every so much time of making steps; they make none while they save. Times count
-/// from when a job began.
+/// The rule of checkpoints: a job saves its state after each `every` of making steps, and makes
+/// none during `take`. Times count from the begin of a job.
 struct save_times {
-    nanoseconds every{0};  ///< 0 = at all times
-    nanoseconds take{0};   ///< each of them
+    nanoseconds every{0};  ///< 0 = continuously, without cost
+    nanoseconds take{0};   ///< duration of each save
 
-    /// How much of the time so far was for steps.
+    /// The part of a time that was spent on steps.
     [[nodiscard]] nanoseconds working(nanoseconds passed) const noexcept {
         if (every.count <= 0 || take.count <= 0) return passed;
         std::int64_t const period = every.count + take.count, rest = passed.count % period;
         return {passed.count / period * every.count + (rest < every.count ? rest : every.count)};
     }
-    /// The earliest time at which so much of it was for steps.
+    /// The earliest time at which that much was spent on steps; the inverse of `working`.
     [[nodiscard]] nanoseconds passed(nanoseconds working) const noexcept {
         if (every.count <= 0 || take.count <= 0 || working.count <= 0) return working;
         return working + nanoseconds{(working.count - 1) / every.count * take.count};
@@ -36,54 +36,59 @@ struct save_times {
     }
 };
 
+/// The node of a job that has not run yet.
 inline constexpr std::uint32_t no_node = 0xFFFF'FFFF;
 
-/// What the simulation knows of one job. Progress is written down when the pace changes; in between it follows from the
-/// time.
+/// The state of one job in the simulation. Steps are recorded when the speed changes; between
+/// changes they follow from the time.
 struct live_job {
-    nanoseconds since{0};          ///< from when on it goes at `rate`; in the future while it restarts
-    nanoseconds held_since{0};     ///< when what it holds last changed
-    nanoseconds began{0};          ///< from when on it makes steps where it is; checkpoints are counted from there
+    nanoseconds since{0};          ///< begin of the present speed; in the future during a restart
+    nanoseconds held_since{0};     ///< time of the last change of its allocation
+    nanoseconds began{0};          ///< begin of its work on the present devices; checkpoints are counted from there
     double done = 0;               ///< steps up to `since`
-    double saved = 0;              ///< of them, those in the last checkpoint before `since`
+    double saved = 0;              ///< steps in the last checkpoint before `since`
     double rate = 0;               ///< steps per second
-    double until = 0;              ///< steps up to which the rate holds; the job's length at most
+    double until = 0;              ///< steps up to which the rate holds; at most the job's length
     double attained = 0;           ///< device-seconds up to `held_since`
-    double cores = 0;              ///< CPU that it gets, of a job that runs without devices
-    std::uint32_t node = no_node;  ///< where it got some last
+    double cores = 0;              ///< CPU of a job that runs without devices
+    std::uint32_t node = no_node;  ///< node of its last cores
+    /// Devices that it holds, and its batch; 0 = the requested batch.
     std::int64_t devices = 0, batch = 0;
-    std::uint64_t places = 0;   ///< a sum over where its devices are: another one means that they moved
-    std::uint32_t version = 0;  ///< of its pace
+    std::uint64_t places = 0;   ///< hash of the placement; another value means that devices have moved
+    std::uint32_t version = 0;  ///< of its speed
     bool shares_node = false;   ///< `allocation::shares_node`
 
+    /// Steps up to `now`.
     [[nodiscard]] double steps_at(nanoseconds now, save_times const& saves) const noexcept {
         if (rate == 0 || now <= since) return done;
         double const steps = done + rate * to_seconds(saves.working(now - began) - saves.working(since - began));
         return steps < until ? steps : until;
     }
-    /// When it has made steps for so much `work` from `from` on.
+    /// The time at which a job that works from `from` on has worked for `work`.
     [[nodiscard]] nanoseconds end_of(nanoseconds from, nanoseconds work, save_times const& saves) const noexcept {
         return began + saves.passed(saves.working(from - began) + work);
     }
-    /// When its last save ended; `now` where jobs save at all times.
+    /// The end of its last save; `now` if jobs save continuously.
     [[nodiscard]] nanoseconds saved_last(nanoseconds now, save_times const& saves) const noexcept {
         return now <= began ? now : began + saves.last_end(now - began);
     }
+    /// Steps in the last checkpoint before `now`.
     [[nodiscard]] double saved_at(nanoseconds now, save_times const& saves) const noexcept {
         nanoseconds const last = saved_last(now, saves);
         return last < since ? saved : steps_at(last, saves);
     }
+    /// Device-seconds up to `now`.
     [[nodiscard]] double attained_at(nanoseconds now) const noexcept {
         return attained + static_cast<double>(devices) * to_seconds(now - held_since);
     }
 };
 
-/// Which of the columns that cost something to fill somebody reads.
+/// The columns with a cost that the policy reads. Others are not filled.
 struct columns_read {
     bool step = true, remaining = true, attained = true, scaling = true, loss = true;
 };
 
-/// Rows of live jobs and of the store's jobs table, in step.
+/// The rows of live jobs, parallel to the jobs table of the store.
 class live_jobs {
     snapshot_store& store_;
     sim_columns const& columns_;
@@ -98,32 +103,40 @@ class live_jobs {
     static constexpr std::size_t fewest_to_remove = 16;
 
 public:
+    /// All references have to outlive the object.
     live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs, save_times const& saves) noexcept
         : store_(store), columns_(columns), workload_(jobs), saves_(saves) {}
 
-    /// `seed`: of the noise of what jobs report.
+    /// Sets the columns to fill; `seed` is that of the noise in reports.
     void fill_only(columns_read const& read, std::uint64_t seed) noexcept {
         read_ = read;
         seed_ = seed;
     }
 
+    /// The number of rows, including jobs that have ended recently.
     [[nodiscard]] std::size_t rows() const noexcept { return jobs_.size(); }
-    /// Those that are not done.
+    /// The number of jobs that have not ended.
     [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
+    /// The state of a job.
     [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
+    /// The rule of checkpoints.
     [[nodiscard]] save_times const& saves() const noexcept { return saves_; }
+    /// Steps of a job up to `now`.
     [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept {
         return jobs_[row].steps_at(now, saves_);
     }
+    /// The id of a job: its index in the workload, plus 1.
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
+    /// The state of a job, read-only.
     [[nodiscard]] live_job const& operator[](std::size_t row) const noexcept { return jobs_[row]; }
+    /// The job in its trace.
     [[nodiscard]] job_description const& description(std::size_t row) const noexcept {
         return workload_.jobs[id(row) - 1];
     }
-    /// The number of rows when the job has none. O(log rows).
+    /// The row of a job; the number of rows if it has none. O(log rows).
     [[nodiscard]] std::size_t find(std::uint64_t id) const noexcept { return row_of(store_, columns_.standard, {id}); }
 
-    /// Ids ascend from call to call. Errors: `no_capacity`.
+    /// Adds a row for a job. Ids ascend from call to call. Error: `no_capacity`.
     [[nodiscard]] result<void> arrive(std::uint64_t id, std::span<node_group const> groups) noexcept {
         std::size_t const row = jobs_.size();
         if (auto grown = store_.resize(table_id::jobs, row + 1); !grown) return grown;
@@ -134,33 +147,35 @@ public:
         return {};
     }
 
-    /// Shows how the job scales from where it is.
+    /// Writes how the job scales from its present step on.
     void scale(std::size_t row, std::span<node_group const> groups) noexcept {
         if (read_.scaling) write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
     }
 
+    /// True if the job has not ended.
     [[nodiscard]] bool is_active(std::size_t row) const noexcept {
         return ration::is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
     }
-    /// That it can use; 0 = it runs on devices.
+    /// The cores that it can use; 0 = it runs on devices.
     [[nodiscard]] double cores(std::size_t row) const noexcept {
         job_description const& job = description(row);
         return workload_.models[job.model]->cores(job);
     }
+    /// True if the job runs on processors.
     [[nodiscard]] bool runs_on_cpu(std::size_t row) const noexcept { return cores(row) > 0; }
 
-    /// The job is done or failed; its row goes later, together with others.
+    /// Ends a job. Its row is removed later, together with others.
     void end(std::size_t row, job_state how, nanoseconds now) noexcept {
         live_job const& job = jobs_[row];
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
         show_steps_of(row, steps_at(row, now));
         store_.at(columns_.standard.measured_steps_per_second, row) = 0;
-        store_.at(columns_.attained, row) = job.attained_at(now);
+        store_.at(columns_.get<"jobs/attained">(), row) = job.attained_at(now);
         jobs_[row] = {};
         ++ended_;
     }
 
-    /// Removes the rows of ended jobs once they are a quarter of all: O(1) for each job in the long run.
+    /// Removes the rows of ended jobs once they are a quarter of all. Amortised O(1) for each job.
     void compact() noexcept {
         if (ended_ < fewest_to_remove || ended_ * 4 < jobs_.size()) return;
         gone_.resize(jobs_.size());
@@ -175,42 +190,45 @@ public:
         ended_ = 0;
     }
 
-    /// Brings the columns that move with time, and that somebody reads, up to `now`. O(rows).
+    /// Updates the columns that change with time, as far as a policy reads them. O(rows).
     void show(nanoseconds now) noexcept {
         if (read_.attained) show_attained(now);
         if (read_.step || read_.remaining) show_steps(now);
         if (read_.loss) show_losses(now);
     }
 
-    /// The same for one job that no longer moves.
+    /// Writes the steps of one job that has stopped.
     void show_steps_of(std::size_t row, double steps) noexcept {
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-        store_.at(columns_.standard.remaining, row) = store_.at(columns_.total_steps, row) - steps;
+        store_.at(columns_.standard.remaining, row) = store_.at(columns_.get<"jobs/total_steps">(), row) - steps;
     }
 
 private:
+    /// Updates `jobs/attained`.
     void show_attained(nanoseconds now) noexcept {
-        double* const attained = store_.data(columns_.attained);
+        double* const attained = store_.data(columns_.get<"jobs/attained">());
         for (std::size_t row = 0; row < jobs_.size(); ++row)
             if (jobs_[row].devices != 0) attained[row] = jobs_[row].attained_at(now);
     }
 
+    /// Updates `jobs/loss` and `jobs/loss.best` of running jobs.
     void show_losses(nanoseconds now) noexcept {
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].cores > 0) && jobs_[row].devices == 0) continue;
             auto const& job = description(row);
             double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), steps_at(row, now));
             if (loss != loss) continue;  // the model has none
-            auto& best = store_.at(columns_.standard.best_loss, row);
+            auto& best = store_.at(columns_.get<"jobs/loss.best">(), row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;
         }
     }
 
+    /// Updates `jobs/step` and `jobs/remaining` of running jobs.
     void show_steps(nanoseconds now) noexcept {
         std::uint64_t* const step = store_.data(columns_.standard.step);
-        double *const remaining = store_.data(columns_.standard.remaining), *const length =
-                                                                                store_.data(columns_.total_steps);
+        double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(
+                                                                                columns_.get<"jobs/total_steps">());
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Models that traces may name.
+/// Models that traces can name.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,18 @@
 
 namespace ration::sim {
 
-/// A model, and what its jobs are like where a trace says nothing else: `length`, `least`, `most`, `batch`,
-/// `restart_cost`. A `most` or a `length` of 0 is for the trace to say.
+/// A model, and the usual values of its jobs where a trace has none: `length`, `least`, `most`,
+/// `batch`, `restart_cost`. If `most` or `length` is 0 here, the trace has to provide it.
 struct named_model {
+    /// The name in traces.
     std::string name;
+    /// The model, shared by all jobs.
     std::shared_ptr<job_model const> model;
+    /// The usual values.
     job_description usual{.least = 1, .most = 0};
 };
 
+/// All models of a run.
 using model_library = std::vector<named_model>;
 
 /// The model of this name, or nullptr. O(library).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a job needs whatever a policy does: how fast it goes at best, and how much work it is at least.
+/// The needs of a job that hold for every policy: its best speed, and its least work.
+///
+/// Used by bounds.hpp and, for fairness, by summary.hpp.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +15,18 @@
 
 namespace ration::sim {
 
-/// The least that one job needs on a cluster, as far as its model shows how fast it goes.
+/// The least that one job needs on a cluster, as far as its model shows its speed.
 struct job_needs {
-    /// From its start to its end when it has the cluster for itself, the restart of its start included
+    /// Seconds from its start to its end when it is alone on the cluster, including the restart
+    /// cost of its start
     double seconds = 0;
-    double work = 0;   ///< device-seconds that it holds until it is done; core-seconds of a job on processors
-    double after = 0;  ///< mean over this work of the seconds that it takes at least from there to its end
+    double work = 0;   ///< device-seconds until its end; core-seconds of a job on processors
+    double after = 0;  ///< mean over this work of the least seconds from there to its end
+    /// False if the job cannot run on the cluster.
     [[nodiscard]] bool possible() const noexcept { return seconds < std::numeric_limits<double>::infinity(); }
 };
 
-/// All devices of a cluster while every node is there.
+/// All devices of a cluster without faults.
 [[nodiscard]] inline std::int64_t devices_of(cluster const& machines) noexcept {
     std::int64_t sum = 0;
     for (auto const& group : machines.groups) sum += static_cast<std::int64_t>(group.nodes) * group.devices;
@@ -35,17 +39,19 @@ struct job_needs {
     for (auto const& group : machines.groups) sum += static_cast<double>(group.nodes) * group.cores;
     return sum;
 }
-/// Those of the largest node: a job on processors runs on one.
+/// The cores of the largest node; a job on processors runs on one node.
 [[nodiscard]] inline double most_cores_of(cluster const& machines) noexcept {
     double most = 0;
     for (auto const& group : machines.groups) most = std::max(most, group.cores);
     return most;
 }
 
-/// Where a job ends. A policy may release a job on processors once it has reached the last tier of its loss.
+/// The end of a job. A policy may release a job on processors once it has reached the last tier of
+/// its loss.
 enum class job_end : std::uint8_t { length, last_tier };
 
-/// Follows a job's model from its first step to its last. Keeps its memory from one job to the next.
+/// Follows a job's model from its first step to its last. Keeps its memory from one job to the
+/// next.
 class needs_reader {
     struct part {
         double work = 0, seconds = 0;
@@ -60,12 +66,13 @@ class needs_reader {
     std::vector<part> parts_;
 
 public:
-    /// What is passed must outlive it.
+    /// All arguments have to outlive the object.
     needs_reader(workload const& jobs, cluster const& machines) noexcept
         : workload_(jobs), cluster_(machines), devices_(devices_of(machines)), most_cores_(most_cores_of(machines)) {}
     needs_reader(workload const&, cluster&&) = delete;
 
-    /// Of a job on processors up to where it may be released. O(stretches of constant pace x types of nodes x devices).
+    /// The needs of a job; of one on processors up to its last tier. O(segments of constant speed x
+    /// types of nodes x devices).
     [[nodiscard]] job_needs of(job_description const& job) {
         parts_.clear();
         workload_.runs_on_cpu(job) ? add_parts_on_cpu(job) : add_parts_on_devices(job);
@@ -79,9 +86,10 @@ public:
         return needs;
     }
 
-    /// Seconds that the job takes alone when it has `share` devices on average: it goes at the best of goodput(k) for k
-    /// up to `share`, and of goodput(k) * share / k for more, which is k devices for a part of the time. Of a job on
-    /// processors `share` is cores, and it may end at its last tier. Infinity when it cannot run on the cluster.
+    /// The seconds that the job takes alone with `share` devices on average. It runs at the best of
+    /// goodput(k) for k up to `share`, and of goodput(k) * share / k for more, which is k devices
+    /// for a part of the time. For a job on processors `share` is cores, and it may end at its last
+    /// tier. Infinite if it cannot run on the cluster.
     [[nodiscard]] double seconds_with(job_description const& job, double share, job_end at = job_end::length) {
         if (workload_.runs_on_cpu(job)) {
             double alone = 0, cores = most_cores(job);
@@ -99,6 +107,7 @@ public:
     }
 
 private:
+    /// Lists the segments of a job on devices. The first is the restart at its start.
     void add_parts_on_devices(job_description const& job) {
         if (job.restart_cost > 0)
             parts_.push_back({job.restart_cost * static_cast<double>(job.least), job.restart_cost});
@@ -112,19 +121,21 @@ private:
         });
     }
 
-    /// It goes in proportion to its cores, so that its work is the same with few of them and with many.
+    /// Lists the segments of a job on processors. Speed is proportional to cores, so its work does
+    /// not depend on their number.
     void add_parts_on_cpu(job_description const& job) {
         each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed) {
             parts_.push_back({steps / speed * most_cores(job), steps / speed});
         });
     }
 
+    /// The cores that the job can use on this cluster.
     [[nodiscard]] double most_cores(job_description const& job) const noexcept {
         return std::min(workload_.models[job.model]->cores(job), most_cores_);
     }
 
-    /// Calls `visit(steps, steps per second)` for each stretch of a job on processors that has as many of them as it
-    /// can.
+    /// Calls `visit(steps, steps per second)` for each segment of a job on processors with the most
+    /// cores that it can use.
     template <class Visit>
     void each_segment_on_cpu(job_description const& job, job_end at, Visit visit) const {
         auto const& model = *workload_.models[job.model];
@@ -138,8 +149,8 @@ private:
         }
     }
 
-    /// Calls `visit(steps)` for each stretch in which `best_` holds: steps per second by devices, the best of all types
-    /// of nodes.
+    /// Calls `visit(steps)` for each segment in which `best_` holds: steps per second by devices,
+    /// the best of all types of nodes.
     template <class Visit>
     void each_segment(job_description const& job, Visit visit) {
         auto const& model = *workload_.models[job.model];
@@ -151,13 +162,14 @@ private:
             for (auto const& group : cluster_.groups) add_best(job, step, group);
             double const until =
                 std::min(job.length, model.at(job, {.spread = {&asked, 1}, .devices = asked}, step).until);
-            // Whoever says that nothing lies before the end is not asked again
+            // A model without a further change is not asked again before the end
             double const end = until > step ? until : job.length;
             visit(end - step);
             step = end;
         }
     }
 
+    /// Improves `best_` by the speeds on this group of nodes.
     void add_best(job_description const& job, double step, node_group const& group) {
         std::size_t const counts = best_.size();
         shown_.assign(counts, 0.0);

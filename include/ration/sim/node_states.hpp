@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The nodes of a simulation: which of them are there, and how fast they are.
+/// The nodes of a simulation: which of them are available, and their speed.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace ration::sim {
 
-/// Writes the rows of the nodes table, and counts the device-seconds that there were.
+/// Writes the rows of the nodes table, and sums up the available device-seconds.
 class node_states {
     snapshot_store& store_;
     sim_columns const& columns_;
     cluster const& cluster_;
-    buffer<std::uint32_t> groups_, losses_;  // losses_: from which the node is not yet back
+    buffer<std::uint32_t> groups_, losses_;  // losses_: number of losses without a return
     buffer<double> speeds_;
     double capacity_ = 0, capacity_seconds_ = 0;
     nanoseconds since_{0};
 
 public:
-    /// All of them outlive it.
+    /// All arguments have to outlive the object.
     node_states(snapshot_store& store, sim_columns const& columns, cluster const& machines) noexcept
         : store_(store), columns_(columns), cluster_(machines) {}
 
-    /// All nodes are there. Errors: `no_capacity`.
+    /// Makes all nodes available. Error: `no_capacity`.
     [[nodiscard]] result<void> prepare() noexcept {
         for (std::uint32_t g = 0; g < cluster_.groups.size(); ++g)
             for (std::size_t n = 0; n < cluster_.groups[g].nodes; ++n) {
@@ -39,25 +39,31 @@ public:
         return {};
     }
 
+    /// The number of nodes.
     [[nodiscard]] std::size_t size() const noexcept { return groups_.size(); }
-    /// Devices that there are now.
+    /// The devices that are available now.
     [[nodiscard]] double capacity() const noexcept { return capacity_; }
+    /// The device-seconds that were available up to `now`, for the utilisation.
     [[nodiscard]] double capacity_seconds(nanoseconds now) const noexcept {
         return capacity_seconds_ + capacity_ * to_seconds(now - since_);
     }
-    /// Of each node, as a share of what is usual.
+    /// The speed of each node, relative to the usual speed.
     [[nodiscard]] std::span<double const> speeds() const noexcept { return speeds_.view(); }
 
-    /// A node that was lost twice has to come back twice. False when that changes nothing.
+    /// A node is lost. A node that was lost twice has to return twice. Returns false if that
+    /// changes nothing.
     [[nodiscard]] bool lose(std::uint32_t node, nanoseconds now) noexcept {
         return ++losses_[node] == 1 && change(node, now);
     }
+    /// A node returns. Returns false if that changes nothing.
     [[nodiscard]] bool bring_back(std::uint32_t node, nanoseconds now) noexcept {
         return losses_[node] > 0 && --losses_[node] == 0 && change(node, now);
     }
+    /// Sets the speed of a node; 1 is the usual speed.
     void set_speed(std::uint32_t node, double speed) noexcept { speeds_[node] = speed; }
 
 private:
+    /// Records the device-seconds so far, and updates the row.
     bool change(std::uint32_t node, nanoseconds now) noexcept {
         capacity_seconds_ = capacity_seconds(now);
         since_ = now;
@@ -65,6 +71,7 @@ private:
         return true;
     }
 
+    /// Writes the capacities of a node; 0 while it is lost.
     void write(std::uint32_t node) noexcept {
         node_group const& group = cluster_.groups[groups_[node]];
         bool const up = losses_[node] == 0;
@@ -74,7 +81,7 @@ private:
         store_.at(columns_.of(resource_id::cpu).capacity, node) =
             up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
         store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
-        store_.at(columns_.node_type, node) = group.type;
+        store_.at(columns_.get<"nodes/type">(), node) = group.type;
     }
 };
 

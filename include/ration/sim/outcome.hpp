@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What became of a workload under a policy.
+/// The results of a workload under a policy.
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,49 @@
 
 namespace ration::sim {
 
-/// The times, restarts and device-seconds of one simulated job. A time of -1 means never.
+/// The results of one simulated job. A time of -1 means never.
 struct job_outcome {
+    /// Time of its arrival.
     nanoseconds submitted{0};
-    nanoseconds started{-1};   ///< when it first held what it runs on; -1 = never
+    nanoseconds started{-1};   ///< when it first held devices or cores; -1 = never
     nanoseconds finished{-1};  ///< -1 = never
-    /// When the first and the second tier of its loss were reached; -1 = not
+    /// When the first and the second tier of its loss were reached; -1 = never
     nanoseconds acceptable{-1}, objective{-1};
     double device_seconds = 0;  ///< held, with or without progress
+    /// Changes of its devices after the first start.
     std::uint32_t restarts = 0;
     bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
-    std::uint32_t stops = 0;  ///< by faults
-    double lost_steps = 0, lost_device_seconds = 0;  ///< since the last checkpoint before each of them
+    std::uint32_t stops = 0;  ///< number of stops by faults
+    double lost_steps = 0, lost_device_seconds = 0;  ///< work since the last checkpoint before each of them
 };
 
-/// The first grant of a run that the check refused.
+/// The first grant of a run that was rejected.
 struct bad_grant {
+    /// The number of the tick.
     std::uint64_t tick = 0;
+    /// Its simulated time.
     nanoseconds at{0};
+    /// The grant.
     grant row;
-    std::uint64_t job = 0;  ///< its id, a place in the workload counted from 1; 0 = the grant names none
+    std::uint64_t job = 0;  ///< id of the job, its index in the workload plus 1; 0 = the grant names no job
+    /// The rule that it breaks.
     check_rule rule = check_rule::passed;
 };
 
-/// Hears what happens to jobs while it happens. Ids are places in the workload, counted from 1; times do not go back.
+/// Receives the changes of jobs during a run. Ids are indices in the workload plus 1; times never
+/// decrease. The run does not own it.
 class run_observer {
 public:
+    /// The job has arrived.
     virtual void submitted(nanoseconds now, std::uint64_t job) noexcept = 0;
-    /// From now on it holds so many devices; none as well when it is done, or lost them.
+    /// The job holds this number of devices from now on; 0 also when it has ended, or lost them.
     virtual void holds(nanoseconds now, std::uint64_t job, std::int64_t devices) noexcept = 0;
-    /// The same of a job that runs on processors: so many cores.
+    /// The same for a job on processors: its number of cores.
     virtual void uses(nanoseconds, std::uint64_t, double) noexcept {}
-    /// The same job runs on this node from now on: when it gets its first cores, and when it gets some on another node.
+    /// The job on processors runs on this node from now on: at its first cores, and at each change
+    /// of its node.
     virtual void runs_on(nanoseconds, std::uint64_t, std::uint32_t) noexcept {}
+    /// The job has ended.
     virtual void finished(nanoseconds now, std::uint64_t job) noexcept = 0;
 
 protected:
@@ -54,14 +64,17 @@ protected:
     ~run_observer() = default;
 };
 
-/// How a run ended.
+/// The reason for the end of a run.
 enum class ending : std::uint8_t {
+    /// Every job has ended.
     all_done,
-    starved,    ///< jobs wait, nothing runs, and the policy starts none of them
-    bad_grant,  ///< the policy granted what the rules do not allow, and the run was to stop then
+    starved,    ///< jobs wait, no job runs, and the policy starts none
+    bad_grant,  ///< the policy made an invalid grant, and the run had to stop then
+    /// The simulated time has reached the limit.
     time_limit,
 };
 
+/// The reason as a sentence for the report.
 [[nodiscard]] constexpr std::string_view name_of(ending how) noexcept {
     switch (how) {
         case ending::all_done: return "all jobs are done";
@@ -74,13 +87,16 @@ enum class ending : std::uint8_t {
 
 /// The result of a simulated run: one outcome for each job, and totals.
 struct run_outcome {
+    /// The reason for its end.
     ending how = ending::all_done;
-    nanoseconds end{0};             ///< of the simulated time
-    std::vector<job_outcome> jobs;  ///< in the workload's order
+    nanoseconds end{0};             ///< simulated time of the end
+    std::vector<job_outcome> jobs;  ///< in the order of the workload
+    /// Ticks, events, applied changes, rejected grants, and ticks in which the fallback answered.
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
+    /// The first rejected grant, if there was one.
     std::optional<bad_grant> first_bad;
-    std::uint64_t faults = 0;     ///< until `end`; returns are none
-    double capacity_seconds = 0;  ///< device-seconds that there were until `end`
+    std::uint64_t faults = 0;     ///< up to `end`; returns of nodes do not count
+    double capacity_seconds = 0;  ///< device-seconds that were available up to `end`
 };
 
 }  // namespace ration::sim

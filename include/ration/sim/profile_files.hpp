@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads measured profiles: the three files of bench/data/pollux. Its README says what their columns mean.
+/// Reads measured profiles: the three files of bench/data/pollux. The README there defines the
+/// columns.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/profile_model.hpp>
-#include <ration/sim/trace/outcome.hpp>
 #include <ration/sim/trace/read.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
@@ -27,37 +28,40 @@ struct profile_texts {
     std::string_view applications, step_times, gradients;
 };
 
-/// How profiles are read from files.
+/// Options of profiles.
 struct profile_options {
     double interference = 0;                        ///< `profile::interference`, from 0 to 1
-    std::vector<std::int64_t> devices_per_node{4};  ///< nodes for which what policies are shown is computed beforehand
+    std::vector<std::int64_t> devices_per_node{4};  ///< node sizes for which the scaling is computed in advance
 };
 
 namespace detail {
 
-/// Rows of one of the files: its columns are all there, in this order, and all but the first and the spread are
-/// numbers.
+/// Reads the rows of one file. All columns have to be present, in this order; all but the first and
+/// the spread are numbers.
 template <std::size_t Columns>
 class profile_rows {
     trace::row_scanner rows_;
     std::string_view titles_;
     char const* file_;
-    trace::problem failure_;
+    result<void, diagnostic> status_;
 
 public:
-    std::string_view name;                 ///< the first column
-    std::array<double, Columns> number{};  ///< the columns; 0 for the first one, and for an empty spread
+    std::string_view name;                 ///< first column
+    std::array<double, Columns> number{};  ///< columns by index; 0 for the first one, and for an empty spread
 
+    /// `titles` is the expected first line, and `file` is the name for messages.
     profile_rows(std::string_view text, std::string_view titles, char const* file) noexcept
         : rows_(text, ','), titles_(titles), file_(file) {}
 
-    [[nodiscard]] trace::problem const& failure() const noexcept { return failure_; }
+    /// The error; empty text if there was none.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     bool refuse(std::string_view sentence) {
         std::string const at = rows_.line() > 0 ? ':' + std::to_string(rows_.line()) : std::string();
-        failure_ = {0, file_ + at + ": " + std::string(sentence)};
+        status_ = diagnostic{.text = file_ + at + ": " + std::string(sentence)};
         return false;
     }
 
+    /// Reads and validates the first line.
     [[nodiscard]] bool begin() {
         if (!rows_.next()) return refuse("there is nothing in this file; run bench/data/pollux/convert.py again");
         std::string joined;
@@ -66,7 +70,7 @@ public:
         return joined == titles_ || refuse("the columns have to be " + std::string(titles_));
     }
 
-    /// Numbers from 0 to 1e300. False at the end, and when `failure` says something.
+    /// Reads a row; numbers are from 0 to 1e300. Returns false at the end, and after an error.
     [[nodiscard]] bool next() {
         if (!rows_.next()) return rows_.wrong() == nullptr ? false : refuse(rows_.wrong());
         auto const fields = rows_.fields();
@@ -87,12 +91,13 @@ private:
     static constexpr std::size_t spread = Columns == 7 ? 3 : Columns;  // of step_times.csv
 };
 
-/// A profile while it is read.
+/// A profile that is being read.
 struct unfinished_profile {
     named_model as;
     profile of;
 };
 
+/// The profile with this name; nullptr if there is none yet.
 [[nodiscard]] inline unfinished_profile* find_profile(std::vector<unfinished_profile>& all,
                                                       std::string_view name) noexcept {
     for (auto& one : all)
@@ -100,8 +105,9 @@ struct unfinished_profile {
     return nullptr;
 }
 
-[[nodiscard]] inline trace::problem read_applications(std::string_view text, profile_options const& options,
-                                                      std::vector<unfinished_profile>& into) {
+/// Reads applications.csv.
+[[nodiscard]] inline result<void, diagnostic> read_applications(std::string_view text, profile_options const& options,
+                                                                std::vector<unfinished_profile>& into) {
     profile_rows<8> rows(
         text,
         "application,initial_batch,max_batch,min_local_batch,max_local_batch,most_devices,fixed_batch,restart_cost",
@@ -128,10 +134,12 @@ struct unfinished_profile {
         made.of.interference = options.interference;
         into.push_back(std::move(made));
     }
-    return rows.failure();
+    return rows.status();
 }
 
-[[nodiscard]] inline trace::problem read_step_times(std::string_view text, std::vector<unfinished_profile>& into) {
+/// Reads step_times.csv into the profiles.
+[[nodiscard]] inline result<void, diagnostic> read_step_times(std::string_view text,
+                                                              std::vector<unfinished_profile>& into) {
     profile_rows<7> rows(text, "application,nodes,devices,spread,local_batch,step_time,sync_time", "step_times.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
@@ -154,10 +162,13 @@ struct unfinished_profile {
         curve.step.push_back(n[5]);
         curve.sync.push_back(n[6]);
     }
-    return rows.failure();
+    return rows.status();
 }
 
-[[nodiscard]] inline trace::problem read_gradients(std::string_view text, std::vector<unfinished_profile>& into) {
+/// Reads gradients.csv into the profiles. The rows of an application are a table of progress by
+/// batch.
+[[nodiscard]] inline result<void, diagnostic> read_gradients(std::string_view text,
+                                                             std::vector<unfinished_profile>& into) {
     profile_rows<5> rows(text, "application,progress,batch,grad_sqr,grad_var", "gradients.csv");
     for (bool more = rows.begin(); more && (more = rows.next());) {
         auto const& n = rows.number;
@@ -184,9 +195,10 @@ struct unfinished_profile {
             break;
         }
     }
-    return rows.failure();
+    return rows.status();
 }
 
+/// True if a profile has all tables, and statistics for its smallest and its largest batch.
 [[nodiscard]] inline bool is_complete(profile const& of) noexcept {
     return !of.by_count.empty() && !of.ends.empty() && of.square.size() == of.ends.size() * of.batches.size() &&
            of.batches.front() == of.initial_batch && of.batches.back() == of.max_batch;
@@ -194,19 +206,20 @@ struct unfinished_profile {
 
 }  // namespace detail
 
-/// The applications as models that traces may name. O(text), and some milliseconds for each application.
-[[nodiscard]] inline trace::outcome<model_library> read_profiles(profile_texts const& texts,
-                                                                 profile_options const& options = {}) {
+/// The applications as models that traces can name. The error names file and line. O(text), and
+/// some milliseconds for each application.
+[[nodiscard]] inline result<model_library, diagnostic> read_profiles(profile_texts const& texts,
+                                                                     profile_options const& options = {}) {
     std::vector<detail::unfinished_profile> all;
-    for (auto const& why :
+    for (auto const& read :
          {detail::read_applications(texts.applications, options, all), detail::read_step_times(texts.step_times, all),
           detail::read_gradients(texts.gradients, all)})
-        if (!why.sentence.empty()) return why;
+        if (!read) return read.failure();
     model_library library;
     for (auto& one : all) {
         if (!detail::is_complete(one.of))
-            return trace::problem{0, "applications.csv: " + one.as.name +
-                                         " has no step times, or no statistics from its initial to its largest batch"};
+            return diagnostic{.text = "applications.csv: " + one.as.name +
+                                      " has no step times, or no statistics from its initial to its largest batch"};
         auto model = std::make_shared<profile_model>(std::move(one.of), options.devices_per_node);
         one.as.usual.length = model->length();
         one.as.model = std::move(model);
@@ -215,17 +228,19 @@ struct unfinished_profile {
     return library;
 }
 
-/// The three files in a folder.
-[[nodiscard]] inline trace::outcome<model_library> load_profiles(std::string const& folder,
-                                                                 profile_options const& options = {}) {
+/// Reads the three files of a folder.
+[[nodiscard]] inline result<model_library, diagnostic> load_profiles(std::string const& folder,
+                                                                     profile_options const& options = {}) {
     std::array<std::string, 3> texts;
     constexpr std::array<char const*, 3> names{"applications.csv", "step_times.csv", "gradients.csv"};
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto read = trace::contents((folder + '/' + names[i]).c_str());
-        if (!read) return trace::problem{0, std::string(names[i]) + ": " + read.failure().sentence};
+        if (!read) return diagnostic{.file = folder, .text = std::string(names[i]) + ": " + read.failure().text};
         texts[i] = std::move(*read);
     }
-    return read_profiles({texts[0], texts[1], texts[2]}, options);
+    auto read = read_profiles({texts[0], texts[1], texts[2]}, options);
+    if (!read) return in_file(folder, read.failure());
+    return read;
 }
 
 }  // namespace ration::sim

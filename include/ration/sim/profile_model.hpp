@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Elastic jobs with measured profiles: step times by placement and batch, and gradient statistics by progress and
-/// batch. Source of the rules: A. Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
-/// Learning", OSDI 2021, and the simulator of its artifact. What is interpolated otherwise than there is said where it
-/// is.
+/// Elastic jobs with measured profiles: step times by placement and batch, and gradient statistics
+/// by progress and batch. Source of the rules: A. Qiao et al., "Pollux: Co-adaptive Cluster
+/// Scheduling for Goodput-Optimized Deep Learning", OSDI 2021, and the simulator of its artifact.
+/// Differences in the interpolation are noted where they are.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +20,21 @@
 
 namespace ration::sim {
 
-/// Seconds of a step, and of these the seconds for exchanging gradients, by local batch, ascending. Never empty.
+/// Seconds of a step, and the part for exchanging gradients, by local batch, ascending. Never
+/// empty.
 struct step_curve {
+    /// All of one length: samples on a device, and seconds.
     std::vector<double> batch, step, sync;
 };
 
 /// Measured seconds of one step, and the part of them that is communication.
 struct step_time {
+    /// `sync` is at most `step`.
     double step = 0, sync = 0;
 };
 
-/// The time at a local batch: between two measured ones on the straight line between them, beyond them on its
-/// continuation.
+/// The time at a local batch: linear between two measured ones, and extrapolated linearly beyond
+/// them.
 [[nodiscard]] inline step_time at_batch(step_curve const& c, double batch) noexcept {
     std::size_t const size = c.batch.size();
     if (size == 1) return {c.step[0], c.sync[0]};
@@ -42,22 +45,24 @@ struct step_time {
     return {step, std::clamp(c.sync[above - 1] + w * (c.sync[above] - c.sync[above - 1]), 0.0, step)};
 }
 
-/// What was measured of an application.
+/// The measurements of an application.
 struct profile {
+    /// In samples: of all devices, and on one device at once.
     double initial_batch = 1, max_batch = 1, min_local_batch = 1, max_local_batch = 1;
-    bool fixed_batch = false;  ///< a policy may not choose the batch
-    /// Share of its speed that a job on several nodes loses while it shares one with another such job
+    bool fixed_batch = false;  ///< a policy cannot choose the batch
+    /// Share of its speed that a multi-node job loses while it shares a node with another such job
     double interference = 0;
     std::map<std::uint64_t, step_curve> by_spread;                         ///< `spread_key`
     std::map<std::pair<std::int64_t, std::int64_t>, step_curve> by_count;  ///< nodes, devices
     std::vector<double> ends;  ///< progress at which each row of the statistics ends, ascending
-    /// Total batches of the columns of the statistics, ascending; from the initial to the largest
+    /// Total batches of the columns of the statistics, ascending, from the initial to the largest
     std::vector<double> batches;
+    /// Squared norm and variance of the gradient.
     std::vector<double> square, variance;  ///< of the gradient, [row * batches + column]
 };
 
-/// Devices on each node, descending, as one number; 0 for what was never measured: more than 4 nodes, or more than 9
-/// devices on one.
+/// Devices on each node, descending, as one number; 0 for placements that were never measured: more
+/// than 4 nodes, or more than 9 devices on one.
 [[nodiscard]] constexpr std::uint64_t spread_key(std::span<std::int32_t const> spread) noexcept {
     std::uint64_t key = 0;
     if (spread.size() > 4) return 0;
@@ -68,32 +73,33 @@ struct profile {
     return key;
 }
 
-/// One step is one step of the initial batch, or so much progress. Speed = gain(B) / time of a step with the batch B,
-/// where gain(B) = (variance + square) / (variance * initial / B + square) (facts of the gradient at this progress),
-/// and a step that does not fit on the devices at once is accumulated: its time is (accumulations) * (step - sync) +
-/// step.
+/// A job with a profile. One step is one step of the initial batch, or the same progress. Speed =
+/// gain(B) / (time of a step with batch B). gain(B) = (variance + square) / (variance * initial / B
+/// + square), from the gradient statistics at this progress. A step that does not fit on the
+/// devices is accumulated: its time is (accumulations) * (step - sync) + step.
 class profile_model final : public job_model {
 public:
+    /// The largest number of devices of a job.
     static constexpr std::int64_t most_devices = 64;
 
 private:
-    // Batches that are tried for the best one, in equal ratios, as the paper does
+    // Batches that are tried for the best one, in a geometric series as in the paper
     static constexpr int candidates = 50;
     static constexpr double tolerance = 1e-8;
 
-    /// How a batch is divided.
+    /// The division of a batch among devices.
     struct division {
         double local = 0;          ///< samples on one device at once; 0 = impossible
         double accumulations = 0;  ///< steps without exchange before the one with
         double batch = 0;          ///< samples of all devices and accumulations
     };
-    /// A batch that may be the best one on so many devices.
+    /// A candidate for the best batch on a number of devices.
     struct candidate {
         double batch = 0, seconds = 0;
         std::size_t column = 0;  ///< of the statistics, at or below the batch
         double weight = 0;       ///< of the next column
     };
-    /// What is shown of nodes with so many devices.
+    /// The precomputed scaling for one size of nodes.
     struct shown {
         std::vector<double> goodput;      // [row of the statistics * (most_devices + 1) + devices]
         std::vector<std::int64_t> batch;  // the same
@@ -104,9 +110,9 @@ private:
     std::array<shown, 9> shown_{};  // index = devices of a node; filled for those that were prepared
 
 public:
-    /// Preconditions: `measured` is complete (`read_profiles` checks it). `devices_per_node` are the nodes for which
-    /// `show` is to be a copy instead of O(most x candidates); from 1 to 8. O(rows x devices x candidates), some
-    /// milliseconds.
+    /// Precondition: `measured` is complete (`read_profiles` validates it). `devices_per_node`,
+    /// each from 1 to 8, are the node sizes for which `show` copies a precomputed table instead of
+    /// O(most x candidates). O(rows x devices x candidates), some milliseconds.
     explicit profile_model(profile measured, std::span<std::int64_t const> devices_per_node)
         : measured_(std::move(measured)) {
         for (auto const devices : devices_per_node)
@@ -114,11 +120,14 @@ public:
                 prepare(devices, shown_[static_cast<std::size_t>(devices)]);
     }
 
+    /// The measurements.
     [[nodiscard]] profile const& measured() const noexcept { return measured_; }
-    /// Steps until a job is done.
+    /// Steps of a whole job.
     [[nodiscard]] double length() const noexcept { return measured_.ends.back(); }
 
+    /// True if the profile has an interference.
     [[nodiscard]] bool feels_contention() const noexcept override { return measured_.interference > 0; }
+    /// The speed; it holds up to the end of the row of statistics.
     [[nodiscard]] speed_segment at(job_description const& job, allocation const& held,
                                    double step) const noexcept override {
         std::size_t const row = row_at(step);
@@ -126,10 +135,12 @@ public:
             row + 1 < measured_.ends.size() ? measured_.ends[row] : std::numeric_limits<double>::infinity();
         if (held.spread.empty()) return {0, until};
         double const speed = rate(held.spread, held.devices, held.batch > 0 ? held.batch : job.batch, row);
+        // A job on one node exchanges no gradients over the network.
         bool const slowed = held.shares_node && held.spread.size() > 1;
         return {held.slowest * (slowed ? speed * (1 - measured_.interference) : speed), until};
     }
 
+    /// Fills the scaling, from the table where there is one.
     void show(job_description const& job, double step, std::uint32_t, std::int64_t devices_per_node,
               scaling const& out) const noexcept override {
         std::size_t const row = row_at(step);
@@ -143,6 +154,7 @@ public:
         for (std::size_t k = 0; k < out.goodput.size(); ++k) {
             auto const devices = static_cast<std::int64_t>(k);
             bool const possible = devices >= 1 && devices <= most_devices;
+            // With a fixed batch, both curves are the same.
             if (!possible || measured_.fixed_batch) {
                 out.goodput[k] = out.goodput_fixed[k];
                 out.batch[k] = out.goodput[k] > 0 ? asked_for(job.batch) : 0;
@@ -158,7 +170,8 @@ public:
         }
     }
 
-    /// Seconds of one step with so much on each device. Precondition: `spread` is not empty. O(log measured).
+    /// Seconds of one step with this local batch. Precondition: `spread` is not empty. O(log
+    /// measurements).
     [[nodiscard]] step_time time(std::span<std::int32_t const> spread, std::int64_t devices,
                                  double local_batch) const noexcept {
         auto const same = measured_.by_spread.find(spread_key(spread));
@@ -166,7 +179,7 @@ public:
         return between_counts(static_cast<double>(spread.size()), static_cast<double>(devices), local_batch);
     }
 
-    /// How many steps of the initial batch one step of this batch is worth. O(log batches).
+    /// The progress of one step with this batch, in steps of the initial batch. O(log batches).
     [[nodiscard]] double gain(double batch, double step) const noexcept {
         candidate c{.batch = batch};
         place(c);
@@ -174,7 +187,8 @@ public:
     }
 
 private:
-    /// A step that rounding has left a hair before the end of a row belongs to the next one.
+    /// The row of statistics at a step. A step that is just below the end of a row by rounding
+    /// belongs to the next one.
     [[nodiscard]] std::size_t row_at(double step) const noexcept {
         auto const& ends = measured_.ends;
         auto const row =
@@ -188,8 +202,8 @@ private:
         return batch <= 0 ? least : std::clamp(batch, least, most);
     }
 
-    /// A single device accumulates at least once when its batch is above the initial one: it measures the gradient's
-    /// noise that way.
+    /// Divides a batch. A single device accumulates at least once if its batch is above the initial
+    /// one, because it measures the noise of the gradient that way.
     [[nodiscard]] division divide(double batch, double devices) const noexcept {
         double const share = batch / devices;
         double accumulations = std::ceil(share / measured_.max_local_batch - tolerance) - 1;
@@ -209,7 +223,7 @@ private:
         return c.seconds > 0 ? gain_of(c, row) / c.seconds : 0;
     }
 
-    /// A step of the batch that was asked for; 0 seconds when that is impossible.
+    /// A step with the requested batch; 0 seconds if it is impossible.
     [[nodiscard]] candidate with_batch(std::span<std::int32_t const> spread, std::int64_t devices,
                                        std::int64_t batch) const noexcept {
         if (devices < 1 || devices > most_devices) return {};
@@ -256,7 +270,7 @@ private:
         return (variance + square) / (variance * measured_.initial_batch / c.batch + square);
     }
 
-    /// Fills `nodes` and returns the part that is used: full nodes, and one with the rest.
+    /// Fills `nodes` and returns the used part: full nodes, and one with the rest.
     [[nodiscard]] static std::span<std::int32_t const> fewest_nodes(
         std::int64_t devices, std::int64_t per_node, std::array<std::int32_t, most_devices>& nodes) noexcept {
         std::size_t count = 0;
@@ -265,8 +279,8 @@ private:
         return {nodes.data(), count};
     }
 
-    /// Different divisions of batches in equal ratios, from the smallest that so many devices can take to the largest.
-    /// How many.
+    /// Fills `into` with different divisions of batches in a geometric series, from the smallest to
+    /// the largest possible. Returns their number.
     [[nodiscard]] std::size_t try_batches(std::int64_t devices, std::int64_t per_node,
                                           std::array<candidate, candidates>& into) const noexcept {
         std::array<std::int32_t, most_devices> nodes;
@@ -284,7 +298,7 @@ private:
         return found;
     }
 
-    /// Speed and batch of the best one; of equals the smallest batch.
+    /// Speed and batch of the best candidate; ties go to the smaller batch.
     [[nodiscard]] std::pair<double, std::int64_t> best_of(std::span<candidate const> tried,
                                                           std::size_t row) const noexcept {
         std::pair<double, std::int64_t> best{0, 0};
@@ -305,6 +319,8 @@ private:
             for (std::size_t b = 0; b < measured_.batches.size(); ++b)
                 into.fixed[b * width + static_cast<std::size_t>(devices)] = with_batch(
                     fewest_nodes(devices, per_node, nodes), devices, static_cast<std::int64_t>(measured_.batches[b]));
+            // The candidates do not depend on the progress, so they are computed once for all
+            // rows.
             std::size_t const found = try_batches(devices, per_node, tried);
             for (std::size_t row = 0; row < rows; ++row) {
                 auto const best = best_of({tried.data(), found}, row);
@@ -315,9 +331,10 @@ private:
         }
     }
 
-    /// Placements that were not measured: on the straight line between the next smaller and the next larger number of
-    /// nodes that were, with as many devices for each node, and there between the next numbers of devices. Beyond what
-    /// was measured, as at its edge. (The artifact interpolates in a triangulation of nodes, devices and batch.)
+    /// Interpolates placements that were not measured: linearly between the next smaller and the
+    /// next larger measured number of nodes, at the same devices per node, and there between the
+    /// next numbers of devices. Outside the measured range, the value at its edge is used. (The
+    /// artifact interpolates in a triangulation of nodes, devices and batch.)
     [[nodiscard]] step_time between_counts(double nodes, double devices, double local_batch) const noexcept {
         auto const& all = measured_.by_count;
         auto const above = all.lower_bound({static_cast<std::int64_t>(nodes), 0});

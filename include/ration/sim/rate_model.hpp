@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Jobs whose speed was measured for some numbers of devices and some types of them: what the traces of Gavel and
-/// ElasticFlow name.
+/// Jobs whose speed was measured for some numbers and types of devices. The traces of Gavel and
+/// ElasticFlow name such models.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
-#include <ration/sim/trace/outcome.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
 namespace ration::sim {
 
-/// One step is one of the model's own. Its batch is fixed: of those that were measured, the largest that is not above
-/// what was asked for.
+/// A job with measured rates. One step is one of the model's own. The batch is fixed: the largest
+/// measured one that is not above the requested one.
 class rate_model final : public job_model {
     struct key {
         std::uint32_t type;
@@ -38,7 +38,7 @@ class rate_model final : public job_model {
     std::vector<std::int64_t> batches_;  // ascending
 
 public:
-    /// False when this was said before.
+    /// Adds a measurement. Returns false if there is one for the same key.
     bool add(std::uint32_t type, bool several_nodes, std::int64_t batch, std::int64_t devices,
              double steps_per_second) {
         auto const place = std::lower_bound(batches_.begin(), batches_.end(), batch);
@@ -46,9 +46,11 @@ public:
         return rates_.emplace(key{type, several_nodes, batch, devices}, steps_per_second).second;
     }
 
+    /// The measured speed, scaled by the slowest node.
     [[nodiscard]] speed_segment at(job_description const& job, allocation const& held, double) const noexcept override {
         return {.steps_per_second = held.slowest * rate(held.type, held.spread.size() > 1, job.batch, held.devices)};
     }
+    /// Fills the scaling with the measured speeds.
     void show(job_description const& job, double, std::uint32_t type, std::int64_t devices_per_node,
               scaling const& out) const noexcept override {
         for (std::size_t i = 0; i < out.goodput.size(); ++i) {
@@ -58,8 +60,9 @@ public:
         }
     }
 
-    /// 0 where fewer devices than these were measured only from more on, or never. A spread that was not measured goes
-    /// like none. O(log rates).
+    /// The speed with at least this placement: that of the next smaller measured number of devices;
+    /// 0 if there is none. A multi-node placement that was not measured has the speed of one node.
+    /// O(log rates).
     [[nodiscard]] double rate(std::uint32_t type, bool several_nodes, std::int64_t batch,
                               std::int64_t devices) const noexcept {
         if (batches_.empty() || devices < 1) return 0;
@@ -74,18 +77,19 @@ public:
     }
 };
 
-/// The models of bench/data/rates/rates.csv, whose README says what its columns mean. Types get the index that they
-/// have in `types` (of the cluster); those that it does not have are left out, and so are models with none of them.
-/// O(text).
-[[nodiscard]] inline trace::outcome<model_library> read_rates(std::string_view text,
-                                                              std::span<std::string const> types) {
+/// Reads bench/data/rates/rates.csv; the README there defines the columns. Types get their index in
+/// `types` (of the cluster); other types are skipped, and so are models with none of them. The
+/// error names the line. O(text).
+[[nodiscard]] inline result<model_library, diagnostic> read_rates(std::string_view text,
+                                                                  std::span<std::string const> types) {
     constexpr std::array<std::string_view, 6> titles{"model", "type",    "several_nodes",
                                                      "batch", "devices", "steps_per_second"};
     trace::row_scanner rows(text, ',');
     model_library library;
     std::map<std::string, std::shared_ptr<rate_model>, std::less<>> models;
     if (!rows.next() || !std::equal(titles.begin(), titles.end(), rows.fields().begin(), rows.fields().end()))
-        return trace::problem{1, "the columns have to be model,type,several_nodes,batch,devices,steps_per_second"};
+        return diagnostic{.line = 1,
+                          .text = "the columns have to be model,type,several_nodes,batch,devices,steps_per_second"};
     while (rows.next()) {
         auto const fields = rows.fields();
         std::array<double, 6> number{};
@@ -93,17 +97,18 @@ public:
         for (std::size_t i = 2; right && i < titles.size(); ++i)
             right = trace::to_number(fields[i], number[i]) && number[i] >= 0 && number[i] <= 1e12;
         if (!right || fields[0].empty() || number[4] < 1 || number[5] <= 0)
-            return trace::problem{rows.line(),
-                                  "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
+            return diagnostic{
+                .line = rows.line(),
+                .text = "a row has a model, a type, and four numbers from 0 to 1e12, the last two above 0"};
         auto const type = std::find(types.begin(), types.end(), fields[1]);
         if (type == types.end()) continue;
         auto& model = models[std::string(fields[0])];
         if (!model) model = std::make_shared<rate_model>();
         if (!model->add(static_cast<std::uint32_t>(type - types.begin()), number[2] != 0,
                         static_cast<std::int64_t>(number[3]), static_cast<std::int64_t>(number[4]), number[5]))
-            return trace::problem{rows.line(), "this was said before; keep one of the rows"};
+            return diagnostic{.line = rows.line(), .text = "this was said before; keep one of the rows"};
     }
-    if (rows.wrong() != nullptr) return trace::problem{rows.line(), rows.wrong()};
+    if (rows.wrong() != nullptr) return diagnostic{.line = rows.line(), .text = rows.wrong()};
     for (auto& [name, model] : models) library.push_back({.name = name, .model = std::move(model)});
     return library;
 }

@@ -10,6 +10,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include <ration/host/rng_sequence.hpp>
+
 namespace ration::sim {
 
 /// Elementary functions made of operations that IEEE 754 rounds in one way only. Every product that is added to
@@ -51,17 +53,16 @@ namespace exact {
 
 }  // namespace exact
 
-/// A stream of rng: throw number `index` is a function of seed, stream and index, in O(1). The mixing function is that
-/// of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// A stream of random numbers: number `index` is a function of seed, stream and index, in O(1), by `splitmix64`.
 class rng {
     std::uint64_t key_;
 
 public:
     explicit constexpr rng(std::uint64_t seed, std::uint64_t stream = 0) noexcept
-        : key_(mixed(mixed(seed) + mixed(~stream))) {}
+        : key_(splitmix64(splitmix64(seed) + splitmix64(~stream))) {}
 
     [[nodiscard]] constexpr std::uint64_t bits(std::uint64_t index) const noexcept {
-        return mixed(key_ + index * 0x9e37'79b9'7f4a'7c15);
+        return splitmix64(key_ + index * splitmix64_step);
     }
 
     /// Above 0 and below 1, one of 2^52 numbers in equal steps.
@@ -96,12 +97,6 @@ public:
     }
 
 private:
-    [[nodiscard]] static constexpr std::uint64_t mixed(std::uint64_t z) noexcept {
-        z += 0x9e37'79b9'7f4a'7c15;
-        z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9;
-        z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11eb;
-        return z ^ (z >> 31);
-    }
     [[nodiscard]] static double tail(double q) noexcept {
         double above = -7.784894002430293e-03;
         for (double const c : {-3.223964580411365e-01, -2.400758277161838e+00, -2.549732539343734e+00,

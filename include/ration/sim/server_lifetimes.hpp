@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Lifetimes of transient servers, as they were measured by type of GPU and region.
+/// Measured lifetimes of transient servers, by type of GPU and region. Used by faults.hpp.
 #pragma once
 
 #include <array>
@@ -10,21 +10,24 @@
 
 namespace ration::sim {
 
-/// Servers of one type in one region, and how many of them were revoked within 1 to 24 hours. Within an hour
-/// revocations are taken to be even; servers that are left at 24 h end then.
+/// Servers of one type in one region, and how many of them were revoked within 1 to 24 hours.
+/// Within an hour, revocations are assumed to be uniform; servers that are left at 24 h end then.
 struct server_lifetime {
+    /// The longest lifetime.
     static constexpr std::size_t hours = 24;
 
+    /// The type of the GPU, and the region.
     std::string_view gpu, region;
+    /// The number of measured servers.
     std::uint32_t servers = 0;
-    std::array<std::uint8_t, hours> revoked{};  ///< of `servers`; entry h: within h + 1 hours
+    std::array<std::uint8_t, hours> revoked{};  ///< entry h: revoked within h + 1 hours
 
-    /// The share that is revoked within `h` hours, 1 to 24.
+    /// The share of servers that is revoked within `h` hours, 1 to 24.
     [[nodiscard]] constexpr double revoked_within(std::size_t h) const noexcept {
         return static_cast<double>(revoked[h - 1]) / servers;
     }
 
-    /// Seconds, up to a day; `u` is uniform from 0 to 1.
+    /// A lifetime in seconds, at most a day; `u` is uniform from 0 to 1.
     [[nodiscard]] double at(double u) const noexcept {
         double before = 0;
         for (std::size_t h = 0; h < hours; ++h) {
@@ -35,7 +38,7 @@ struct server_lifetime {
         }
         return 3600.0 * hours;
     }
-    /// Seconds.
+    /// The mean lifetime in seconds.
     [[nodiscard]] constexpr double mean() const noexcept {
         double server_hours = 0, before = 0;
         for (double const until : revoked) {
@@ -72,7 +75,7 @@ inline constexpr server_lifetime transient_servers[] = {
     {"V100", "asia-east1", 30, {7,  9,  11, 12, 12, 14, 14, 14, 14, 14, 14, 14,
                                 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14}}};
 
-/// nullptr when no lifetimes of such servers are known.
+/// The entry for these servers; nullptr if they were not measured.
 [[nodiscard]] constexpr server_lifetime const* find_transient_servers(std::string_view gpu,
                                                                       std::string_view region) noexcept {
     for (auto const& servers : transient_servers)
@@ -80,8 +83,8 @@ inline constexpr server_lifetime transient_servers[] = {
     return nullptr;
 }
 
-/// Seconds from the request for a transient server to its end of booting: the middle of the means of the two regions
-/// that the same authors measured. 0 = not measured.
+/// Seconds from the request for a transient server to the end of its boot: the mean of the two
+/// regions that the same authors measured. 0 = not measured.
 [[nodiscard]] constexpr double measured_startup(std::string_view gpu) noexcept {
     if (gpu == "K80") return 83.2;
     return gpu == "P100" ? 91.1 : 0;

@@ -24,24 +24,24 @@ namespace ration::sim {
 
 /// Settings of a simulated run.
 struct sim_options {
-    /// A tick at every multiple of it, besides those at events; 0 = at events only
+    /// A tick at every multiple of this time, besides ticks at events; 0 = at events only
     nanoseconds interval = seconds(60);
     nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
     settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
     std::uint64_t seed = 0;
-    bool stop_at_bad_grant = false;   ///< otherwise the run goes on with what passed
-    std::span<fault const> faults{};  ///< in order of time, of nodes of the cluster; they outlive the run
-    /// Jobs save their state every so often, which is what a fault leaves them; 0 = at all times
+    bool stop_at_bad_grant = false;   ///< otherwise the run continues with the valid grants
+    std::span<fault const> faults{};  ///< in order of time, for nodes of the cluster; they outlive the run
+    /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
     nanoseconds checkpoint{0};
-    nanoseconds save{0};               ///< each of these saves, in which the job makes no steps
+    nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
     run_observer* observer = nullptr;  ///< outlives the run
-    /// Where the columns are, for policies in worker processes; nullptr: on the heap
+    /// Memory of the columns, for policies in worker processes; nullptr: the heap
     column_memory* columns = nullptr;
 };
 
-/// One run. The policy is asked whenever jobs come or end, a fault changes what is there, and at every interval. The
-/// engine is the one that runs live: every answer passes its check, whoever gave it. O(log running jobs + rows + nodes)
-/// for each event besides the policy; in the steady state it allocates nothing.
+/// One run. The policy is called when jobs come or end, when a fault changes the cluster, and at every interval. The
+/// engine is that of live runs, so every answer is validated. O(log running jobs + rows + nodes) for each event
+/// besides the policy; the steady state does not allocate.
 class simulation {
     workload const& workload_;
     cluster const& cluster_;
@@ -61,13 +61,13 @@ class simulation {
     contention contention_;
     std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
-    bool asks_ = false;  // whether the policy is asked at this time
+    bool asks_ = false;  // the policy is called at this time
 
     static constexpr std::size_t most_reported_jobs = 65'536;
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
 public:
-    /// What is passed by reference must outlive it.
+    /// All references have to outlive the object.
     simulation(workload const& jobs, cluster const& machines, any_policy& policy, any_policy& fallback,
                sim_options const& options)
         : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback),
@@ -81,7 +81,7 @@ public:
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
 
-    /// Runs to the end. Errors: those of the policy's `bind`; `no_capacity`. To be called once.
+    /// Runs to the end. Call it once. Errors: those of the policy's `bind`; `no_capacity`.
     [[nodiscard]] result<run_outcome> run() {
         if (auto ready = prepare(); !ready) return ready.failure();
         while (auto const now = next_time()) {
@@ -104,6 +104,7 @@ private:
         if (!declared) return declared.failure();
         columns_ = *declared;
         if (auto ready = nodes_.prepare(); !ready) return ready;
+        // Columns that neither policy reads are not filled.
         auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
         live_.fill_only({.step = read("jobs/step"),
                          .remaining = read("jobs/remaining"),
@@ -121,13 +122,13 @@ private:
         outcome_.jobs.resize(jobs);
         for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
         cpu_.prepare(cluster_, outcome_.jobs);
-        // One answer takes away what is held and gives it to others, with a batch each; some policies have a word for
-        // each job that waits.
+        // One answer can release all holdings and grant them to others, each with a batch; some policies also emit a
+        // grant for each queued job.
         std::size_t const reported = 2 * (jobs < most_reported_jobs ? jobs : most_reported_jobs);
         return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + reported + 64});
     }
 
-    /// When something happens next; nothing once all is over.
+    /// The time of the next event; empty at the end of the run.
     [[nodiscard]] std::optional<nanoseconds> next_time() noexcept {
         while (!queue_.empty() && speed_segments_.is_void(queue_.next())) queue_.pop();
         bool const more = arrived_ < workload_.jobs.size();
@@ -165,7 +166,7 @@ private:
         return {};
     }
 
-    /// The pace of a job ends: it is done, or goes on at another, of which the policy hears when it is asked next.
+    /// A speed of a job ends: the job is done, or continues at another speed, which the policy sees at the next tick.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
         if (speed_segments_.is_void(e)) return;
         std::size_t const row = live_.find(e.subject);
@@ -188,7 +189,7 @@ private:
         live_.end(row, job_state::done, now);
     }
 
-    /// A tier of the loss that is reached is news for the policy.
+    /// Records a tier of the loss. A reached tier causes a tick.
     void note_tier(std::size_t row, nanoseconds now) noexcept {
         auto const& described = live_.description(row);
         auto& tier = store_.at(columns_.standard.tier, row);
@@ -201,7 +202,7 @@ private:
         asks_ = true;
     }
 
-    /// Whatever the job holds is free again.
+    /// Releases everything that the job holds.
     void leave(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
@@ -248,8 +249,7 @@ private:
             if (live_.is_active(row) && is_on(row, node)) act(row);
     }
 
-    /// The job has lost some of its devices of a node. One whose workers do not wait for each other continues with the
-    /// others, if they are enough.
+    /// The job has lost devices of a node. An asynchronous job continues with the others, if they are enough.
     void strike(std::size_t row, std::uint32_t node, std::int64_t devices, nanoseconds now) noexcept {
         job_description const& described = live_.description(row);
         std::int64_t const left = live_[row].devices - devices;
@@ -267,8 +267,8 @@ private:
                                       : engine_.holdings().amount({live_.id(row)}, node, resource_id::gpu) > 0;
     }
 
-    /// The job waits again, with the steps of its last checkpoint; one on processors goes on from there as soon as it
-    /// gets some.
+    /// The job waits again, with the steps of its last checkpoint. A job on processors continues from there as soon
+    /// as it gets cores.
     void stop(std::size_t row, nanoseconds now) noexcept {
         job_outcome& became = outcome_.jobs[live_.id(row) - 1];
         double const had = live_.steps_at(row, now), in_vain = speed_segments_.lose_unsaved(row, now);
@@ -282,7 +282,7 @@ private:
         live_.runs_on_cpu(row) ? speed_segments_.set(row, now) : backend_.note({live_.id(row)});
     }
 
-    /// One turn of the engine; false when the run is over.
+    /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
         live_.show(now);
         auto const report = engine_.tick(now);
@@ -291,7 +291,7 @@ private:
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
         follow_changes(now);
-        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // nobody gets on, whatever has changed
+        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // no job makes progress
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
         if (starved && live_.active() > 0) outcome_.how = ending::starved;
@@ -308,7 +308,7 @@ private:
         return !options_.stop_at_bad_grant;
     }
 
-    /// Jobs whose holdings have changed go at another pace from now on.
+    /// Updates the speeds of jobs whose holdings have changed.
     void follow_changes(nanoseconds now) noexcept {
         for (auto const id : backend_.changed()) {
             std::size_t const row = live_.find(id);
@@ -331,12 +331,12 @@ private:
         live_job& job = live_[row];
         held_devices const& held = speed_segments_.held(row);
         bool const has_moved = held.places() != job.places;
-        if (has_moved) job.saved = job.done;  // who is stopped saves its state
+        if (has_moved) job.saved = job.done;  // a stopped job saves its state
         if (has_moved && held.devices() > 0) begin_on_new_devices(row, now);
         go_on_with(row, held, now);
     }
 
-    /// Writes down what the job has had and done, before what it holds changes.
+    /// Records device-seconds and steps before the holdings change.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         job.attained = job.attained_at(now);
@@ -352,7 +352,7 @@ private:
         contention_.note_change();
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
-        store_.at(columns_.attained, row) = job.attained;
+        store_.at(columns_.get<"jobs/attained">(), row) = job.attained;
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
         speed_segments_.set(row, now);
     }
@@ -365,7 +365,7 @@ private:
             became.started = now;
             store_.at(columns_.standard.started, row) = now.count;
         }
-        store_.at(columns_.restarts, row) = became.restarts;
+        store_.at(columns_.get<"jobs/restarts">(), row) = became.restarts;
         live_[row].since = live_[row].began = now + seconds(live_.description(row).restart_cost);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The figures of a run: what is said of a policy in one column of a table.
+/// The figures of a run: one column in the table of policies.
 #pragma once
 
 #include <algorithm>
@@ -14,32 +14,35 @@
 
 namespace ration::sim {
 
+/// Value of a figure that cannot be computed.
 inline constexpr double no_figure = std::numeric_limits<double>::quiet_NaN();
 
-/// Times in seconds. Those of jobs are over the jobs that are done; NaN when there are none. docs/sim.md defines each
-/// for its reader.
+/// The figures of a run. Times are in seconds. Figures of jobs are over the jobs that have ended,
+/// and NaN without such jobs. docs/sim.md defines each for its reader.
 struct figures {
+    /// Numbers of jobs.
     std::size_t jobs = 0, finished = 0, never_started = 0;
+    /// Job completion time, from submission to the end.
     double mean_jct = no_figure, median_jct = no_figure, p95_jct = no_figure, p99_jct = no_figure,
            worst_jct = no_figure;
     double mean_wait = no_figure, p99_wait = no_figure;  ///< from submission to the first devices
     double makespan = no_figure;                         ///< from the first submission to the last end
-    double utilisation = no_figure;                      ///< device-seconds held over those that there were
-    double restarts = no_figure;                         ///< for each job
-    double jain = no_figure;                             ///< of (time alone on the cluster / JCT)
-    /// JCT over the time with an equal share: finish-time fairness
+    double utilisation = no_figure;                      ///< device-seconds held / available device-seconds
+    double restarts = no_figure;                         ///< per job
+    double jain = no_figure;                             ///< fairness index of (time alone on the cluster / JCT)
+    /// JCT / time with an equal share: finish-time fairness
     double mean_rho = no_figure, worst_rho = no_figure;
-    double unfair = no_figure;  ///< part of the jobs with a rho above 1
-    /// From submission to a tier of the loss, over the jobs that reached it
+    double unfair = no_figure;  ///< share of the jobs with a rho above 1
+    /// Mean time from submission to a tier of the loss, over the jobs that reached it
     double mean_to_acceptable = no_figure, mean_to_objective = no_figure;
-    double deadlines_met = no_figure;  ///< part of the jobs with a deadline, done or not
-    double faults = 0, stops = 0;      ///< that struck the cluster, and how often one stopped a job
-    /// device-seconds since the last checkpoint before a stop, over those held
+    double deadlines_met = no_figure;  ///< share of the jobs with a deadline, whether they ended or not
+    double faults = 0, stops = 0;      ///< faults of the cluster, and the number of stops of jobs by them
+    /// Device-seconds since the last checkpoint before a stop / device-seconds held
     double lost_work = no_figure;
 };
 
-/// Between the two nearest of the sorted values on a straight line, as most programs for statistics do; NaN when there
-/// are none. `part` from 0 to 1.
+/// The quantile of sorted values, with linear interpolation between the two nearest, as most
+/// statistics programs compute it; NaN without values. `part` is from 0 to 1.
 [[nodiscard]] inline double quantile(std::vector<double> const& sorted, double part) noexcept {
     if (sorted.empty()) return no_figure;
     double const place = part * static_cast<double>(sorted.size() - 1);
@@ -48,14 +51,15 @@ struct figures {
     return sorted[below] + (place - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
 }
 
+/// The mean; NaN without values.
 [[nodiscard]] inline double mean_of(std::vector<double> const& values) noexcept {
     double sum = 0;
     for (double const v : values) sum += v;
     return values.empty() ? no_figure : sum / static_cast<double>(values.size());
 }
 
-/// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything. Source: R. Jain, D. Chiu and W. Hawe,
-/// 1984.
+/// The index (sum x)^2 / (n * sum x^2): 1 if all values are equal, and 1/n if one has everything.
+/// Source: R. Jain, D. Chiu and W. Hawe, 1984.
 [[nodiscard]] inline double jain_index(std::vector<double> const& values) noexcept {
     double sum = 0, squares = 0;
     for (double const v : values) {
@@ -65,14 +69,14 @@ struct figures {
     return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : no_figure;
 }
 
-/// How many jobs are there at a time: submitted, and not done.
+/// The number of jobs in the system at a time: submitted, and not ended.
 class jobs_there {
-    std::vector<double> at_;      // times at which the number changes, ascending
-    std::vector<double> sum_;     // jobs x seconds up to there
-    std::vector<double> number_;  // from there on
+    std::vector<double> at_;      // times of changes, ascending
+    std::vector<double> sum_;     // integral of the number up to there
+    std::vector<double> number_;  // the number from there on
 
 public:
-    /// Those on processors, or those on devices. O(n log n).
+    /// Counts the jobs on processors, or those on devices. O(n log n).
     jobs_there(workload const& jobs, run_outcome const& run, bool on_cpu) {
         std::vector<std::pair<double, double>> changes;
         changes.reserve(2 * run.jobs.size());
@@ -94,12 +98,13 @@ public:
         }
     }
 
-    /// Mean number over a time in which there is one at least. O(log n). Precondition: `from` < `to`.
+    /// The mean number over a time, at least 1. O(log n). Precondition: `from` < `to`.
     [[nodiscard]] double mean(double from, double to) const noexcept {
         return std::max(1.0, (sum_until(to) - sum_until(from)) / (to - from));
     }
 
 private:
+    /// The integral of the number up to a time.
     [[nodiscard]] double sum_until(double at) const noexcept {
         auto const above = static_cast<std::size_t>(std::upper_bound(at_.begin(), at_.end(), at) - at_.begin());
         return above == 0 ? 0 : sum_[above - 1] + number_[above - 1] * (at - at_[above - 1]);
@@ -108,11 +113,12 @@ private:
 
 namespace detail {
 
-/// One value for each job that is done.
+/// One value for each job that has ended.
 struct job_figures {
     std::vector<double> jct, wait, progress, rho;
 };
 
+/// Computes the values for each job.
 [[nodiscard]] inline job_figures figures_of_jobs(workload const& jobs, cluster const& machines,
                                                  std::vector<job_needs> const& needs, run_outcome const& run) {
     job_figures all;
@@ -125,9 +131,11 @@ struct job_figures {
         if (job.finished.count < 0) continue;
         double const jct = to_seconds(job.finished - job.submitted);
         all.jct.push_back(jct);
+        // A job that cannot run alone has no figure of fairness.
         if (!(jct > 0) || !needs[i].possible()) continue;
         bool const cpu = jobs.runs_on_cpu(jobs.jobs[i]);
         job_end const at = job.released ? job_end::last_tier : job_end::length;
+        // Jobs on processors and on devices do not compete with each other.
         double const all_there = (cpu ? on_cpu : on_devices).mean(to_seconds(job.submitted), to_seconds(job.finished));
         all.progress.push_back((cpu ? reader.seconds_with(jobs.jobs[i], cores, at) : needs[i].seconds) / jct);
         all.rho.push_back(jct / reader.seconds_with(jobs.jobs[i], (cpu ? cores : devices) / all_there, at));
@@ -137,7 +145,7 @@ struct job_figures {
     return all;
 }
 
-/// Mean seconds from submission to a time, over the jobs that have it.
+/// Mean seconds from submission to a time, over the jobs that reached it.
 [[nodiscard]] inline double mean_until(run_outcome const& run, nanoseconds job_outcome::* when) {
     std::vector<double> all;
     for (auto const& job : run.jobs)
@@ -145,6 +153,7 @@ struct job_figures {
     return mean_of(all);
 }
 
+/// Computes the figures that need no models.
 inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
     nanoseconds last{};
     double held = 0, lost = 0, restarts = 0, deadlines = 0, met = 0;
@@ -171,13 +180,13 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
 
 }  // namespace detail
 
-/// `needs` is what `needs_of` says of the same workload and cluster. O(n log n + what the models take to say how jobs
-/// go with an equal share).
+/// Computes all figures. `needs` is the result of `needs_of` for the same workload and cluster. O(n
+/// log n), and the time of the models for equal shares.
 ///
-/// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T, where T is the time that the job
-/// would take alone with an equal share of the cluster, and the share is all devices over the mean number of jobs that
-/// were there during its JCT; of a job on processors all cores, over those that share them. Of a job that was released
-/// both times end there.
+/// Finish-time fairness is the rho of K. Mahajan et al., "Themis", NSDI 2020: JCT / T. T is the
+/// time that the job would take alone with an equal share of the cluster: all devices, divided by
+/// the mean number of jobs in the system during its JCT. For a job on processors it is all cores,
+/// divided by the jobs that share them. For a released job both times end at its release.
 [[nodiscard]] inline figures figures_of(workload const& jobs, cluster const& machines,
                                         std::vector<job_needs> const& needs, run_outcome const& run) {
     figures f{.jobs = run.jobs.size()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A quantity over simulated time, in a few hundred numbers however long it takes.
+/// A quantity over simulated time, in a few hundred numbers for a run of any length. For plots.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,23 @@
 
 namespace ration::sim {
 
-/// Takes a step function and keeps its means over stretches of one length. When there are too many of them, two become
-/// one.
+/// Samples a step function: it keeps the means over segments of equal length. When there are too
+/// many segments, each two are merged.
 class time_series {
     static constexpr std::size_t most = 600;  // even
-    std::vector<double> sums_;                // of value x nanoseconds
+    std::vector<double> sums_;                // integral of the value over nanoseconds
     std::int64_t width_ = 1'000'000'000;
     std::int64_t until_ = 0;
     double value_ = 0;
 
 public:
-    /// From `now` on it is `value`. Precondition: `now` does not go back. O(1) in the long run.
+    /// The value is `value` from `now` on. Precondition: `now` never decreases. Amortised O(1).
     void set(nanoseconds now, double value) {
         go_on(now);
         value_ = value;
     }
 
-    /// The means; the last stretch ends at the last `now`. O(stretches).
+    /// The means up to `end`; the last segment ends there. O(segments).
     [[nodiscard]] std::vector<double> means(nanoseconds end) {
         go_on(end);
         std::vector<double> all;
@@ -38,12 +38,15 @@ public:
         }
         return all;
     }
+    /// The length of a segment.
     [[nodiscard]] nanoseconds width() const noexcept { return {width_}; }
 
 private:
+    /// Adds the present value up to `now`.
     void go_on(nanoseconds now) {
         while (until_ < now.count) {
             auto const at = static_cast<std::size_t>(until_ / width_);
+            // The segments are twice as long afterwards, so the present time is in an earlier one.
             if (at == most) {
                 fold();
                 continue;
@@ -55,6 +58,7 @@ private:
         }
     }
 
+    /// Merges each two segments.
     void fold() {
         for (std::size_t i = 0; i < most / 2; ++i) sums_[i] = sums_[2 * i] + sums_[2 * i + 1];
         sums_.resize(most / 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A workload: the jobs of a trace, and the models that say how they behave.
+/// A workload: the jobs of a trace, and the models that define their behaviour.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,21 @@
 
 namespace ration::sim {
 
-/// Jobs in the order in which they are submitted; what a reader of a trace or a generator makes, and every run only
-/// reads.
+/// Jobs in the order of their submission. Readers of traces and generators make it; runs only read
+/// it, so threads can share it.
 struct workload {
+    /// The name in reports.
     std::string name;
+    /// In the order of submission; ids are indices plus 1.
     std::vector<job_description> jobs;
-    std::vector<std::string> job_names;  ///< one for each job, as in the trace; empty when the trace has none
-    std::vector<std::string> tenants;    ///< index = `job_description::tenant`
+    std::vector<std::string> job_names;  ///< one for each job, as in the trace; empty if the trace has none
+    std::vector<std::string> tenants;    ///< indexed by `job_description::tenant`
+    /// Indexed by `job_description::model`.
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
-    std::size_t left_out = 0;              ///< rows of the trace that are no job: without devices, or without run time
+    std::size_t left_out = 0;  ///< rows of the trace that were skipped: without devices, or without a run time
 
-    /// Whether a job of this workload runs on processors, and not on devices.
+    /// True if a job of this workload runs on processors instead of devices.
     [[nodiscard]] bool runs_on_cpu(job_description const& job) const noexcept {
         return models[job.model]->cores(job) > 0;
     }
@@ -30,19 +33,23 @@ struct workload {
 
 /// Nodes of one kind.
 struct node_group {
+    /// Their number.
     std::size_t nodes = 0;
-    std::int64_t devices = 0;  ///< on each
+    std::int64_t devices = 0;  ///< on each node
     std::uint32_t type = 0;    ///< index into `cluster::types`
-    double cores = 0;          ///< CPU of each, for jobs on processors
+    double cores = 0;          ///< CPU of each node, for jobs on processors
 };
 
 /// The machines of a simulation.
 struct cluster {
+    /// Nodes are numbered in the order of the groups.
     std::vector<node_group> groups;
+    /// Names of the types of devices.
     std::vector<std::string> types{"gpu"};
 };
 
-/// Whether a node other than the first has cores: then a job on processors runs where its policy places it.
+/// True if a node other than the first has cores: then a job on processors runs where its policy
+/// places it.
 [[nodiscard]] inline bool has_to_place(cluster const& machines) noexcept {
     std::size_t before = 0;
     for (auto const& group : machines.groups) {

@@ -15,15 +15,60 @@
 #include <ration/host/check.hpp>
 #include <ration/policy.hpp>
 #include <ration/testing/broken_law.hpp>
-#include <ration/testing/trial.hpp>
+#include <ration/testing/synthetic_life.hpp>
 
 namespace ration::testing {
 
+/// The size, length and seed of the synthetic cluster in which the laws are checked.
+struct policy_law_options {
+    std::uint64_t seed = 1;
+    std::uint64_t ticks = 500;  ///< one second each
+    limits most{.jobs = 8, .nodes = 1};
+    /// Writes the columns that only this policy reads, or other values into standard ones. Called once before the first
+    /// tick, to declare them, and before every tick.
+    void (*fill)(snapshot_store& store, std::uint64_t tick) = nullptr;
+    /// How many allocations the program has made so far; without it `decide` may allocate unnoticed.
+    std::size_t (*allocations)() = nullptr;
+};
+
 namespace detail {
+
+/// A synthetic cluster in which random jobs live.
+class law_cluster {
+    policy_law_options const& options_;
+    synthetic_cluster cluster_;
+    synthetic_life life_;
+
+    [[nodiscard]] static synthetic_shape shape_of(limits const& most) {
+        constexpr per_resource<std::int64_t> capacity{8000, 1 << 30, 8, 8000, 1 << 20, 4096};
+        return {.nodes = {most.nodes, capacity},
+                .jobs = most.jobs,
+                .holdings = most.jobs * most.nodes * std::size(standard_resources)};
+    }
+
+public:
+    explicit law_cluster(policy_law_options const& options, supply nodes_have = supply::usual)
+        : options_(options), cluster_(shape_of(options.most)),
+          life_(cluster_, options.most.jobs, {.seed = options.seed, .nodes_have = nodes_have}) {
+        if (options.fill != nullptr) options.fill(cluster_.store(), 0);
+    }
+
+    /// Lets one second pass.
+    void step(std::uint64_t number) {
+        life_.step();
+        cluster_.forget_events();
+        if (options_.fill != nullptr) options_.fill(cluster_.store(), number);
+    }
+    [[nodiscard]] tick_data data(std::uint64_t number) const noexcept {
+        return cluster_.data(number, options_.seed + number);
+    }
+    void grant(checked_grant const& g) { cluster_.grant(g.what(), g.job_row()); }
+    [[nodiscard]] synthetic_cluster const& tables() const noexcept { return cluster_; }
+};
 
 /// One instance of a policy, and its last answer.
 template <Policy P>
-class policy_on_trial {
+class policy_under_laws {
     std::unique_ptr<P> policy_;
     std::vector<grant> space_;
     grants answer_;
@@ -31,7 +76,7 @@ class policy_on_trial {
 
 public:
     template <class Make>
-    policy_on_trial(Make& make, std::size_t grants) : policy_(new P(make())), space_(grants), answer_(space_) {}
+    policy_under_laws(Make& make, std::size_t grants) : policy_(new P(make())), space_(grants), answer_(space_) {}
 
     [[nodiscard]] bool prepare(limits const& most) {
         if constexpr (has_prepare<P>) return policy_->prepare(most) == status::ok;
@@ -44,7 +89,7 @@ public:
     }
     [[nodiscard]] status reply() const noexcept { return message_; }
     [[nodiscard]] std::span<grant const> rows() const noexcept { return answer_.rows(); }
-    [[nodiscard]] bool answers_as(policy_on_trial const& other) const noexcept {
+    [[nodiscard]] bool answers_as(policy_under_laws const& other) const noexcept {
         return message_ == other.message_ && std::ranges::equal(rows(), other.rows());
     }
 
@@ -58,14 +103,14 @@ public:
 
 /// Instances of one policy, asked the same.
 template <Policy P, class Make>
-class policies_on_trial {
-    using instance = policy_on_trial<P>;
+class policies_under_laws {
+    using instance = policy_under_laws<P>;
 
     static constexpr std::uint64_t ticks_of_a_life = 16;
     static constexpr char const* law_4 = "Policy law 4: decide() allocates nothing after prepare()";
     static constexpr char const* law_6 = "Policy law 6: what is saved is all that a policy remembers";
 
-    trial_options const& options_;
+    policy_law_options const& options_;
     Make& make_;
     std::size_t grants_;
     instance first_, second_, asked_twice_;
@@ -76,24 +121,25 @@ class policies_on_trial {
     buffer<rejection> rejected_;
 
 public:
-    policies_on_trial(Make& make, trial_options const& options)
+    policies_under_laws(Make& make, policy_law_options const& options)
         : options_(options), make_(make),
           grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
           second_(make, grants_), asked_twice_(make, grants_) {}
 
-    [[nodiscard]] result<void> bind(trial const& host) {
-        auto bound = bind_columns<typename P::inputs>(host.store.schema());
+    [[nodiscard]] result<void> bind(law_cluster const& host) {
+        auto bound = bind_columns<typename P::inputs>(host.tables().store().schema());
         if (!bound) return bound.failure();
         bound_ = *bound;
         for (auto* const p : {&first_, &second_, &asked_twice_})
             if (!p->prepare(options_.most))
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
-        validation_.prepare(host.store, host.columns, standard_resources, options_.most.nodes, grants_);
+        validation_.prepare(host.tables().store(), host.tables().columns(), standard_resources, options_.most.nodes,
+                            grants_);
         return {};
     }
 
     /// One tick; what the policy gives out comes into force at once.
-    [[nodiscard]] result<void> step(trial& host, std::uint64_t number) {
+    [[nodiscard]] result<void> step(law_cluster& host, std::uint64_t number) {
         host.step(number);
         tick_data const data = host.data(number);
         auto const shown = static_cast<unsigned long long>(number);
@@ -112,7 +158,7 @@ public:
     }
 
     /// The same with law 2 alone.
-    [[nodiscard]] result<void> step_of_one(trial& host, std::uint64_t number) {
+    [[nodiscard]] result<void> step_of_one(law_cluster& host, std::uint64_t number) {
         host.step(number);
         tick_data const data = host.data(number);
         first_.decide(tick<typename P::inputs>(data, bound_));
@@ -169,24 +215,24 @@ private:
         return {};
     }
 
-    [[nodiscard]] result<void> validate(trial& host, unsigned long long number) {
-        validation_.check(host.held, first_.rows(), accepted_, rejected_);
+    [[nodiscard]] result<void> validate(law_cluster& host, unsigned long long number) {
+        validation_.check(host.tables().held(), first_.rows(), accepted_, rejected_);
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
                               seen("row %u at tick %llu: %s", rejected_[0].row, number,
                                    text<96>(name_of(rejected_[0].rule)).c_str()));
-        for (auto const& g : accepted_) host.held.set(g.what(), {});
+        for (auto const& g : accepted_) host.grant(g);
         return {};
     }
 };
 
-[[nodiscard]] inline bool has_cpu(trial const& host, job_id job) noexcept {
-    auto const held = host.held.of(job);
+[[nodiscard]] inline bool has_cpu(law_cluster const& host, job_id job) noexcept {
+    auto const held = host.tables().held().of(job);
     return std::any_of(held.begin(), held.end(), [](holding const& h) { return h.what.resource == resource_id::cpu; });
 }
 
 /// `changes` are in force on the scarce host. The same jobs arrive, run and end on both hosts.
-[[nodiscard]] inline result<void> pauses_for_scarcity(trial const& ample, trial const& scarce,
+[[nodiscard]] inline result<void> pauses_for_scarcity(law_cluster const& ample, law_cluster const& scarce,
                                                       std::span<checked_grant const> changes,
                                                       unsigned long long number) noexcept {
     for (auto const& g : changes) {
@@ -201,15 +247,15 @@ private:
 
 }  // namespace detail
 
-/// The laws of Policy on a synthetic host. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
+/// The laws of Policy in a synthetic cluster. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
 /// clock, no rng) is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column
-/// that neither the standard ones nor `options.fill` offers.
+/// that neither the catalogue nor `options.fill` has.
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>
-[[nodiscard]] result<void> policy_laws(Make make, trial_options const& options = {}) {
-    using policies_on_trial = detail::policies_on_trial<std::invoke_result_t<Make&>, Make>;
-    trial usual(options), ample(options, trial_supply::ample), scarce(options, trial_supply::scarce);
-    policies_on_trial on_usual(make, options), on_ample(make, options), on_scarce(make, options);
+[[nodiscard]] result<void> policy_laws(Make make, policy_law_options const& options = {}) {
+    using policies_under_laws = detail::policies_under_laws<std::invoke_result_t<Make&>, Make>;
+    detail::law_cluster usual(options), ample(options, supply::ample), scarce(options, supply::scarce);
+    policies_under_laws on_usual(make, options), on_ample(make, options), on_scarce(make, options);
     if (auto bound = on_usual.bind(usual); !bound) return bound;
     if (auto bound = on_ample.bind(ample); !bound) return bound;
     if (auto bound = on_scarce.bind(scarce); !bound) return bound;

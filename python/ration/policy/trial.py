@@ -75,7 +75,7 @@ def _prove(one, rows, reasons):
     for name, value in one._asdict().items():
         if not isinstance(value, int):
             raise ValueError(f"{one}: {name} is no whole number")
-    limits = {"job": rows.get("jobs", 2**32), "node": rows.get("nodes", 2**16), "resource": rows.get("resources", BATCH + 1),
+    limits = {"job": rows.get("jobs", 2**32), "node": rows.get("nodes", 2**16), "resource": BATCH + 1,
               "amount": UNLIMITED + 1, "reason": max(reasons, 1), "group": 2**32}
     for name, limit in limits.items():
         if not 0 <= getattr(one, name) < limit:

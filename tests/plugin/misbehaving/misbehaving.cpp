@@ -9,11 +9,11 @@
 namespace misbehaving {
 
 void report(char const* sentence, char* err, std::uint64_t size) {
-    if (misbehaviour == 7) {
+    if (is(misbehaviour::overruns_err)) {
         std::strcpy(err, sentence);
         return;
     }
-    if (misbehaviour == 48) {
+    if (is(misbehaviour::leaves_err_without_end)) {
         std::strncpy(err, sentence, size);
         return;
     }
@@ -24,7 +24,7 @@ namespace {
 
 std::int32_t create(ration_host const*, char const*, std::uint64_t length, void** self, char* err,
                     std::uint64_t err_size) {
-    on_create(err, err_size);
+    on_create();
     if (length != 0) {
         report("this policy takes no parameters: leave them out, whatever they are", err, err_size);
         return RATION_E_ARG;
@@ -38,12 +38,12 @@ std::int32_t create(ration_host const*, char const*, std::uint64_t length, void*
 
 void destroy(void* self) {
     auto* const mine = static_cast<instance*>(self);
-    on_destroy(mine);
-    if (misbehaviour != 9) std::free(mine);
+    on_destroy();
+    if (!is(misbehaviour::leaks_instance)) std::free(mine);
 }
 
 ration_column const* column(ration_schema const* schema, std::uint32_t i) {
-    auto const stride = misbehaviour == 10 ? sizeof(ration_column) : schema->column_stride;
+    auto const stride = is(misbehaviour::ignores_column_stride) ? sizeof(ration_column) : schema->column_stride;
     return reinterpret_cast<ration_column const*>(reinterpret_cast<char const*>(schema->column) + i * stride);
 }
 
@@ -52,7 +52,7 @@ bool find(ration_schema const* schema, char const* name, std::uint32_t type, std
         auto const* const c = column(schema, i);
         if (std::strcmp(c->name, name) != 0) continue;
         *slot = c->slot;
-        return (c->type == type || misbehaviour == 44) && c->width == 1 && c->slot != RATION_NO_SLOT;
+        return (c->type == type || is(misbehaviour::ignores_column_type)) && c->width == 1 && c->slot != RATION_NO_SLOT;
     }
     return false;
 }
@@ -60,9 +60,9 @@ bool find(ration_schema const* schema, char const* name, std::uint32_t type, std
 std::int32_t bind(void* self, ration_schema const* schema, std::uint64_t* scratch, char* err, std::uint64_t err_size) {
     auto* const mine = static_cast<instance*>(self);
     *scratch = scratch_size;
-    if (misbehaviour == 55 && mine->is_bound) return RATION_OK;
+    if (is(misbehaviour::ignores_second_bind) && mine->is_bound) return RATION_OK;
     mine->is_bound = true;
-    if (misbehaviour == 11 && schema->n_columns == 0) return RATION_OK;
+    if (is(misbehaviour::binds_without_columns) && schema->n_columns == 0) return RATION_OK;
     if (find(schema, "jobs/state", RATION_U32, &mine->slot.state) &&
         find(schema, "jobs/min.cpu", RATION_I64, &mine->slot.least) &&
         find(schema, "jobs/max.cpu", RATION_I64, &mine->slot.most) &&
@@ -78,15 +78,10 @@ std::int32_t on_event(void* self, ration_event const* events, std::uint64_t coun
     for (std::uint64_t i = 0; i < count; ++i) {
         ration_event event;
         std::memcpy(&event, reinterpret_cast<char const*>(events) + i * stride, sizeof event);
-        if (misbehaviour == 12 && event.kind > RATION_EV_STATE_LOST) std::abort();
+        if (is(misbehaviour::aborts_on_unknown_event) && event.kind > RATION_EV_STATE_LOST) std::abort();
         ++mine->seen.events;
     }
     return RATION_OK;
-}
-
-template <class T>
-T const* values(ration_tick const* tick, std::uint32_t table, std::uint32_t slot) {
-    return static_cast<T const*>(tick->table[table]->slot[slot]);
 }
 
 std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
@@ -96,13 +91,13 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     auto const* const least = values<std::int64_t>(tick, RATION_JOBS, mine->slot.least);
     auto const* const most = values<std::int64_t>(tick, RATION_JOBS, mine->slot.most);
     auto const* capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
-    if (misbehaviour == 56 && mine->former_capacity != nullptr) capacity = mine->former_capacity;
+    if (is(misbehaviour::reads_former_capacity) && mine->former_capacity != nullptr) capacity = mine->former_capacity;
     mine->former_capacity = capacity;
     std::uint64_t const jobs = tick->table[RATION_JOBS]->n_rows, nodes = tick->table[RATION_NODES]->n_rows;
     std::uint64_t running = 0, count = 0;
     for (std::uint64_t j = 0; j < jobs; ++j) running += state[j] == RATION_RUNNING;
-    if (running > out->capacity && misbehaviour != 22) {
-        out->needed = misbehaviour == 45 ? 0 : running;
+    if (running > out->capacity && !is(misbehaviour::overruns_output)) {
+        out->needed = is(misbehaviour::reports_no_needed_rows) ? 0 : running;
         return RATION_E_CAPACITY;
     }
     for (std::uint32_t j = 0; j < jobs && nodes > 0; ++j) {
@@ -112,64 +107,67 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     }
     out->count = count;
     spoil(mine, tick, out);
-    return misbehaviour == 47 ? 17 : RATION_OK;
+    return is(misbehaviour::returns_unknown_code_in_decide) ? unknown_code : RATION_OK;
 }
 
-// What the table of the file says. The host must see it before it runs anything.
-constexpr std::uint32_t minor_needed = misbehaviour == 37 ? 999 : 0;
-constexpr std::uint32_t layout = misbehaviour == 38 ? RATION_LAYOUT ^ 1 : RATION_LAYOUT;
+/// Replaces the text of a field.
+template <std::size_t N, std::size_t M>
+constexpr void set(char (&field)[N], char const (&text)[M]) noexcept {
+    static_assert(M <= N);
+    for (std::size_t i = 0; i < N; ++i) field[i] = i < M ? text[i] : '\0';
+}
+
+/// The host must see it before it runs anything.
+[[nodiscard]] constexpr ration_manifest make_manifest() noexcept {
+    ration_manifest made{RATION_ABI_MAGIC,
+                         sizeof(ration_manifest),
+                         0,
+                         RATION_LAYOUT,
+                         RATION_F_DETERMINISTIC,
+                         "org.example.misbehaving",
+                         "misbehaving",
+                         "1.0.0",
+                         "ration",
+                         "BSL-1.0",
+                         "correct but for one thing",
+                         "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
+                         "",
+                         "\nan equal share of the first node\n",
+                         ""};
+    if (is(misbehaviour::has_another_abi)) made.magic[6] = '2';
+    if (is(misbehaviour::needs_later_minor)) made.abi_minor_needed = 999;
+    if (is(misbehaviour::has_another_layout)) made.layout ^= 1;
+    if (is(misbehaviour::has_malformed_version)) set(made.version, "banana");
+    if (is(misbehaviour::has_malformed_needs)) set(made.needs, "jobs/state");
+    if (is(misbehaviour::omits_needed_column))
+        set(made.needs, "jobs/state u32\njobs/min.cpu i64\nnodes/capacity.cpu i64\n");
+    if (is(misbehaviour::needs_unknown_extension)) set(made.extensions, "org.example.dreams/1\n");
+    if (is(misbehaviour::has_malformed_schema)) set(made.parameters, "{\"type\":");
+    return made;
+}
+
+RATION_MANIFEST manifest = make_manifest();
+constexpr std::uint32_t table_size =
+    is(misbehaviour::has_absurd_table_size) ? 0x7fffffffu : std::uint32_t{sizeof(ration_policy)};
 
 }  // namespace
 }  // namespace misbehaving
 
-RATION_MANIFEST misbehaving_manifest = {{'R', 'A', 'T', 'I', 'O', 'N', misbehaving::misbehaviour == 36 ? '2' : '1', 0},
-                                        sizeof(ration_manifest),
-                                        misbehaving::minor_needed,
-                                        misbehaving::layout,
-                                        RATION_F_DETERMINISTIC,
-                                        "org.example.misbehaving",
-                                        "misbehaving",
-#if MISBEHAVIOUR == 68
-                                        "banana",
-#else
-                                        "1.0.0",
-#endif
-                                        "ration",
-                                        "BSL-1.0",
-                                        "correct but for one thing",
-#if MISBEHAVIOUR == 49
-                                        "jobs/state",
-#elif MISBEHAVIOUR == 58
-                                        "jobs/state u32\njobs/min.cpu i64\nnodes/capacity.cpu i64\n",
-#else
-                                        "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
-#endif
-#if MISBEHAVIOUR == 69
-                                        "org.example.dreams/1\n",
-#else
-                                        "",
-#endif
-                                        "\nan equal share of the first node\n",
-#if MISBEHAVIOUR == 53
-                                        "{\"type\":"};
-#else
-                                        ""};
-#endif
-
 extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
-ration_policy const ration_policy_v1 = {misbehaving::misbehaviour == 39 ? 0x7fffffffu : sizeof(ration_policy),
-                                        RATION_F_DETERMINISTIC,
-                                        &misbehaving_manifest,
-                                        &misbehaving::create,
-                                        &misbehaving::destroy,
-                                        misbehaving::misbehaviour == 40 ? nullptr : &misbehaving::bind,
-                                        &misbehaving::on_event,
-                                        &misbehaving::decide,
-                                        &misbehaving::save,
-                                        &misbehaving::load,
-                                        nullptr};
-#if MISBEHAVIOUR == 2
+ration_policy const ration_policy_v1 = {
+    misbehaving::table_size,
+    RATION_F_DETERMINISTIC,
+    &misbehaving::manifest,
+    &misbehaving::create,
+    &misbehaving::destroy,
+    misbehaving::is(misbehaving::misbehaviour::lacks_bind) ? nullptr : &misbehaving::bind,
+    &misbehaving::on_event,
+    &misbehaving::decide,
+    &misbehaving::save,
+    &misbehaving::load,
+    nullptr};
+
+/// Where the misbehaviour is `exports_too_much`, CMake links without the list of exports, which hides it elsewhere.
 RATION_EXPORT int one_export_too_many() { return 1; }
-#endif
 }

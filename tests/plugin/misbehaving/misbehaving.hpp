@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One policy, built once for each misbehaviour: -DMISBEHAVIOUR=k. 0 is the correct one, 1 to 40 are the table that
-/// hosts are held to as well, the rest turn probes red that the forty do not. It gives every running job its share of
-/// the first node's CPUs, and counts what it has seen, which is its state.
+/// One policy, built once for each misbehaviour: -DRATION_MISBEHAVIOUR=NAME. `none` is the correct one. It gives every
+/// running job its share of the first node's CPUs, and counts what it has seen, which is its state.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +8,9 @@
 
 #include <ration/plugin/abi.h>
 
-#ifndef MISBEHAVIOUR
-#error "build it with -DMISBEHAVIOUR=0 to 70"
-#endif
+#include "misbehaviour.hpp"
 
 namespace misbehaving {
-
-constexpr int misbehaviour = MISBEHAVIOUR;
 
 struct state {
     unsigned char magic[8];
@@ -35,17 +30,27 @@ struct instance {
 };
 
 constexpr std::uint64_t scratch_size = 256;
+constexpr std::int32_t unknown_code = 17;
 
 struct refusal : std::exception {
     char const* what() const noexcept override { return "misbehaving: not today"; }
 };
 
+template <class T>
+[[nodiscard]] T const* values(ration_tick const* tick, std::uint32_t table, std::uint32_t slot) {
+    return static_cast<T const*>(tick->table[table]->slot[slot]);
+}
+
+[[nodiscard]] inline std::uint32_t rows(ration_tick const* tick, std::uint32_t table) {
+    return static_cast<std::uint32_t>(tick->table[table]->n_rows);
+}
+
 /// Writes a sentence into err, as much of it as there is room for.
 void report(char const* sentence, char* err, std::uint64_t size);
 
 // What goes wrong, in files of their own.
-void on_create(char* err, std::uint64_t err_size);
-void on_destroy(instance* self);
+void on_create();
+void on_destroy();
 void on_decide(instance* self, ration_tick const* tick);
 /// After the answer is complete.
 void spoil(instance* self, ration_tick const* tick, ration_out* out);

@@ -16,38 +16,60 @@
 namespace misbehaving {
 namespace {
 
-#if MISBEHAVIOUR == 1
-// Inside dlopen, before any host can look at anything.
-__attribute__((constructor)) void crash_while_loading() { raise(SIGSEGV); }
-#endif
+/// Runs inside dlopen, before any host can look at anything.
+[[gnu::constructor]] void crash_while_loading() {
+    if constexpr (is(misbehaviour::crashes_while_loading)) raise(SIGSEGV);
+}
 
-#if MISBEHAVIOUR == 3
 /// A destructor that has to run when the thread ends keeps the library until then.
 struct tied_to_a_thread {
     char const* volatile use = "";
     ~tied_to_a_thread() { use = nullptr; }
 };
-thread_local tied_to_a_thread tie;
-#endif
 
-[[maybe_unused]] void ignore(int) {}
+void tie_to_thread() {
+    thread_local tied_to_a_thread tie;
+    tie.use = "now";
+}
 
-[[maybe_unused]] void* sleep_for_ever(void*) {
+void ignore(int) {}
+
+void* sleep_until_killed(void*) {
     for (;;) pause();
 }
 
-#if MISBEHAVIOUR == 54
-int instances = 0;
-std::atomic<bool> is_over{false};
-pthread_t helper;
-
-void* wait_for_the_end(void*) {
-    while (!is_over) usleep(1000);
-    return nullptr;
+void leave_thread() {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, &sleep_until_killed, nullptr);
 }
-#endif
 
-[[maybe_unused]] void block(int signal) {
+/// A thread that all instances share. It ends with the last one, so that nothing is left behind; the manifest does not
+/// declare it.
+class hidden_thread {
+    int instances_ = 0;
+    std::atomic<bool> is_over_{false};
+    pthread_t helper_{};
+
+    static void* wait_for_the_end(void* self) {
+        while (!static_cast<hidden_thread*>(self)->is_over_) usleep(1000);
+        return nullptr;
+    }
+
+public:
+    void add() {
+        is_over_ = false;
+        if (instances_++ == 0) pthread_create(&helper_, nullptr, &wait_for_the_end, this);
+    }
+    void remove() {
+        if (--instances_ > 0) return;
+        is_over_ = true;
+        pthread_join(helper_, nullptr);
+    }
+};
+
+hidden_thread helper;
+
+void block(int signal) {
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, signal);
@@ -55,7 +77,7 @@ void* wait_for_the_end(void*) {
 }
 
 /// Stays on one of the CPUs that it may use.
-[[maybe_unused]] void settle_on_one_cpu() {
+void settle_on_one_cpu() {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
@@ -64,42 +86,24 @@ void* wait_for_the_end(void*) {
 
 }  // namespace
 
-void on_create([[maybe_unused]] char* err, [[maybe_unused]] std::uint64_t err_size) {
-#if MISBEHAVIOUR == 3
-    tie.use = "now";
-#elif MISBEHAVIOUR == 4
-    throw refusal();
-#elif MISBEHAVIOUR == 5
-    std::signal(SIGUSR1, &ignore);
-#elif MISBEHAVIOUR == 6
-    static_cast<void>(!chdir("/"));
-#elif MISBEHAVIOUR == 8
-    pthread_t thread;
-    pthread_create(&thread, nullptr, &sleep_for_ever, nullptr);
-#elif MISBEHAVIOUR == 54
-    is_over = false;
-    if (instances++ == 0) pthread_create(&helper, nullptr, &wait_for_the_end, nullptr);
-#elif MISBEHAVIOUR == 43
-    setenv("RATION_MISBEHAVING", "1", 1);
-#elif MISBEHAVIOUR == 63
-    static_cast<void>(open("/usr/lib", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-#elif MISBEHAVIOUR == 64
-    block(SIGTERM);
-#elif MISBEHAVIOUR == 65
-    settle_on_one_cpu();
-#elif MISBEHAVIOUR == 66
-    umask(0);
-#elif MISBEHAVIOUR == 67
-    std::setlocale(LC_ALL, "C.UTF-8");
-#endif
+void on_create() {
+    if constexpr (is(misbehaviour::stays_loaded)) tie_to_thread();
+    if constexpr (is(misbehaviour::throws_in_create)) throw refusal();
+    if constexpr (is(misbehaviour::replaces_signal_handler)) std::signal(SIGUSR1, &ignore);
+    if constexpr (is(misbehaviour::changes_directory)) static_cast<void>(!chdir("/"));
+    if constexpr (is(misbehaviour::leaves_thread)) leave_thread();
+    if constexpr (is(misbehaviour::hides_own_thread)) helper.add();
+    if constexpr (is(misbehaviour::sets_environment_variable)) setenv("RATION_MISBEHAVING", "1", 1);
+    if constexpr (is(misbehaviour::leaks_descriptor))
+        static_cast<void>(open("/usr/lib", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if constexpr (is(misbehaviour::blocks_signal)) block(SIGTERM);
+    if constexpr (is(misbehaviour::pins_thread)) settle_on_one_cpu();
+    if constexpr (is(misbehaviour::changes_umask)) umask(0);
+    if constexpr (is(misbehaviour::changes_locale)) std::setlocale(LC_ALL, "C.UTF-8");
 }
 
-void on_destroy(instance*) {
-#if MISBEHAVIOUR == 54
-    if (--instances > 0) return;
-    is_over = true;
-    pthread_join(helper, nullptr);
-#endif
+void on_destroy() {
+    if constexpr (is(misbehaviour::hides_own_thread)) helper.remove();
 }
 
 }  // namespace misbehaving

@@ -8,7 +8,7 @@
 
 #include "misbehaving.hpp"
 
-#if MISBEHAVIOUR == 19 && defined(__x86_64__)
+#ifdef __x86_64__
 #include <xmmintrin.h>
 #endif
 
@@ -16,30 +16,44 @@ namespace misbehaving {
 namespace {
 
 /// Memory that the optimiser knows nothing of.
-[[maybe_unused]] void use(void* place) { __asm__ volatile("" : : "g"(place) : "memory"); }
+void use(void* place) { __asm__ volatile("" : : "g"(place) : "memory"); }
 
-#if MISBEHAVIOUR == 20
-__attribute__((noinline)) void take_64_mib_of_stack() {
+[[gnu::noinline]] void take_64_mib_of_stack() {
     char volatile large[64 << 20];
     large[0] = 1;
     use(const_cast<char*>(large));
 }
-#endif
 
-/// A job's bounds are those of its sum: the second row becomes one of the first one's job, on the second node.
-[[maybe_unused]] void add_row_elsewhere(ration_out* out, std::int64_t amount, std::uint32_t group = 0) {
-    out->grant[1] = out->grant[0];
-    out->grant[1].node = 1;
-    out->grant[1].amount = amount;
-    out->grant[1].group = group;
+[[noreturn]] void loop(instance* self) {
+    for (;;) use(self);
 }
 
-[[maybe_unused]] std::int64_t of_first_job(ration_tick const* tick, ration_out const* out, std::uint32_t slot) {
-    return static_cast<std::int64_t const*>(tick->table[RATION_JOBS]->slot[slot])[out->grant[0].job];
+void write_to_inputs(instance* self, ration_tick const* tick) {
+    auto* const states =
+        const_cast<std::uint32_t volatile*>(values<std::uint32_t>(tick, RATION_JOBS, self->slot.state));
+    if (rows(tick, RATION_JOBS) > 0) states[0] = states[0];  // what was there: nothing else may come of it
+}
+
+/// The padding behind a column has 64 bytes at most.
+void read_past_column(instance* self, ration_tick const* tick) {
+    std::uint32_t const volatile* const states = values<std::uint32_t>(tick, RATION_JOBS, self->slot.state);
+    static_cast<void>(states[rows(tick, RATION_JOBS) + 64 / sizeof states[0]]);
+}
+
+void allocate() {
+    auto* const place = std::malloc(64);
+    use(place);
+    std::free(place);
+}
+
+void change_float_mode() {
+#ifdef __x86_64__
+    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
+#endif
 }
 
 /// What a policy must not do that wants to know how busy the machine is.
-[[maybe_unused]] void read_the_load() {
+void read_the_load() {
     char text[64];
     int const file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -47,109 +61,115 @@ __attribute__((noinline)) void take_64_mib_of_stack() {
     close(file);
 }
 
-#if MISBEHAVIOUR == 62
-/// Open from the beginning, with a buffer of its own: a tick that prints allocates nothing, and nothing arrives before
-/// the buffer is full.
+/// A tick that prints through it allocates nothing, and nothing arrives before the buffer is full.
 struct record_file {
     char buffer[BUFSIZ];
     FILE* to = fdopen(STDERR_FILENO, "w");  // which nothing else uses when the library is unloaded
     record_file() { std::setvbuf(to, buffer, _IOFBF, sizeof buffer); }
     ~record_file() { std::fclose(to); }
-} record;
-#endif
+};
 
-[[maybe_unused]] unsigned calls = 0;  // shared by all instances
+[[nodiscard]] FILE* record() {
+    static record_file file;
+    return file.to;
+}
+
+[[gnu::constructor]] void open_record() {
+    if constexpr (is(misbehaviour::prints_through_buffer)) static_cast<void>(record());
+}
 
 }  // namespace
 
-void on_decide(instance* self, [[maybe_unused]] ration_tick const* tick) {
-#if MISBEHAVIOUR == 13
-    throw refusal();
-#elif MISBEHAVIOUR == 14
-    std::abort();
-#elif MISBEHAVIOUR == 15
-    _exit(0);
-#elif MISBEHAVIOUR == 16
-    for (;;) use(self);
-#elif MISBEHAVIOUR == 17
-    auto const* const table = tick->table[RATION_JOBS];
-    auto* const states = static_cast<std::uint32_t volatile*>(const_cast<void*>(table->slot[self->slot.state]));
-    if (table->n_rows > 0) states[0] = states[0];  // what was there: nothing else may come of it
-#elif MISBEHAVIOUR == 18
-    auto* const place = std::malloc(64);
-    use(place);
-    std::free(place);
-#elif MISBEHAVIOUR == 19 && defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);  // flush to zero, denormals are zero
-#elif MISBEHAVIOUR == 20
-    take_64_mib_of_stack();
-#elif MISBEHAVIOUR == 21
-    std::memset(tick->scratch, 0, tick->scratch_size + 64);
-#elif MISBEHAVIOUR == 31
-    if (self->former_output != nullptr) self->former_output[0].amount = 1;
-#elif MISBEHAVIOUR == 46
-    auto const* const states =
-        static_cast<std::uint32_t const volatile*>(tick->table[RATION_JOBS]->slot[self->slot.state]);
-    static_cast<void>(states[tick->table[RATION_JOBS]->n_rows + 64 / sizeof states[0]]);  // the padding ends before
-#elif MISBEHAVIOUR == 59
-    static_cast<void>(!write(STDOUT_FILENO, "tick\n", 5));
-#elif MISBEHAVIOUR == 60
-    read_the_load();
-#elif MISBEHAVIOUR == 61
-    usleep(100);
-#elif MISBEHAVIOUR == 62
-    std::fputs("tick\n", record.to);
-#endif
-    static_cast<void>(self);
+void on_decide(instance* self, ration_tick const* tick) {
+    if constexpr (is(misbehaviour::throws_in_decide)) throw refusal();
+    if constexpr (is(misbehaviour::aborts_in_decide)) std::abort();
+    if constexpr (is(misbehaviour::exits_in_decide)) _exit(0);
+    if constexpr (is(misbehaviour::loops_in_decide)) loop(self);
+    if constexpr (is(misbehaviour::writes_to_inputs)) write_to_inputs(self, tick);
+    if constexpr (is(misbehaviour::reads_past_column)) read_past_column(self, tick);
+    if constexpr (is(misbehaviour::allocates_in_decide)) allocate();
+    if constexpr (is(misbehaviour::changes_float_mode)) change_float_mode();
+    if constexpr (is(misbehaviour::overflows_stack)) take_64_mib_of_stack();
+    if constexpr (is(misbehaviour::overruns_scratch)) std::memset(tick->scratch, 0, tick->scratch_size + 64);
+    if constexpr (is(misbehaviour::writes_to_former_output))
+        if (self->former_output != nullptr) self->former_output[0].amount = 1;
+    if constexpr (is(misbehaviour::writes_to_stdout_in_decide)) static_cast<void>(!write(STDOUT_FILENO, "tick\n", 5));
+    if constexpr (is(misbehaviour::reads_file_in_decide)) read_the_load();
+    if constexpr (is(misbehaviour::sleeps_in_decide)) usleep(100);
+    if constexpr (is(misbehaviour::prints_through_buffer)) std::fputs("tick\n", record());
 }
 
-void spoil([[maybe_unused]] instance* self, [[maybe_unused]] ration_tick const* tick, ration_out* out) {
-    if (out->count == 0) return;
-    [[maybe_unused]] ration_grant& first = out->grant[0];
-#if MISBEHAVIOUR == 23
-    first.job = static_cast<std::uint32_t>(tick->table[RATION_JOBS]->n_rows);
-#elif MISBEHAVIOUR == 24
-    first.node = static_cast<std::uint32_t>(tick->table[RATION_NODES]->n_rows);
-#elif MISBEHAVIOUR == 25
-    first.amount = -1;
-#elif MISBEHAVIOUR == 26
-    first.amount = INT64_MAX - 1;
-#elif MISBEHAVIOUR == 27
-    auto const* const capacity = static_cast<std::int64_t const*>(tick->table[RATION_NODES]->slot[self->slot.capacity]);
-    auto const* const most = static_cast<std::int64_t const*>(tick->table[RATION_JOBS]->slot[self->slot.most]);
+namespace {
+
+/// A job's bounds are those of its sum: the second row becomes one of the first one's job, on the second node.
+void add_row_elsewhere(ration_out* out, std::int64_t amount, std::uint32_t group = 0) {
+    out->grant[1] = out->grant[0];
+    out->grant[1].node = 1;
+    out->grant[1].amount = amount;
+    out->grant[1].group = group;
+}
+
+[[nodiscard]] std::int64_t of_first_job(ration_tick const* tick, ration_out const* out, std::uint32_t slot) {
+    return values<std::int64_t>(tick, RATION_JOBS, slot)[out->grant[0].job];
+}
+
+void grant_all_without_maximum(instance* self, ration_tick const* tick, ration_out* out) {
+    auto const* const capacity = values<std::int64_t>(tick, RATION_NODES, self->slot.capacity);
+    auto const* const most = values<std::int64_t>(tick, RATION_JOBS, self->slot.most);
     for (std::uint64_t i = 0; i < out->count; ++i)
         if (most[out->grant[i].job] == RATION_UNLIMITED) out->grant[i].amount = capacity[0];
-#elif MISBEHAVIOUR == 28
-    if (out->count > 1) out->grant[1] = first;
-#elif MISBEHAVIOUR == 29
-    first.reason = static_cast<std::uint16_t>(++calls % 2);
-#elif MISBEHAVIOUR == 70
-    first.reason = static_cast<std::uint16_t>(++self->seen.ticks % 2);
-#elif MISBEHAVIOUR == 30
-    out->count = out->capacity + 1;
-#elif MISBEHAVIOUR == 31
-    self->former_output = out->grant;
-#elif MISBEHAVIOUR == 41
-    if (tick->table[RATION_NODES]->n_rows == 3) first.node = 3;
-#elif MISBEHAVIOUR == 32
-    out->grant = &first + 1;
-#elif MISBEHAVIOUR >= 50 && MISBEHAVIOUR <= 52
-    if (out->count < 2 || tick->table[RATION_NODES]->n_rows < 2) return;
-    if (MISBEHAVIOUR == 50) {
-        std::int64_t const most = of_first_job(tick, out, self->slot.most);
-        if (most != RATION_UNLIMITED) add_row_elsewhere(out, most);
-    } else if (MISBEHAVIOUR == 51) {
-        std::int64_t const least = of_first_job(tick, out, self->slot.least);
-        if (least > 0) {
-            first.amount = least / 4;
-            add_row_elsewhere(out, least / 4);
-        }
-    } else {
-        first.group = 1;
-        add_row_elsewhere(out, first.amount / 2, 2);
-        first.amount -= first.amount / 2;
-    }
-#endif
+}
+
+void exceed_maximum(instance* self, ration_tick const* tick, ration_out* out) {
+    std::int64_t const most = of_first_job(tick, out, self->slot.most);
+    if (most != RATION_UNLIMITED) add_row_elsewhere(out, most);
+}
+
+void miss_minimum(instance* self, ration_tick const* tick, ration_out* out) {
+    std::int64_t const least = of_first_job(tick, out, self->slot.least);
+    if (least <= 0) return;
+    out->grant[0].amount = least / 4;
+    add_row_elsewhere(out, least / 4);
+}
+
+void split_over_groups(ration_out* out) {
+    ration_grant& first = out->grant[0];
+    first.group = 1;
+    add_row_elsewhere(out, first.amount / 2, 2);
+    first.amount -= first.amount / 2;
+}
+
+/// Rows and their amounts that break a rule.
+void spoil_amounts(instance* self, ration_tick const* tick, ration_out* out) {
+    if constexpr (is(misbehaviour::grants_negative_amount)) out->grant[0].amount = -1;
+    if constexpr (is(misbehaviour::grants_huge_amount)) out->grant[0].amount = INT64_MAX - 1;
+    if constexpr (is(misbehaviour::grants_above_capacity)) grant_all_without_maximum(self, tick, out);
+    if (out->count < 2 || rows(tick, RATION_NODES) < 2) return;
+    if constexpr (is(misbehaviour::exceeds_maximum_over_nodes)) exceed_maximum(self, tick, out);
+    if constexpr (is(misbehaviour::misses_minimum_over_nodes)) miss_minimum(self, tick, out);
+    if constexpr (is(misbehaviour::splits_job_over_groups)) split_over_groups(out);
+}
+
+unsigned calls = 0;  // shared by all instances
+
+}  // namespace
+
+void spoil(instance* self, ration_tick const* tick, ration_out* out) {
+    if (out->count == 0) return;
+    ration_grant& first = out->grant[0];
+    if constexpr (is(misbehaviour::grants_to_unknown_job)) first.job = rows(tick, RATION_JOBS);
+    if constexpr (is(misbehaviour::grants_on_unknown_node)) first.node = rows(tick, RATION_NODES);
+    if constexpr (is(misbehaviour::grants_on_fourth_of_three_nodes))
+        if (rows(tick, RATION_NODES) == 3) first.node = 3;
+    if constexpr (is(misbehaviour::grants_twice))
+        if (out->count > 1) out->grant[1] = first;
+    spoil_amounts(self, tick, out);
+    if constexpr (is(misbehaviour::shares_state_of_instances)) first.reason = static_cast<std::uint16_t>(++calls % 2);
+    if constexpr (is(misbehaviour::ignores_repeated_tick))
+        first.reason = static_cast<std::uint16_t>(++self->seen.ticks % 2);
+    if constexpr (is(misbehaviour::counts_too_many_grants)) out->count = out->capacity + 1;
+    if constexpr (is(misbehaviour::writes_to_former_output)) self->former_output = out->grant;
+    if constexpr (is(misbehaviour::replaces_output)) out->grant = &first + 1;
 }
 
 }  // namespace misbehaving

@@ -6,15 +6,13 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "check/rng.hpp"
+#include <ration/host/rng_sequence.hpp>
 
 namespace ration::bench {
 namespace {
 
-using conformance::rng;
-
-[[nodiscard]] room_job drawn_job(rng& any, std::int64_t units, bool concave) {
-    room_job job;
+[[nodiscard]] measured_job drawn_job(rng_sequence& any, std::int64_t units, bool concave) {
+    measured_job job;
     job.most = 2 + static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(units - 1)));
     job.request = 1 + static_cast<std::int64_t>(any.below(static_cast<std::uint64_t>(job.most)));
     job.tenant = static_cast<std::uint32_t>(any.below(2));
@@ -46,7 +44,7 @@ void for_all_divisions(instance const& of, std::vector<std::int64_t>& given, std
     }
 }
 
-[[nodiscard]] double speedup(room_job const& job, std::int64_t k) {
+[[nodiscard]] double speedup(measured_job const& job, std::int64_t k) {
     return job.speed[static_cast<std::size_t>(k)] / job.speed[1];
 }
 
@@ -107,7 +105,7 @@ private:
 };
 
 /// Cores with which the job is so many times as fast as on one; more than there are when it never is.
-[[nodiscard]] double cores_for(room_job const& job, double wanted) {
+[[nodiscard]] double cores_for(measured_job const& job, double wanted) {
     for (std::int64_t k = 1; k <= job.most; ++k) {
         double const before = speedup(job, k - 1), at = speedup(job, k);
         if (at >= wanted) return static_cast<double>(k - 1) + (wanted - before) / (at - before);
@@ -159,7 +157,7 @@ std::size_t objective_of(std::string_view id) noexcept {
 std::vector<instance> instances_of(std::uint64_t seed, shared what) {
     std::vector<instance> all;
     bool const cores = what == shared::cores;
-    rng any(seed * 2 + cores);
+    rng_sequence any(seed * 2 + cores);
     for (std::size_t i = 0; i < instance_count; ++i) {
         instance one;
         std::size_t const jobs = 3 + i % 2;

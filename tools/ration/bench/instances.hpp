@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/room.hpp"
+#include "bench/measured_cluster.hpp"
 
 namespace ration::bench {
 
@@ -41,7 +41,7 @@ inline constexpr double slot = 4096;
 /// Jobs on one node. Lengths are in steps, and a slot on k devices is `speed[k] * slot` of them, a whole number.
 struct instance {
     std::int64_t units = 0;  ///< devices or cores, at least one for each job
-    std::vector<room_job> jobs;
+    std::vector<measured_job> jobs;
 };
 
 inline constexpr std::size_t instance_count = 16;

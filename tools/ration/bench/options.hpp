@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The command line of `ration bench`.
+/// What `ration bench` is asked to measure.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
-
-#include "run.hpp"
-
-namespace CLI {
-class App;
-}
+#include <vector>
 
 namespace ration::program {
 
-/// Says what is wrong with a word; empty when nothing is.
-using word_check = std::function<std::string(std::string const&)>;
-
-void add_bench_options(CLI::App& bench, bench_options& into, word_check const& problem_with_policy,
-                       word_check const& problem_with_setting);
+struct bench_options {
+    std::vector<std::string> policies;                ///< names or paths of a .so
+    std::vector<std::uint32_t> jobs{1, 100, 10'000};  ///< one cluster for each of these
+    std::vector<std::uint32_t> devices{64, 1024};     ///< and each of these
+    std::vector<std::string> settings;                ///< as `add_setting` takes them
+    std::uint64_t seed = 1;
+    bool in_process = false;  ///< a .so is asked without a worker
+    bool json = false;
+};
 
 }  // namespace ration::program

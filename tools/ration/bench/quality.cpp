@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 
 namespace ration::bench {
 namespace {
@@ -16,12 +16,12 @@ constexpr std::size_t most_slots = 512;  // a batch takes at most 35 slots on on
 /// One policy on one instance.
 class attempt {
     std::unique_ptr<any_policy> policy_;
-    room in_;
+    measured_cluster in_;
     answer_limit limit_;
     trouble& wrong_;
     bool good_ = true;
 
-    [[nodiscard]] static room_shape shape_of(instance const& of, shared what) {
+    [[nodiscard]] static measured_shape shape_of(instance const& of, shared what) {
         bool const cores = what == shared::cores;
         return {.what = what,
                 .devices = {cores ? 0 : of.units},

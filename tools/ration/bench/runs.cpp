@@ -10,22 +10,24 @@
 #include <ration/plugin/host/shared_file.hpp>
 
 #include "check/sandbox.hpp"
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
 #include "sim/input.hpp"
 
 namespace ration::bench {
 namespace {
 
+using program::diagnostics;
 using program::policy_isolation;
 using program::policy_location;
 using program::policy_log;
-using program::problem;
 using program::quoted;
 
-/// Of a process that measures one policy in one world; the limit of one answer ends what hangs, this what sleeps.
+/// Of a process that measures one policy in one cluster; the limit of one answer ends what hangs, this what sleeps.
 constexpr conformance::deadline patience{.cpu_seconds = 300, .wall_seconds = 90};
 
 /// A value that a child of this process writes and this process reads.
@@ -55,26 +57,23 @@ class bench_run {
 public:
     bench_run(bench_options const& options, results& into) : options_(options), into_(into) {}
 
-    [[nodiscard]] std::vector<std::string> read_settings() {
-        std::vector<std::string> problems;
+    void read_settings(diagnostics& problems) {
         std::vector<std::string_view> stems;
         for (auto const& policy : options_.policies) stems.push_back(program::policy_stem(policy));
         for (auto const& setting : options_.settings)
-            if (auto const wrong = program::add_setting(setting, settings_); !wrong.empty())
-                problems.push_back("--set: " + wrong);
+            if (auto const added = program::add_setting(setting, settings_); !added)
+                problems.add(in_file("--set", added.failure()));
         for (auto const& set : settings_.parameters)
             if (std::ranges::find(stems, set.policy) == stems.end())
-                problems.push_back(fmt::format("--set: {} is none of the policies that are measured{}",
-                                               quoted(set.policy), program::suggestion(set.policy, stems)));
-        return problems;
+                problems.add({.file = "--set",
+                              .text = fmt::format("{} is none of the policies that are measured{}", quoted(set.policy),
+                                                  program::suggestion(set.policy, stems))});
     }
 
     /// Whether the policy can be asked at all; what is wrong with its file or its parameters is a problem.
-    void try_policy(std::string const& name, std::vector<std::string>& problems) {
-        std::vector<problem> found;
+    void try_policy(std::string const& name, diagnostics& problems) {
         bool const is_plugin = program::is_plugin_path(name);
-        auto const policy = open(name, policy_location::worker, nullptr, found);
-        for (auto const& p : found) problems.push_back(p.sentence);
+        auto const policy = open(name, policy_location::worker, nullptr, problems);
         if (policy == nullptr) return;
         contender one{.name = name,
                       .id = std::string(policy->about().id),
@@ -84,23 +83,23 @@ public:
                       .what = shared_by(*policy),
                       .left_out = {},
                       .ended = {},
-                      .of = std::vector<measured>(into_.worlds.size()),
+                      .of = std::vector<measured>(into_.cases.size()),
                       .solved = {}};
-        room smallest({.what = one.what, .devices = {1}, .cores = 1, .jobs = 1}, nullptr);
+        measured_cluster smallest({.what = one.what, .devices = {1}, .cores = 1, .jobs = 1}, nullptr);
         if (auto const bound = smallest.bind(*policy); !bound) one.left_out = refusal(name, bound.failure());
         into_.policies.push_back(std::move(one));
     }
 
     void measure_in(std::size_t index, contender& c) {
-        world const& in = into_.worlds[index];
+        cluster_case const& in = into_.cases[index];
         measuring how{.seed = options_.seed + index};
         if (!in_worker(c)) return in_child(c, in, how, c.of[index]);
         plugin::shared_columns columns;
         how.memory = how.limited = false;
-        std::vector<problem> found;
+        diagnostics found;
         auto const policy = open(c.name, policy_location::worker, &columns, found);
         if (policy == nullptr) {
-            c.ended = found.front().sentence;
+            c.ended = found.front().text;
             return;
         }
         measure(*policy, in, how, &columns, c.of[index]);
@@ -132,8 +131,7 @@ private:
     [[nodiscard]] bool in_worker(contender const& c) const noexcept { return c.is_plugin && !options_.in_process; }
 
     [[nodiscard]] std::unique_ptr<any_policy> open(std::string const& name, policy_location where,
-                                                   plugin::shared_columns const* columns,
-                                                   std::vector<problem>& found) const {
+                                                   plugin::shared_columns const* columns, diagnostics& found) const {
         auto& log = policy_log::common_to(name);
         if (!program::is_plugin_path(name)) return program::make_policy(settings_, name, log, found);
         policy_isolation const isolation{.policy = {}, .where = where, .at = {}};
@@ -146,17 +144,17 @@ private:
                                     log, found);
     }
     [[nodiscard]] std::unique_ptr<any_policy> opened(contender const& c, policy_location where) const {
-        std::vector<problem> found;
+        diagnostics found;
         return open(c.name, where, nullptr, found);
     }
 
-    void in_child(contender& c, world const& in, measuring const& how, measured& into) const {
+    void in_child(contender& c, cluster_case const& in, measuring const& how, measured& into) const {
         shared_value<measured> made;
         auto const found = conformance::run_isolated(
             [&] {
-                std::vector<problem> wrong;
+                diagnostics wrong;
                 auto const policy = open(c.name, policy_location::in_process, nullptr, wrong);
-                if (policy == nullptr) conformance::broken(wrong.front().sentence);
+                if (policy == nullptr) conformance::broken(wrong.front().text);
                 measure(*policy, in, how, nullptr, *made);
             },
             patience);
@@ -184,16 +182,15 @@ private:
 
     [[nodiscard]] static std::string refusal(std::string const& name, error const& why) {
         if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
-            return fmt::format(
-                "the policy {} reads the column {}, which no synthetic cluster has: it is left out",
-                quoted(name), why.subject.view());
-        return fmt::format("the policy {} cannot be asked in a synthetic cluster and is left out: {}",
-                           quoted(name), program::to_text(why));
+            return fmt::format("the policy {} reads the column {}, which no synthetic cluster has: it is left out",
+                               quoted(name), why.subject.view());
+        return fmt::format("the policy {} cannot be asked in a synthetic cluster and is left out: {}", quoted(name),
+                           program::to_text(why));
     }
 };
 
-[[nodiscard]] std::vector<world> worlds_of(bench_options const& options) {
-    std::vector<world> all;
+[[nodiscard]] std::vector<cluster_case> cases_of(bench_options const& options) {
+    std::vector<cluster_case> all;
     for (auto const jobs : options.jobs)
         for (auto const devices : options.devices)
             for (auto const changes : {pattern::steady, pattern::churn}) all.push_back({jobs, devices, changes});
@@ -208,17 +205,17 @@ private:
 
 }  // namespace
 
-results run_all(bench_options const& options, progress_of_runs const& emit, std::vector<std::string>& problems) {
-    results all{options, worlds_of(options), {}, {}, {}};
+results run_all(bench_options const& options, progress_of_runs const& emit, diagnostics& problems) {
+    results all{options, cases_of(options), {}, {}, {}};
     bench_run run(options, all);
-    problems = run.read_settings();
+    run.read_settings(problems);
     if (!problems.empty()) return all;
     for (auto const& name : options.policies) run.try_policy(name, problems);
     if (!problems.empty()) return all;
     for (auto& one : all.policies)  // two files of one name are told apart by their folders
         if (std::ranges::count(all.policies, one.label, &contender::label) > 1)
             one.label = program::printable(one.name);
-    std::size_t const steps = all.policies.size() * (all.worlds.size() + 1);
+    std::size_t const steps = all.policies.size() * (all.cases.size() + 1);
     std::size_t done = 0;
     auto const each = [&](std::string const& where, auto const& what) {
         for (auto& c : all.policies) {
@@ -226,8 +223,8 @@ results run_all(bench_options const& options, progress_of_runs const& emit, std:
             if (c.left_out.empty() && c.ended.empty()) what(c);
         }
     };
-    for (std::size_t i = 0; i < all.worlds.size(); ++i)
-        each(fmt::format("jobs x devices: {} x {}", all.worlds[i].jobs, all.worlds[i].devices),
+    for (std::size_t i = 0; i < all.cases.size(); ++i)
+        each(fmt::format("jobs x devices: {} x {}", all.cases[i].jobs, all.cases[i].devices),
              [&](contender& c) { run.measure_in(i, c); });
     emit(done, steps, "small problems, every answer");
     all.on_devices = problems_with(options.seed, shared::devices);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Measures every policy in every world and on every small problem, and keeps what is told of each.
+/// Measures every policy in every cluster and on every small problem, and keeps what is told of each.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/options.hpp"
 #include "bench/quality.hpp"
-#include "run.hpp"
+#include "common/diagnostics.hpp"
+#include "config/config.hpp"
 
 namespace ration::bench {
 
@@ -23,7 +25,7 @@ struct contender {
     shared what = shared::devices;  ///< that it shares out
     std::string left_out;           ///< why it is not measured, as a sentence; then the rest says nothing
     std::string ended;              ///< why it was not asked any more, as a sentence
-    std::vector<measured> of;       ///< by world; those after its end are empty
+    std::vector<measured> of;       ///< by cluster; those after its end are empty
     reached solved;
 };
 
@@ -35,7 +37,7 @@ struct problem_set {
 
 struct results {
     bench_options options;
-    std::vector<world> worlds;
+    std::vector<cluster_case> cases;
     std::vector<contender> policies;
     problem_set on_devices, on_cores;
 
@@ -47,9 +49,9 @@ struct results {
 /// Steps that have been done, out of so many, and what is done next.
 using progress_of_runs = std::function<void(std::size_t done, std::size_t all, std::string const& next)>;
 
-/// What is wrong with the command line is added to `problems`, one sentence each; then nothing was measured.
+/// If the command line is wrong, `problems` gets diagnostics and nothing is measured.
 [[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& emit,
-                              std::vector<std::string>& problems);
+                              program::diagnostics& problems);
 
 /// Reached over best of each problem; NaN where there is no best.
 [[nodiscard]] std::vector<double> qualities(results const& all, contender const& c, objective what);

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "check/heap.hpp"
-#include "problem.hpp"
+#include "common/printable.hpp"
 #include "sim/table.hpp"
 #include "view/screen_line.hpp"
 #include "view/text_table.hpp"
@@ -64,8 +64,8 @@ void add_times(cells& line, decision_times const& t) {
 
 [[nodiscard]] std::string time_table(results const& all) {
     std::vector<cells> table{{"", "steady", "90 %", "x loop", "churn", "90 %", "x loop", "allocations", "faults"}};
-    for (std::size_t first = 0; first < all.worlds.size(); first += std::size(pattern_names)) {
-        auto const& in = all.worlds[first];
+    for (std::size_t first = 0; first < all.cases.size(); first += std::size(pattern_names)) {
+        auto const& in = all.cases[first];
         table.push_back({fmt::format("{} job{}, {} device{}", in.jobs, in.jobs == 1 ? "" : "s", in.devices,
                                      in.devices == 1 ? "" : "s")});
         table.push_back(loop_line(all, first));

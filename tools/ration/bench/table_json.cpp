@@ -4,8 +4,8 @@
 
 #include "bench/table.hpp"
 #include "check/heap.hpp"
+#include "common/version_text.hpp"
 #include "events/json_writer.hpp"
-#include "version_text.hpp"
 
 namespace ration::bench {
 namespace {
@@ -38,12 +38,12 @@ void write_memory(json_writer& json, measured const& m) {
     });
 }
 
-void write_worlds(json_writer& json, results const& all, contender const& c) {
-    for (std::size_t i = 0; i < all.worlds.size(); ++i)
+void write_cases(json_writer& json, results const& all, contender const& c) {
+    for (std::size_t i = 0; i < all.cases.size(); ++i)
         json.object([&] {
-            json.member("jobs", all.worlds[i].jobs);
-            json.member("devices", all.worlds[i].devices);
-            json.member("pattern", pattern_names[static_cast<std::size_t>(all.worlds[i].changes)]);
+            json.member("jobs", all.cases[i].jobs);
+            json.member("devices", all.cases[i].devices);
+            json.member("pattern", pattern_names[static_cast<std::size_t>(all.cases[i].changes)]);
             json.key("nanoseconds");
             write_times(json, c.of[i]);
             json.key("memory");
@@ -96,7 +96,7 @@ void write_policy(json_writer& json, results const& all, contender const& c) {
         json.member("went_wrong", went_wrong(c));
         write_wrong(json, c);
         if (!c.left_out.empty()) return;
-        json.key("worlds").array([&] { write_worlds(json, all, c); });
+        json.key("worlds").array([&] { write_cases(json, all, c); });
         json.key("quality").array([&] { write_quality(json, all, c); });
     });
 }

@@ -7,21 +7,21 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include <ration/host/rng_sequence.hpp>
+
 #include "check/heap.hpp"
-#include "check/rng.hpp"
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::bench {
 namespace {
 
-using conformance::rng;
 using steady_clock = std::chrono::steady_clock;
 
 constexpr std::int64_t devices_of_a_node = 8;
 constexpr double cores_of_a_device = 8, between_ticks = 60;  // seconds
 constexpr std::size_t most_ticks = 200, least_ticks = 5, counted_ticks = 10, least_counted = 2;
-constexpr std::chrono::milliseconds budget(250);  // of a world, unless its decisions take longer
+constexpr std::chrono::milliseconds budget(250);  // of a cluster, unless its decisions take longer
 
 [[nodiscard]] double nanoseconds_between(steady_clock::time_point from, steady_clock::time_point to) {
     return std::chrono::duration<double, std::nano>(to - from).count();
@@ -42,9 +42,9 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-[[nodiscard]] room_job drawn_job(rng& any) {
+[[nodiscard]] measured_job drawn_job(rng_sequence& any) {
     constexpr std::int64_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 8};
-    room_job job;
+    measured_job job;
     job.request = sizes[any.below(std::size(sizes))];
     job.most = std::min<std::int64_t>(2 * job.request, most_units);
     job.length = static_cast<double>(10'000 + any.below(1'000'000));
@@ -59,26 +59,26 @@ constexpr std::chrono::milliseconds budget(250);  // of a world, unless its deci
     return job;
 }
 
-[[nodiscard]] room_shape shape_of(world const& in, any_policy const& policy) {
-    room_shape shape{.what = shared_by(policy),
-                     .devices = {},
-                     .cores = cores_of_a_device * static_cast<double>(in.devices),
-                     .jobs = in.jobs};
+[[nodiscard]] measured_shape shape_of(cluster_case const& in, any_policy const& policy) {
+    measured_shape shape{.what = shared_by(policy),
+                         .devices = {},
+                         .cores = cores_of_a_device * static_cast<double>(in.devices),
+                         .jobs = in.jobs};
     auto left = static_cast<std::int64_t>(in.devices);
     for (std::int64_t const node = knows_nodes(policy) ? devices_of_a_node : left; left > 0; left -= node)
         shape.devices.push_back(std::min(node, left));
     return shape;
 }
 
-/// Lets things happen in a room, the same on every run of one seed as long as the policy answers the same.
+/// Lets things happen in a cluster, the same on every run of one seed as long as the policy answers the same.
 class recorded_runs {
-    room& in_;
-    world const& how_;
-    rng any_;
+    measured_cluster& in_;
+    cluster_case const& how_;
+    rng_sequence any_;
     std::unique_ptr<bool[]> gone_;
 
 public:
-    recorded_runs(room& in, world const& how, std::uint64_t seed)
+    recorded_runs(measured_cluster& in, cluster_case const& how, std::uint64_t seed)
         : in_(in), how_(how), any_(seed), gone_(std::make_unique<bool[]>(how.jobs)) {
         for (std::size_t i = 0; i < how.jobs; ++i) in_.arrive(drawn_job(any_));
     }
@@ -99,17 +99,17 @@ public:
     }
 };
 
-/// One policy in one room.
+/// One policy in one cluster.
 class stopwatch {
     any_policy& policy_;
-    room& in_;
-    recorded_runs& world_;
+    measured_cluster& in_;
+    recorded_runs& runs_;
     answer_limit limit_;
     measured& into_;
 
 public:
-    stopwatch(any_policy& policy, room& in, recorded_runs& world, bool limited, measured& into)
-        : policy_(policy), in_(in), world_(world), limit_(limited), into_(into) {}
+    stopwatch(any_policy& policy, measured_cluster& in, recorded_runs& runs, bool limited, measured& into)
+        : policy_(policy), in_(in), runs_(runs), limit_(limited), into_(into) {}
 
     /// False when the policy gave no answer.
     [[nodiscard]] bool warm_up() {
@@ -122,7 +122,7 @@ public:
         std::uint64_t taken = 0, faults = 0;
         static_cast<void>(conformance::sees_the_heap());  // a sanitizer counts from the first time that it is asked
         while (memory.ticks < least_counted || (memory.ticks < counted_ticks && steady_clock::now() < end)) {
-            world_.go_on();
+            runs_.go_on();
             std::uint64_t heap = 0, pages = 0;
             auto const reply = asked(
                 [&] {
@@ -149,7 +149,7 @@ public:
         std::vector<double> took, calm, loops;  // calm: those that nothing interrupted
         std::size_t rows = 0;
         while (took.size() < least_ticks || (took.size() < most_ticks && steady_clock::now() < end)) {
-            world_.go_on();
+            runs_.go_on();
             loops.push_back(time_of_loop(clock));
             steady_clock::time_point start, stop;
             auto const before = usage().ru_nivcsw;
@@ -226,7 +226,7 @@ void answer_limit::end() const noexcept {
     if (in_effect_) ::setitimer(ITIMER_PROF, &never, nullptr);
 }
 
-void trouble::note(tick_outcome const& outcome, room const& in, any_policy const& policy) {
+void trouble::note(tick_outcome const& outcome, measured_cluster const& in, any_policy const& policy) {
     if (outcome.refused > 0 && refused++ == 0) first_refused = std::string_view(in.first_wrong());
     if (outcome.reply == status::ok || lost++ > 0) return;
     auto const why = program::trouble_of(policy);
@@ -234,14 +234,14 @@ void trouble::note(tick_outcome const& outcome, room const& in, any_policy const
     first_lost = std::string_view(why.empty() ? code : why);
 }
 
-void measure(any_policy& policy, world const& in, measuring const& how, column_memory* columns, measured& into) {
-    room here(shape_of(in, policy), columns);
-    recorded_runs world(here, in, how.seed);
+void measure(any_policy& policy, cluster_case const& in, measuring const& how, column_memory* columns, measured& into) {
+    measured_cluster here(shape_of(in, policy), columns);
+    recorded_runs runs(here, in, how.seed);
     if (auto const bound = here.bind(policy); !bound) {
         into.unfit = std::string_view(program::to_text(bound.failure()));
         return;
     }
-    stopwatch watch(policy, here, world, how.limited, into);
+    stopwatch watch(policy, here, runs, how.limited, into);
     if (!watch.warm_up()) return;
     if (how.memory) watch.count();
     if (how.times && into.wrong.lost == 0) watch.time();

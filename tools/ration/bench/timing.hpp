@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How long one decision takes, and what it takes from the heap, in a room whose tables change between two ticks.
+/// How long one decision takes, and what it takes from the heap, in a synthetic cluster whose tables change between two
+/// ticks.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 #include <ration/text.hpp>
 
-#include "bench/room.hpp"
+#include "bench/measured_cluster.hpp"
 
 namespace ration::bench {
 
@@ -17,7 +18,7 @@ namespace ration::bench {
 enum class pattern : std::uint8_t { steady, churn };
 inline constexpr std::string_view pattern_names[] = {"steady", "churn"};
 
-struct world {
+struct cluster_case {
     std::size_t jobs = 1, devices = 1;
     pattern changes = pattern::steady;
 };
@@ -27,7 +28,7 @@ struct trouble {
     std::uint64_t refused = 0, lost = 0;  ///< answers with a row that breaks a rule; ticks without an answer
     text<400> first_refused, first_lost;  ///< the first of each, as a sentence
 
-    void note(tick_outcome const& outcome, room const& in, any_policy const& policy);
+    void note(tick_outcome const& outcome, measured_cluster const& in, any_policy const& policy);
 };
 
 /// Nanoseconds of decisions, less what reading the clock takes. Plain memory.
@@ -47,12 +48,12 @@ struct memory_use {
     std::uint64_t most_allocations = 0;
 };
 
-/// One policy in one world.
+/// One policy in one cluster.
 struct measured {
     decision_times times;
     memory_use memory;
     trouble wrong;
-    text<400> unfit;  ///< why it cannot be asked in such a room; empty when it can
+    text<400> unfit;  ///< why it cannot be asked in such a cluster; empty when it can
 };
 
 /// A policy of this process may use so much of a processor for one answer before the process is ended; one in a worker
@@ -78,6 +79,6 @@ struct measuring {
 };
 
 /// Fills `into` step by step, so that what is known is there if this process ends.
-void measure(any_policy& policy, world const& in, measuring const& how, column_memory* columns, measured& into);
+void measure(any_policy& policy, cluster_case const& in, measuring const& how, column_memory* columns, measured& into);
 
 }  // namespace ration::bench

@@ -10,20 +10,20 @@ namespace {
 
 /// What is said of a bad row. No sum overflows: an answer has at most `most_grants` rows.
 class explanation {
-    world const& world_;
+    testing::synthetic_cluster const& cluster_;
     std::span<ration_grant const> answer_;
     ration_grant const& row_;
 
 public:
-    explanation(world const& w, std::span<ration_grant const> answer, std::size_t row)
-        : world_(w), answer_(answer), row_(answer[row]) {}
+    explanation(testing::synthetic_cluster const& cluster, std::span<ration_grant const> answer, std::size_t row)
+        : cluster_(cluster), answer_(answer), row_(answer[row]) {}
 
     [[nodiscard]] std::string of(check_rule rule) const {
         switch (rule) {
             case check_rule::unknown_job:
-                return fmt::format("job {}, and the jobs table has {} rows", row_.job, world_.jobs().size());
+                return fmt::format("job {}, and the jobs table has {} rows", row_.job, cluster_.jobs().size());
             case check_rule::unknown_node:
-                return fmt::format("node {}, and the nodes table has {} rows", row_.node, world_.nodes());
+                return fmt::format("node {}, and the nodes table has {} rows", row_.node, cluster_.nodes());
             case check_rule::unknown_resource:
                 return fmt::format("resource {}, and the host has {}", row_.resource, resource_count);
             case check_rule::negative_amount: return fmt::format("the amount {} is negative", row_.amount);
@@ -44,33 +44,37 @@ public:
                 return fmt::format("it grants job {}, node {}, resource {} a second time in one tick", row_.job,
                                    row_.node, row_.resource);
             case check_rule::over_capacity:
-                return fmt::format("node {} has {} of {} and would promise {}", row_.node, node_capacity[row_.resource],
-                                   resource(), world_.promised(row_.node, row_.resource) + growth([&](auto const& g) {
-                                                   return g.node == row_.node;
-                                               }));
+                return fmt::format("node {} has {} of {} and would promise {}", row_.node,
+                                   cluster_.capacity(row_.node, id()), resource(),
+                                   cluster_.held().sum(row_.node, id()) +
+                                       growth(&ledger::promised, [&](auto const& g) { return g.node == row_.node; }));
             default: return std::string(name_of(rule));
         }
     }
 
 private:
-    [[nodiscard]] synthetic_job const& job() const { return world_.jobs()[row_.job]; }
+    [[nodiscard]] testing::synthetic_job const& job() const { return cluster_.jobs()[row_.job]; }
+    [[nodiscard]] resource_id id() const noexcept { return static_cast<resource_id>(row_.resource); }
     [[nodiscard]] std::string_view resource() const { return standard_resources[row_.resource].name; }
     [[nodiscard]] std::string of_sum(std::string_view what, std::int64_t bound) const {
-        std::int64_t sum = growth([&](auto const& g) { return g.job == row_.job; });
-        for (auto const& node : job().held) sum += ledger::counted(node[row_.resource]);
+        auto const counted = [](std::int64_t amount, resource_id) { return ledger::counted(amount); };
+        std::int64_t sum = growth(counted, [&](auto const& g) { return g.job == row_.job; });
+        for (auto const& h : cluster_.held().of({job().id}))
+            if (h.what.resource == id()) sum += ledger::counted(h.what.amount);
         return fmt::format("with it job {} holds {} of {} on all nodes together: {}, {}", row_.job, sum, resource(),
                            what, bound);
     }
 
-    /// What the rows of this resource that `counts` add to what is held at their places.
-    template <class Counts>
-    [[nodiscard]] std::int64_t growth(Counts const& counts) const {
+    /// What the rows of this resource for which `counts` is true add to what is held at their places, each amount as
+    /// `part` counts it.
+    template <class Part, class Counts>
+    [[nodiscard]] std::int64_t growth(Part const& part, Counts const& counts) const {
         std::int64_t sum = 0;
         for (auto const& g : answer_) {
-            bool const is_known = g.job < world_.jobs().size() && g.node < world_.nodes() && g.amount >= 0;
+            bool const is_known = g.job < cluster_.jobs().size() && g.node < cluster_.nodes() && g.amount >= 0;
             if (!is_known || g.resource != row_.resource || !counts(g)) continue;
-            auto const before = world_.jobs()[g.job].held[g.node][g.resource];
-            sum += (g.amount <= RATION_MAX_AMOUNT ? g.amount : 0) - ledger::counted(before);
+            auto const before = cluster_.held().amount({cluster_.jobs()[g.job].id}, g.node, id());
+            sum += part(g.amount <= RATION_MAX_AMOUNT ? g.amount : 0, id()) - part(before, id());
         }
         return sum;
     }
@@ -89,39 +93,38 @@ classify::classify(subject const& s)
     check_.prepare(store_, columns_, standard_resources, most_nodes, most_grants);
 }
 
-std::string classify::fault(world const& w, std::span<ration_grant const> grants) {
-    show(w);
+std::string classify::fault(testing::synthetic_cluster const& cluster, std::span<ration_grant const> grants) {
+    show(cluster);
     check_.check(held_, {reinterpret_cast<grant const*>(grants.data()), grants.size()}, accepted_, rejected_);
     rejection const* first = nullptr;
     for (auto const& r : rejected_)
         if (r.rule != check_rule::broken_group && (first == nullptr || r.row < first->row)) first = &r;
     if (first != nullptr)
-        return fmt::format("row {}: {}", first->row, explanation(w, grants, first->row).of(first->rule));
+        return fmt::format("row {}: {}", first->row, explanation(cluster, grants, first->row).of(first->rule));
     for (std::size_t row = 0; row < grants.size(); ++row)
         if (auto const reason = grants[row].reason; reason != 0 && reason >= reasons_)
             return fmt::format("row {}: reason {}, and the manifest lists {}", row, reason, reasons_);
     return {};
 }
 
-void classify::show(world const& w) {
-    static_cast<void>(store_.resize(table_id::nodes, w.nodes()));
-    static_cast<void>(store_.resize(table_id::jobs, w.jobs().size()));
-    held_.reset(w.nodes(), resource_count, most_grants);
+void classify::show(testing::synthetic_cluster const& cluster) {
+    static_cast<void>(store_.resize(table_id::nodes, cluster.nodes()));
+    static_cast<void>(store_.resize(table_id::jobs, cluster.jobs().size()));
     for (std::size_t r = 0; r < resource_count; ++r)
-        for (std::size_t node = 0; node < w.nodes(); ++node)
-            store_.at(columns_.resources[r].capacity, node) = node_capacity[r];
-    for (std::size_t row = 0; row < w.jobs().size(); ++row) show(w.jobs()[row], row);
+        for (std::size_t node = 0; node < cluster.nodes(); ++node)
+            store_.at(columns_.resources[r].capacity, node) = cluster.capacity(node, static_cast<resource_id>(r));
+    for (std::size_t row = 0; row < cluster.jobs().size(); ++row) show(cluster.jobs()[row], row);
+    held_ = cluster.held();
 }
 
-void classify::show(synthetic_job const& job, std::size_t row) {
+void classify::show(testing::synthetic_job const& job, std::size_t row) {
     store_.at(columns_.id, row) = job.id;
-    store_.at(columns_.state, row) = reads_state_ ? job.state : std::uint32_t{RATION_RUNNING};
-    for (std::uint32_t r = 0; r < resource_count; ++r) {
+    store_.at(columns_.state, row) =
+        reads_state_ ? static_cast<std::uint32_t>(job.state) : std::uint32_t{RATION_RUNNING};
+    for (std::size_t r = 0; r < resource_count; ++r) {
         auto const& c = columns_.resources[r];
         store_.at(c.minimum, row) = reads_minimum_[r] ? job.minimum[r] : 0;
         store_.at(c.maximum, row) = reads_maximum_[r] ? job.maximum[r] : RATION_UNLIMITED;
-        for (std::uint32_t node = 0; node < most_nodes; ++node)
-            if (job.held[node][r] != 0) held_.set({{job.id}, node, static_cast<resource_id>(r), job.held[node][r]}, {});
     }
 }
 

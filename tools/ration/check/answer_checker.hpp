@@ -9,8 +9,8 @@
 
 #include <ration/host/check.hpp>
 
+#include "cluster_size.hpp"
 #include "plugin_under_test.hpp"
-#include "world.hpp"
 
 namespace ration::conformance {
 
@@ -18,7 +18,7 @@ namespace ration::conformance {
 class classify {
     std::size_t reasons_;
     bool reads_state_;
-    per_resource<bool> reads_minimum_{}, reads_maximum_{};
+    testing::per_resource<bool> reads_minimum_{}, reads_maximum_{};
     snapshot_store store_;
     standard_columns columns_;
     ledger held_;
@@ -32,11 +32,11 @@ public:
     classify& operator=(classify const&) = delete;
 
     /// What is wrong with the answer to this tick, as a sentence; empty when nothing is. At most `most_grants` rows.
-    [[nodiscard]] std::string fault(world const& w, std::span<ration_grant const> grants);
+    [[nodiscard]] std::string fault(testing::synthetic_cluster const& cluster, std::span<ration_grant const> grants);
 
 private:
-    void show(world const& w);
-    void show(synthetic_job const& job, std::size_t row);
+    void show(testing::synthetic_cluster const& cluster);
+    void show(testing::synthetic_job const& job, std::size_t row);
 };
 
 }  // namespace ration::conformance

@@ -18,40 +18,40 @@ constexpr int answer_ticks = 40;
 // Long enough for a policy that waits or measures a while before it changes anything
 constexpr int ticks_of_a_past = 300;
 
-void expect_whole_output(session const& room, answer const& a) {
+void expect_whole_output(session const& run, answer const& a) {
     if (!a.changed_field.empty())
-        broken(fmt::format("tick {}: it changed {}, which belongs to the host", room.room().tick(), a.changed_field));
+        broken(fmt::format("tick {}: it changed {}, which belongs to the host", run.tick_number(), a.changed_field));
     if (a.count > most_grants)
-        broken(fmt::format("tick {}: count is {}, and there was space for {} rows", room.room().tick(), a.count,
+        broken(fmt::format("tick {}: count is {}, and there was space for {} rows", run.tick_number(), a.count,
                            most_grants));
 }
 
 void leave_the_hosts_fields(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     for (int i = 0; i < answer_ticks; ++i) {
-        auto const a = room.tick();
-        expect_answer(room, a);
-        expect_whole_output(room, a);
+        auto const a = run.tick();
+        expect_answer(run, a);
+        expect_whole_output(run, a);
     }
 }
 
 void give_good_grants(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     for (int i = 0; i < answer_ticks; ++i) {
-        auto const a = room.tick();
-        expect_answer(room, a);
+        auto const a = run.tick();
+        expect_answer(run, a);
         if (a.count > most_grants) continue;  // answer/output tells
-        if (auto const wrong = room.fault(a); !wrong.empty())
-            broken(fmt::format("tick {}: {}", room.room().tick(), wrong));
+        if (auto const wrong = run.fault(a); !wrong.empty())
+            broken(fmt::format("tick {}: {}", run.tick_number(), wrong));
     }
 }
 
 /// Asks with more and more space, as a host does. At most a few rounds: `needed` says how much.
-[[nodiscard]] answer ask_with_growing_space(session& room, std::uint64_t capacity, output& space) {
+[[nodiscard]] answer ask_with_growing_space(session& run, std::uint64_t capacity, output& space) {
     for (;;) {
-        auto a = room.ask(capacity, space);
+        auto a = run.ask(capacity, space);
         if (a.code == RATION_OK) return a;
         if (a.code != RATION_E_CAPACITY)
             broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again",
@@ -68,14 +68,14 @@ void give_good_grants(subject const& s) {
 
 void keep_within_capacity(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed}), small(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed}), small(loaded, s, {.seed = s.seed});
     output space;
     std::size_t most = 0;
     for (int i = 0; i < answer_ticks; ++i) {
-        room.advance();
+        run.advance();
         small.advance();
-        auto const all = room.ask();
-        expect_answer(room, all);
+        auto const all = run.ask();
+        expect_answer(run, all);
         most = std::max(most, all.rows.size());
         auto const few = ask_with_growing_space(small,
                                                 all.rows.size() > 2 ? 2
@@ -85,8 +85,8 @@ void keep_within_capacity(subject const& s) {
         if (s.repeats && all.count <= most_grants && !same_bytes(all.rows, few.rows))
             broken(fmt::format(
                 "tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
-                room.room().tick()));
-        room.apply(all);
+                run.tick_number()));
+        run.apply(all);
         small.apply(few);
     }
     if (most == 0) skip(fmt::format("it granted nothing in {} ticks", answer_ticks));
@@ -95,18 +95,18 @@ void keep_within_capacity(subject const& s) {
 /// Every output is locked as soon as decide has come back; the next call gets another one.
 void leave_the_output_alone_afterwards(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     std::vector<std::unique_ptr<output>> spaces;
     for (int i = 0; i < 4; ++i) {
         auto& space = *spaces.emplace_back(std::make_unique<output>());
-        room.advance();
-        auto const a = room.ask(most_grants, space);
-        expect_answer(room, a);
+        run.advance();
+        auto const a = run.ask(most_grants, space);
+        expect_answer(run, a);
         space.lock();
-        room.apply(a);
+        run.apply(a);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(30));  // for a thread of its own
-    room.instance().destroy();
+    run.instance().destroy();
 }
 
 /// Which answer differs and how, as a sentence; empty when none does.
@@ -127,7 +127,7 @@ void repeat_itself(subject const& s) {
     for (int i = 0; i < answer_ticks; ++i) {
         auto const a = first.tick(), b = second.tick();
         if (auto const how = difference(a, b); !how.empty())
-            broken(fmt::format("tick {}: two instances that were asked the same differ: {}", first.room().tick(), how));
+            broken(fmt::format("tick {}: two instances that were asked the same differ: {}", first.tick_number(), how));
     }
 }
 
@@ -141,11 +141,11 @@ void answer_again_the_same(subject const& s) {
         auto const a = once.ask(), b = twice.ask(), again = twice.ask();
         expect_answer(once, a);
         if (auto const how = difference(b, again); !how.empty())
-            broken(fmt::format("tick {}: asked again about the same tick it answers otherwise: {}", once.room().tick(),
+            broken(fmt::format("tick {}: asked again about the same tick it answers otherwise: {}", once.tick_number(),
                                how));
         if (auto const how = difference(a, b); !how.empty())
             broken(fmt::format("tick {}: asked each tick twice it answers otherwise than asked once: {}",
-                               once.room().tick(), how));
+                               once.tick_number(), how));
         once.apply(a);
         twice.apply(b);
     }
@@ -159,7 +159,7 @@ void follow_the_last_schema(subject const& s) {
         expect_answer(rebound, a);
         if (auto const how = difference(a, b); s.repeats && !how.empty())
             broken(fmt::format("tick {}: bound a second time it answers otherwise than bound once: {}",
-                               rebound.room().tick(), how));
+                               rebound.tick_number(), how));
     }
 }
 

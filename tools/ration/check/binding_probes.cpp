@@ -60,8 +60,8 @@ void refuse_what_is_missing(subject const& s) {
 /// pointer.
 void walk_by_stride(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed, .schema = {.extra_stride = wider, .of_later_host = true}});
-    for (int i = 0; i < 4; ++i) expect_answer(room, room.tick());
+    session run(loaded, s, {.seed = s.seed, .schema = {.extra_stride = wider, .of_later_host = true}});
+    for (int i = 0; i < 4; ++i) expect_answer(run, run.tick());
 }
 
 [[nodiscard]] std::vector<std::byte> with_stride(std::vector<ration_event> const& events, std::size_t stride) {
@@ -73,27 +73,27 @@ void walk_by_stride(subject const& s) {
 
 void bear_unknown_events(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
-    if (!room.instance().listens()) skip("it has no on_event");
-    expect_answer(room, room.tick());
-    auto const& jobs = room.room().jobs();
+    session run(loaded, s, {.seed = s.seed});
+    if (!run.instance().listens()) skip("it has no on_event");
+    expect_answer(run, run.tick());
+    auto const& jobs = run.cluster().jobs();
     // Of one that is over, nothing is told
     auto const job = std::ranges::find_if(jobs, [](auto const& j) { return !j.is_over(); });
     std::vector<ration_event> events;
     for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, 0xFFFFFFFFu, 0u,
                                      RATION_EV_STATE_LOST + 0u, RATION_EV_JOB_CHANGED + 0u}) {
         bool const of_a_job = kind == RATION_EV_JOB_CHANGED && job != jobs.end();
-        events.push_back({kind, RATION_NO_SLOT, of_a_job ? job->id : 0, room.room().now(), 0, 1});
+        events.push_back({kind, RATION_NO_SLOT, of_a_job ? job->id : 0, run.cluster().now().count, 0, 1});
     }
-    room.instance().emit(events);
+    run.instance().emit(events);
     auto const wide = with_stride(events, sizeof(ration_event) + wider);
     guarded space("the events", wide.size());
     auto* const place = space.place(wide.size(), 8);
     std::memcpy(place, wide.data(), wide.size());
     space.make_read_only();
-    room.instance().emit(place, events.size(), sizeof(ration_event) + wider);
-    room.instance().emit(place, 0, sizeof(ration_event) + wider);
-    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
+    run.instance().emit(place, events.size(), sizeof(ration_event) + wider);
+    run.instance().emit(place, 0, sizeof(ration_event) + wider);
+    for (int i = 0; i < 3; ++i) expect_answer(run, run.tick());
 }
 
 constexpr probe binding_probes[] = {

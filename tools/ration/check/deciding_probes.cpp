@@ -18,64 +18,64 @@ namespace {
 constexpr int deciding_ticks = 8;
 constexpr std::size_t stack_of_a_call = std::size_t{1} << 20;
 
-void run_ticks(session& room) {
-    for (int i = 0; i < deciding_ticks; ++i) expect_answer(room, room.tick());
+void run_ticks(session& run) {
+    for (int i = 0; i < deciding_ticks; ++i) expect_answer(run, run.tick());
 }
 
 void cancel(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
-    run_ticks(room);
+    session run(loaded, s, {.seed = s.seed});
+    run_ticks(run);
     output space;
-    room.advance();
-    auto const cancelled = room.ask(most_grants, space, true);
+    run.advance();
+    auto const cancelled = run.ask(most_grants, space, true);
     if (cancelled.code != RATION_OK && cancelled.code != RATION_E_DEADLINE)
         broken(fmt::format("decide said {} when it was cancelled: RATION_E_DEADLINE or an answer",
                            name_of_code(cancelled.code)));
-    room.instance().destroy();
+    run.instance().destroy();
 }
 
 void leave_inputs_alone(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed, .lock_inputs = true});
-    run_ticks(room);
+    session run(loaded, s, {.seed = s.seed, .lock_inputs = true});
+    run_ticks(run);
 }
 
 void keep_no_pointer(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     for (int i = 0; i < deciding_ticks; ++i) {
-        expect_answer(room, room.tick());
-        room.move_tables();
+        expect_answer(run, run.tick());
+        run.move_tables();
     }
 }
 
 void allocate_nothing(subject const& s) {
     if (!sees_the_heap()) skip("this build cannot see the heap: it needs glibc");
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     for (int i = 0; i < 4 * deciding_ticks; ++i) {
-        expect_answer(room, room.tick());
-        if (auto const taken = room.instance().allocations_of_decide(); taken > 0)
-            broken(fmt::format("tick {}: decide allocated {} times", room.room().tick(), taken));
+        expect_answer(run, run.tick());
+        if (auto const taken = run.instance().allocations_of_decide(); taken > 0)
+            broken(fmt::format("tick {}: decide allocated {} times", run.tick_number(), taken));
     }
 }
 
 void ask_the_kernel_for_nothing(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     if (!refuse_kernel_calls()) skip("this kernel refuses a second seccomp filter");
     for (int i = 0; i < deciding_ticks; ++i) {
-        room.advance();
+        run.advance();
         std::fflush(nullptr);  // what it prints when it hears of events is not printed by decide
         static_cast<void>(take_refused_call());
-        auto const a = room.ask();
+        auto const a = run.ask();
         std::fflush(nullptr);  // and what decide prints may wait in a buffer
         if (auto const call = take_refused_call(); !call.empty())
-            broken(fmt::format("tick {}: decide called {}: it may read, print and wait for nothing", room.room().tick(),
+            broken(fmt::format("tick {}: decide called {}: it may read, print and wait for nothing", run.tick_number(),
                                call));
-        expect_answer(room, a);
-        room.apply(a);
+        expect_answer(run, a);
+        run.apply(a);
     }
 }
 
@@ -84,11 +84,11 @@ void keep_floating_point_mode(subject const& s) {
     library const loaded(s);
     if (floating_point_mode() != before)
         broken("loading it changed the rounding, flushing or trapping of floating point");
-    session room(loaded, s, {.seed = s.seed});
+    session run(loaded, s, {.seed = s.seed});
     if (floating_point_mode() != before)
         broken("create or bind changed the rounding, flushing or trapping of floating point");
     for (int i = 0; i < deciding_ticks; ++i) {
-        expect_answer(room, room.tick());
+        expect_answer(run, run.tick());
         if (floating_point_mode() != before)
             broken("decide changed the rounding, flushing or trapping of floating point and left it so");
     }
@@ -97,15 +97,15 @@ void keep_floating_point_mode(subject const& s) {
 void keep_within_the_stack(subject const& s) {
     library const loaded(s);
     run_on_stack(stack_of_a_call, [&] {
-        session room(loaded, s, {.seed = s.seed});
-        run_ticks(room);
+        session run(loaded, s, {.seed = s.seed});
+        run_ticks(run);
     });
 }
 
 void keep_within_scratch(subject const& s) {
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed, .exact_scratch = true});
-    run_ticks(room);
+    session run(loaded, s, {.seed = s.seed, .exact_scratch = true});
+    run_ticks(run);
 }
 
 constexpr probe deciding_probes[] = {

@@ -21,9 +21,9 @@ constexpr int cycles = 16, warm_up = 4;
 constexpr char threads_are_left[] = "its threads still run: see life/threads";
 
 void live_once(library const& loaded, subject const& s) {
-    session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
-    room.instance().destroy();
+    session run(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < 3; ++i) expect_answer(run, run.tick());
+    run.instance().destroy();
 }
 
 /// What grows by one per life or more is left behind; what is made once and kept is not.
@@ -48,20 +48,20 @@ void close_every_file(subject const& s) { leave_none_behind(s, &open_files, "ope
 void leave_the_process_alone(subject const& s) {
     surroundings const before;
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
-    for (int i = 0; i < 3; ++i) expect_answer(room, room.tick());
+    session run(loaded, s, {.seed = s.seed});
+    for (int i = 0; i < 3; ++i) expect_answer(run, run.tick());
     if (auto change = surroundings().change_since(before); !change.empty()) broken(std::move(change));
-    room.instance().destroy();
+    run.instance().destroy();
     if (auto change = surroundings().change_since(before); !change.empty()) broken(std::move(change));
 }
 
 void leave_no_thread(subject const& s) {
     auto const before = threads();
     library const loaded(s);
-    session room(loaded, s, {.seed = s.seed});
-    expect_answer(room, room.tick());
+    session run(loaded, s, {.seed = s.seed});
+    expect_answer(run, run.tick());
     bool const has_own = threads() > before;
-    room.instance().destroy();
+    run.instance().destroy();
     // A thread that was joined may still be on its way out of the kernel's list.
     for (int i = 0; i < 50 && threads() > before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (auto const now = threads(); now > before)

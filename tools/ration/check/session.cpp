@@ -27,7 +27,8 @@ answer output::take(std::int32_t code) const {
 }
 
 session::session(library const& l, subject const& s, session_options const& options)
-    : options_(options), subject_(s), world_(options.seed, options.nodes),
+    : options_(options), subject_(s), cluster_(cluster_of(options.nodes)),
+      life_(cluster_, most_jobs, {.seed = options.seed, .first_jobs = first_jobs, .least_minimum = 2}),
       tables_(std::make_unique<tables>(s, options.seed)), guest_(l, s), checker_(s) {
     if (options.bound_before) guest_.bind(tables(s, options.seed + 1), {.small = true});
     guest_.bind(*tables_, options.schema);
@@ -41,19 +42,25 @@ void session::move_tables() {
 }
 
 void session::advance() {
-    world_.step();
-    guest_.emit(world_.take_events());
+    ++tick_;
+    life_.step();
+    auto const events = cluster_.events();
+    guest_.emit({reinterpret_cast<ration_event const*>(events.data()), events.size()});
+    cluster_.forget_events();
 }
 
 answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {
     tables_->unlock();
-    tables_->show(world_, cancelled);
+    tables_->show(cluster_, tick_, cancelled);
     if (options_.lock_inputs) tables_->lock();
     return into.take(guest_.decide(tables_->tick(), into.offer(capacity)));
 }
 
 void session::apply(answer const& a) {
-    if (a.code == RATION_OK && a.count <= most_grants && fault(a).empty()) world_.apply(a.rows);
+    if (a.code != RATION_OK || a.count > most_grants || !fault(a).empty()) return;
+    for (auto const& g : a.rows)
+        cluster_.grant({{cluster_.jobs()[g.job].id}, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job);
+    cluster_.show_held();
 }
 
 answer session::tick() {
@@ -64,7 +71,7 @@ answer session::tick() {
 }
 
 void expect_answer(session const& s, answer const& a) {
-    if (a.code != RATION_OK) broken(fmt::format("tick {}: decide said {}", s.room().tick(), name_of_code(a.code)));
+    if (a.code != RATION_OK) broken(fmt::format("tick {}: decide said {}", s.tick_number(), name_of_code(a.code)));
 }
 
 bool same_bytes(std::vector<ration_grant> const& a, std::vector<ration_grant> const& b) noexcept {

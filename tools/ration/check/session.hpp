@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <ration/testing/synthetic_life.hpp>
+
 #include "answer_checker.hpp"
 #include "plugin_instance.hpp"
 #include "tables.hpp"
-#include "world.hpp"
 
 namespace ration::conformance {
 
@@ -46,7 +47,9 @@ public:
 class session {
     session_options options_;
     subject const& subject_;
-    world world_;
+    testing::synthetic_cluster cluster_;
+    testing::synthetic_life life_;
+    std::uint64_t tick_ = 0;
     std::unique_ptr<tables> tables_, former_tables_;
     guest guest_;
     classify checker_;
@@ -67,9 +70,10 @@ public:
     /// From now on the tables are elsewhere, and where they were nobody can look.
     void move_tables();
 
-    [[nodiscard]] std::string fault(answer const& a) { return checker_.fault(world_, a.rows); }
+    [[nodiscard]] std::string fault(answer const& a) { return checker_.fault(cluster_, a.rows); }
     [[nodiscard]] guest& instance() noexcept { return guest_; }
-    [[nodiscard]] world const& room() const noexcept { return world_; }
+    [[nodiscard]] testing::synthetic_cluster const& cluster() const noexcept { return cluster_; }
+    [[nodiscard]] std::uint64_t tick_number() const noexcept { return tick_; }
 };
 
 /// "tick 7: decide said RATION_E_INTERNAL" as a broken rule, unless the answer is one.

@@ -21,14 +21,14 @@ void expect_state(library const& loaded) {
 }
 
 /// An instance that has seen something.
-void experience(session& room) {
-    for (int i = 0; i < state_ticks; ++i) expect_answer(room, room.tick());
+void experience(session& run) {
+    for (int i = 0; i < state_ticks; ++i) expect_answer(run, run.tick());
 }
 
-void save_into(session& room, guarded& space, std::uint64_t capacity, std::uint64_t wanted) {
+void save_into(session& run, guarded& space, std::uint64_t capacity, std::uint64_t wanted) {
     auto* const place = space.place(capacity, 1);
     std::uint64_t size = 0;
-    auto const code = room.instance().save(place, capacity, size);
+    auto const code = run.instance().save(place, capacity, size);
     if (size != wanted) broken(fmt::format("save says {} bytes at one time and {} at another", wanted, size));
     auto const expected = capacity < wanted ? RATION_E_CAPACITY : RATION_OK;
     if (code != expected)
@@ -39,61 +39,61 @@ void save_into(session& room, guarded& space, std::uint64_t capacity, std::uint6
 void keep_within_the_buffer(subject const& s) {
     library const loaded(s);
     expect_state(loaded);
-    session room(loaded, s, {.seed = s.seed});
-    experience(room);
+    session run(loaded, s, {.seed = s.seed});
+    experience(run);
     // The size first, from a buffer of nothing at the edge of a guard.
     guarded nothing("the buffer of save", 1);
     std::uint64_t wanted = 0;
-    static_cast<void>(room.instance().save(nothing.place(0, 1), 0, wanted));
+    static_cast<void>(run.instance().save(nothing.place(0, 1), 0, wanted));
     if (wanted > std::uint64_t{64} << 20)
         broken(fmt::format("its state takes {} bytes, and 64 MiB are the most", wanted));
     guarded space("the buffer of save", wanted + 64);
     for (std::uint64_t const capacity : {std::uint64_t{0}, wanted / 2, wanted - (wanted > 0), wanted, wanted + 64})
-        save_into(room, space, capacity, wanted);
+        save_into(run, space, capacity, wanted);
 }
 
 /// Into buffers of different contents: bytes that save leaves out, such as padding, show.
 void save_the_same_twice(subject const& s) {
     library const loaded(s);
     expect_state(loaded);
-    session room(loaded, s, {.seed = s.seed});
-    experience(room);
-    auto const first = room.instance().saved();
+    session run(loaded, s, {.seed = s.seed});
+    experience(run);
+    auto const first = run.instance().saved();
     std::vector<std::byte> second(first.size(), std::byte{0xAB});
     std::uint64_t size = 0;
-    if (room.instance().save(second.data(), second.size(), size) != RATION_OK || size != first.size())
+    if (run.instance().save(second.data(), second.size(), size) != RATION_OK || size != first.size())
         broken("a second save of one state does not fit into the size of the first");
     auto const at = std::ranges::mismatch(first, second).in1 - first.begin();
     if (static_cast<std::size_t>(at) < first.size())
         broken(fmt::format("two saves of one state differ at byte {} of {}", at, first.size()));
 }
 
-void expect_refused(session& room, std::span<std::byte const> state, std::string const& what) {
-    auto const code = room.instance().load(state);
+void expect_refused(session& run, std::span<std::byte const> state, std::string const& what) {
+    auto const code = run.instance().load(state);
     if (code == RATION_OK || !is_known_code(code)) broken(fmt::format("load said {} to {}", name_of_code(code), what));
 }
 
 void refuse_damaged_states(subject const& s) {
     library const loaded(s);
     expect_state(loaded);
-    session room(loaded, s, {.seed = s.seed});
-    experience(room);
-    auto const whole = room.instance().saved();
+    session run(loaded, s, {.seed = s.seed});
+    experience(run);
+    auto const whole = run.instance().saved();
     if (whole.empty()) skip("its state is empty");
     std::size_t const step = whole.size() / most_tries + 1;
     for (std::size_t size = 0; size < whole.size(); size += step)
-        expect_refused(room, std::span(whole).first(size),
+        expect_refused(run, std::span(whole).first(size),
                        fmt::format("the first {} bytes of a state of {}", size, whole.size()));
-    rng any(s.seed);
+    rng_sequence any(s.seed);
     for (std::size_t i = 0; i < most_tries; ++i) {
         std::vector<std::byte> noise(i % 2 == 0 ? whole.size() : 1 + any.below(2 * whole.size()));
         for (auto& b : noise) b = static_cast<std::byte>(any.below(256));
-        if (noise != whole) expect_refused(room, noise, fmt::format("{} random bytes", noise.size()));
+        if (noise != whole) expect_refused(run, noise, fmt::format("{} random bytes", noise.size()));
     }
-    if (room.instance().saved() != whole) broken("a load that it refused changed it");
+    if (run.instance().saved() != whole) broken("a load that it refused changed it");
 }
 
-/// A second room with the same past, where a new instance takes over from the one that lived there.
+/// A second run with the same past, where a new instance takes over from the one that lived there.
 void take_over(subject const& s) {
     library const loaded(s);
     expect_state(loaded);
@@ -111,7 +111,7 @@ void take_over(subject const& s) {
     for (int i = 0; i < state_ticks; ++i)
         if (auto const a = old.tick(), b = again.tick(); a.code != b.code || !same_bytes(a.rows, b.rows))
             broken(fmt::format("tick {}: after load it decides otherwise than the instance that saved",
-                               old.room().tick()));
+                               old.tick_number()));
 }
 
 constexpr probe state_probes[] = {

@@ -4,26 +4,35 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ration/column.hpp>
+#include <ration/host/rng_sequence.hpp>
+
 namespace ration::conformance {
 namespace {
 
 constexpr unsigned char garbage = 0xAB;
 constexpr std::size_t slack = 8192;  // beyond an inexact scratch
 constexpr std::size_t most_rows = most_grants;
+constexpr std::uint32_t own_width = 9;         // of a vector that only this plugin reads
+constexpr std::uint64_t budget = 100'000'000;  // ns
 
 /// The plugin's own columns join those of every host, and all are put into an order that nobody can guess.
 [[nodiscard]] std::vector<offered_column> offer_to(subject const& s, std::uint64_t seed) {
-    auto all = standard_offer();
+    testing::synthetic_cluster const cluster(cluster_of(1));
+    std::vector<offered_column> all;
+    for (auto const& c : cluster.store().schema())
+        all.push_back({std::string(c.name.view()), static_cast<std::uint32_t>(c.table),
+                       static_cast<std::uint32_t>(c.type), c.width, 0, c.slot});
     for (auto const& need : s.needs) {
         if (auto const known = std::ranges::find(all, need.name, &offered_column::name); known != all.end()) {
             known->is_needed = true;
             continue;
         }
-        std::uint32_t const width = need.shape == column_shape::vector ? devices + 1 : 1;
         all.push_back({need.name, static_cast<std::uint32_t>(table_index_of(need.name)),
-                       static_cast<std::uint32_t>(need.type), width, 0, false, true});
+                       static_cast<std::uint32_t>(need.type), need.shape == column_shape::vector ? own_width : 1, 0,
+                       RATION_NO_SLOT, true});
     }
-    rng order(seed);
+    rng_sequence order(seed);
     order.shuffle(all);
     std::uint32_t next[RATION_HELD + 1] = {};
     for (auto& column : all) column.slot = next[column.table]++;
@@ -32,8 +41,8 @@ constexpr std::size_t most_rows = most_grants;
 }
 
 void add_columns_of_a_later_host(std::vector<offered_column>& all) {
-    all.insert(all.begin(), {"racks/power", 9, RATION_F64, 1, 0, false});
-    all.push_back({"jobs/embedding", RATION_JOBS, 77, 1, RATION_NO_SLOT, false});
+    all.insert(all.begin(), {"racks/power", 9, RATION_F64, 1, 0});
+    all.push_back({"jobs/embedding", RATION_JOBS, 77, 1, RATION_NO_SLOT});
 }
 
 void apply(schema_options const& options, std::vector<offered_column>& all) {
@@ -53,14 +62,16 @@ void apply(schema_options const& options, std::vector<offered_column>& all) {
     return bytes;
 }
 
-void store(std::byte* place, std::uint32_t type, cell const& value) {
+/// Small numbers, the same for the same place.
+void store_made_up(std::byte* place, std::uint32_t type, std::size_t row, std::size_t k) {
+    auto const value = static_cast<std::uint32_t>((row * 7 + k * 3) % 5);
     auto const put = [&](auto typed) { std::memcpy(place, &typed, sizeof typed); };
     switch (type) {
-        case RATION_U32: return put(static_cast<std::uint32_t>(value.whole));
-        case RATION_I64: return put(value.whole);
-        case RATION_U64: return put(static_cast<std::uint64_t>(value.whole));
-        case RATION_F32: return put(static_cast<float>(value.real));
-        default: return put(value.real);
+        case RATION_U32: return put(value);
+        case RATION_I64: return put(std::int64_t{value});
+        case RATION_U64: return put(std::uint64_t{value});
+        case RATION_F32: return put(static_cast<float>(value));
+        default: return put(static_cast<double>(value));
     }
 }
 
@@ -113,23 +124,30 @@ std::byte* tables::fresh_scratch() {
     return first;
 }
 
-void tables::show(world const& w, bool cancelled) {
-    auto const held = held_rows(w);
-    std::size_t const rows[table_count] = {w.jobs().size(), w.nodes(), resource_count, held.size(), 1};
-    for (std::size_t i = 0; i < columns_.size(); ++i) fill(i, w, held, rows[columns_[i].table]);
-    fill_frame(w, rows, cancelled);
+void tables::show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled) {
+    fill_frame(cluster, tick, cancelled);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+        fill(i, cluster.store().view(), frame_->table[columns_[i].table].n_rows);
 }
 
-void tables::fill(std::size_t index, world const& w, std::vector<held_row> const& held, std::size_t rows) {
+void tables::fill(std::size_t index, snapshot const& from, std::size_t rows) {
     auto const& column = columns_[index];
-    auto* place = values_[index]->place(rows * column.width * column.value_size(), 64);
+    std::size_t const bytes = rows * column.width * column.value_size();
+    auto* place = values_[index]->place(bytes, 64);
     frame_->slots[column.table][column.slot] = place;
+    if (column.slot_in_cluster != RATION_NO_SLOT) {
+        if (bytes > 0)
+            std::memcpy(place, from[static_cast<table_id>(column.table)].slot[column.slot_in_cluster], bytes);
+        return;
+    }
     for (std::size_t row = 0; row < rows; ++row)
         for (std::size_t k = 0; k < column.width; ++k, place += column.value_size())
-            store(place, column.type, value_of(column, w, held, row, k));
+            store_made_up(place, column.type, row, k);
 }
 
-void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], bool cancelled) {
+void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled) {
+    std::size_t const rows[table_count] = {cluster.jobs().size(), cluster.nodes(), cluster.store().rows(table_id::held),
+                                           1};
     for (std::size_t t = 0; t < table_count; ++t) {
         auto const slots = std::ranges::count(columns_, t, &offered_column::table);
         frame_->table[t] = {sizeof(ration_table), static_cast<std::uint32_t>(slots), rows[t], frame_->slots[t]};
@@ -137,9 +155,10 @@ void tables::fill_frame(world const& w, std::size_t const (&rows)[table_count], 
     }
     frame_->cancel = cancelled ? 1 : 0;
     // A later host has more tables than this one knows: every other tick does.
-    std::uint32_t const n_tables = w.tick() % 2 == 0 ? RATION_HELD + 1 : table_count;
-    frame_->tick = {sizeof(ration_tick), n_tables,        w.tick(),         seed_ + w.tick(), w.now(),
-                    second / 10,         &frame_->cancel, frame_->pointers, fresh_scratch(),  scratch_size_};
+    std::uint32_t const n_tables = tick % 2 == 0 ? RATION_HELD + 1 : table_count;
+    frame_->tick = {
+        sizeof(ration_tick), n_tables,        tick,         seed_ + tick, cluster.now().count, budget, &frame_->cancel,
+        frame_->pointers,    fresh_scratch(), scratch_size_};
 }
 
 void tables::lock() noexcept {

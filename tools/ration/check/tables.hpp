@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// the synthetic cluster as a plugin sees it: a schema once, tables at every tick, all of it in memory that
+/// The synthetic cluster as a plugin sees it: a schema once, tables at every tick, all of it in memory that
 /// can be locked.
 #pragma once
 
@@ -8,11 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "columns.hpp"
+#include "cluster_size.hpp"
 #include "guarded.hpp"
 #include "plugin_under_test.hpp"
 
 namespace ration::conformance {
+
+/// A column that the tool offers; the numbers are those of the ABI.
+struct offered_column {
+    std::string name;
+    std::uint32_t table = 0, type = 0, width = 1, slot = 0;
+    std::uint32_t slot_in_cluster = RATION_NO_SLOT;  ///< none: only this plugin reads it, and its values are made up
+    bool is_needed = false;                          ///< the manifest names it
+
+    [[nodiscard]] std::size_t value_size() const noexcept { return type == RATION_U32 || type == RATION_F32 ? 4 : 8; }
+};
 
 /// What is special about a schema. Left alone it is that of a host of this version which offers everything.
 struct schema_options {
@@ -37,7 +47,7 @@ public:
 };
 
 class tables {
-    static constexpr std::size_t table_count = 5, most_slots = 160;  // one table more than this version knows
+    static constexpr std::size_t table_count = 4, most_slots = 160;  // one table more than this version knows
 
     /// All that a tick points at, but the columns' values.
     struct frame {
@@ -57,13 +67,13 @@ class tables {
     frame* frame_;
 
 public:
-    /// The columns' order and slots come from `seed`.
+    /// The columns of the synthetic cluster and the plugin's own; their order and slots come from `seed`.
     tables(subject const& s, std::uint64_t seed);
 
     [[nodiscard]] std::vector<offered_column> const& columns() const noexcept { return columns_; }
     /// `exact`: the first byte beyond `size` is a guard. Otherwise there is room that nobody looks at.
     void make_scratch(std::uint64_t size, bool exact);
-    void show(world const& w, bool cancelled = false);
+    void show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled = false);
     void lock() noexcept;
     void unlock() noexcept;
     /// For good: who still has a pointer into them finds out.
@@ -71,8 +81,8 @@ public:
     [[nodiscard]] ration_tick const& tick() const noexcept { return frame_->tick; }
 
 private:
-    void fill(std::size_t column, world const& w, std::vector<held_row> const& held, std::size_t rows);
-    void fill_frame(world const& w, std::size_t const (&rows)[table_count], bool cancelled);
+    void fill(std::size_t column, snapshot const& from, std::size_t rows);
+    void fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled);
     [[nodiscard]] std::byte* fresh_scratch();
 };
 

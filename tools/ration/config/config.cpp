@@ -6,6 +6,9 @@
 
 #include <ration/process/input_file.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "config/devices.hpp"
 #include "config/document.hpp"
 #include "config/job.hpp"
@@ -25,13 +28,13 @@ constexpr nanoseconds least_tick = milliseconds(10), longest_tick = seconds(60);
 class config_reader {
     table_reader keys_;
     config_rules const& rules_;
-    std::vector<problem>& problems_;
+    diagnostics& problems_;
     run_config config_;
 
-    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+    void refuse(position at, std::string sentence) const { problems_.add(at, std::move(sentence)); }
 
 public:
-    config_reader(table const& root, config_rules const& rules, std::vector<problem>& problems)
+    config_reader(table const& root, config_rules const& rules, diagnostics& problems)
         : keys_(root, "the file", problems), rules_(rules), problems_(problems) {}
 
     [[nodiscard]] run_config read() {
@@ -210,9 +213,9 @@ private:
 }
 
 [[nodiscard]] parsed_config unreadable(std::string const& file, std::string sentence) {
-    parsed_config out;
+    parsed_config out{.config = {}, .problems = diagnostics(file)};
     out.config.file = file;
-    out.problems.push_back({{}, std::move(sentence)});
+    out.problems.add(position{}, std::move(sentence));
     return out;
 }
 
@@ -246,17 +249,17 @@ std::string_view policy_stem(std::string_view policy) noexcept {
 }
 
 parsed_config parse_config(std::string text, std::string file, config_rules const& rules) {
-    parsed_config out;
+    parsed_config out{.config = {}, .problems = diagnostics(file)};
     if (is_blank(text)) {
-        out.problems.push_back({{}, fmt::format("the file is empty; write a policy and a {}", job_example)});
+        out.problems.add(position{}, fmt::format("the file is empty; write a policy and a {}", job_example));
     } else {
-        auto document = parse_document(text);
-        if (auto* const broken = std::get_if<problem>(&document))
-            out.problems.push_back(std::move(*broken));
+        auto const document = parse_document(text);
+        if (document)
+            out.config = config_reader(*document, rules, out.problems).read();
         else
-            out.config = config_reader(std::get<table>(document), rules, out.problems).read();
+            out.problems.add(in_file(file, document.failure()));
     }
-    sort_by_place(out.problems);
+    out.problems.sort();
     out.config.source = std::move(text);
     out.config.file = std::move(file);
     return out;

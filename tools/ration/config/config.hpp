@@ -15,7 +15,7 @@
 #include <ration/target.hpp>
 #include <ration/units.hpp>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 
@@ -140,7 +140,7 @@ struct config_rules {
 /// file.
 struct parsed_config {
     run_config config;
-    std::vector<problem> problems;
+    diagnostics problems;
 };
 
 /// `file` is a name for messages.
@@ -151,7 +151,7 @@ struct parsed_config {
 
 /// What the file asks for and this machine does not have now: directories and programs that are not there, in the order
 /// of the file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
-[[nodiscard]] std::vector<problem> missing_files(run_config const& config);
+[[nodiscard]] diagnostics missing_files(run_config const& config);
 
 /// Whether a policy is meant as a file: it has a slash or ends in ".so".
 [[nodiscard]] bool is_plugin_path(std::string_view policy) noexcept;

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "config/job.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {
@@ -21,13 +24,13 @@ constexpr std::string_view gpu_wanted = "a number of devices or a table, such as
 /// Reads the parts of one job that are about its devices.
 class elastic_reader {
     table_reader& keys_;
-    std::vector<problem>& problems_;
+    diagnostics& problems_;
     elastic_config& into_;
 
-    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+    void refuse(position at, std::string sentence) const { problems_.add(at, std::move(sentence)); }
 
 public:
-    elastic_reader(table_reader& job, elastic_config& into, std::vector<problem>& problems)
+    elastic_reader(table_reader& job, elastic_config& into, diagnostics& problems)
         : keys_(job), problems_(problems), into_(into) {}
 
     void read() {
@@ -93,41 +96,39 @@ private:
 
 /// One of `min` and `max`.
 void read_bound(table_reader& keys, std::string_view of, std::string_view key, std::int64_t least, std::int64_t most,
-                std::int64_t& into, std::vector<problem>& problems) {
+                std::int64_t& into, diagnostics& problems) {
     auto const* const n = keys.take<std::int64_t>(key, "a whole number");
     if (n == nullptr) return;
     if (*n < least || *n > most)
-        problems.push_back(
-            {keys.place_of(key), fmt::format("{}.{} is {}; write a number from {} to {}", of, key, *n, least, most)});
+        problems.add(keys.place_of(key),
+                     fmt::format("{}.{} is {}; write a number from {} to {}", of, key, *n, least, most));
     else
         into = *n;
 }
 
-[[nodiscard]] bounds read_range(table const& from, std::string_view of, std::int64_t most,
-                                std::vector<problem>& problems) {
+[[nodiscard]] bounds read_range(table const& from, std::string_view of, std::int64_t most, diagnostics& problems) {
     bounds out{1, unlimited};
     table_reader keys(from, fmt::format("'{}'", of), problems);
     read_bound(keys, of, "min", 1, most, out.minimum, problems);
     read_bound(keys, of, "max", 1, most, out.maximum, problems);
     keys.report_all_unknown();
     if (out.minimum > out.maximum)
-        problems.push_back(
-            {keys.place_of("min"), fmt::format("{}.min is more than {}.max; make it at most as much", of, of)});
+        problems.add(keys.place_of("min"), fmt::format("{}.min is more than {}.max; make it at most as much", of, of));
     return out;
 }
 
 /// In thousandths; nothing, and a problem, where it is out of range.
 [[nodiscard]] std::int64_t read_part(table_reader& keys, std::string_view key, std::string_view what, double least,
-                                     double most, std::vector<problem>& problems) {
+                                     double most, diagnostics& problems) {
     auto const part = keys.take_number(key, fmt::format("a number, {}", what));
     if (!part || (*part >= least && *part <= most)) return std::llround(part.value_or(0) * 1000);
-    problems.push_back(
-        {keys.place_of(key), fmt::format("devices.{} is {}; write {} from {} to {}", key, *part, what, least, most)});
+    problems.add(keys.place_of(key),
+                 fmt::format("devices.{} is {}; write {} from {} to {}", key, *part, what, least, most));
     return 0;
 }
 
 /// Devices that are parts: of the CPU, or of one GPU.
-void read_parts(table const& from, position at, device_config& into, std::vector<problem>& problems) {
+void read_parts(table const& from, position at, device_config& into, diagnostics& problems) {
     table_reader keys(from, "'devices'", problems);
     auto const before = problems.size();
     auto const* const count = keys.take<std::int64_t>("count", "a whole number of devices");
@@ -136,14 +137,14 @@ void read_parts(table const& from, position at, device_config& into, std::vector
     keys.report_all_unknown();
     auto const has = [&keys](std::string_view key) { return keys.place_of(key).line != 0; };
     if (!has("count") || has("cpu") == has("gpu"))
-        problems.push_back({at, fmt::format("'devices' needs count, and either cpu or gpu; write {}", devices_wanted)});
+        problems.add(at, fmt::format("'devices' needs count, and either cpu or gpu; write {}", devices_wanted));
     else if (count != nullptr && (*count < 1 || *count > most_devices))
-        problems.push_back({keys.place_of("count"),
-                            fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices)});
+        problems.add(keys.place_of("count"),
+                     fmt::format("devices.count is {}; write a number from 1 to {}", *count, most_devices));
     else if (count != nullptr && *count * gpu > 1000)
-        problems.push_back(
-            {keys.place_of("gpu"), fmt::format("{} shares of {:g} are more than one GPU; write fewer or smaller ones",
-                                               *count, static_cast<double>(gpu) / 1000)});
+        problems.add(keys.place_of("gpu"),
+                     fmt::format("{} shares of {:g} are more than one GPU; write fewer or smaller ones", *count,
+                                 static_cast<double>(gpu) / 1000));
     if (problems.size() == before) {
         into.count = static_cast<std::uint32_t>(*count);
         into.each = {cpu};
@@ -153,7 +154,7 @@ void read_parts(table const& from, position at, device_config& into, std::vector
 
 }  // namespace
 
-device_config read_devices(table_reader& root, std::vector<problem>& problems) {
+device_config read_devices(table_reader& root, diagnostics& problems) {
     device_config out;
     value const* const v = root.take("devices");
     if (v == nullptr) return out;
@@ -166,8 +167,8 @@ device_config read_devices(table_reader& root, std::vector<problem>& problems) {
     }
     if (word != nullptr) {
         if (*word != "gpus")
-            problems.push_back({v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word),
-                                                   suggestion(*word, {"gpus"}), devices_wanted)});
+            problems.add(v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word),
+                                            suggestion(*word, {"gpus"}), devices_wanted));
         return out;
     }
     read_parts(*from, v->at, out, problems);
@@ -175,31 +176,31 @@ device_config read_devices(table_reader& root, std::vector<problem>& problems) {
 }
 
 /// How much memory each GPU has to have.
-void read_gpu_memory(table_reader& bounds, elastic_config& into, std::vector<problem>& problems) {
+void read_gpu_memory(table_reader& bounds, elastic_config& into, diagnostics& problems) {
     auto const* const text = bounds.take<std::string>("gpu_memory", "a size in quotes, such as \"40GiB\"");
     if (text == nullptr) return;
     into.gpu_memory_at = bounds.place_of("gpu_memory");
     auto const size = parse_size(*text);
     if (!size || size->count == 0)
-        problems.push_back(
-            {into.gpu_memory_at,
-             fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text))});
+        problems.add(
+            into.gpu_memory_at,
+            fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text)));
     else
         into.gpu_memory = *size;
 }
 
-std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vector<problem>& problems) {
+std::optional<elastic_config> read_device_bounds(table_reader& bounds, diagnostics& problems) {
     value const* const gpu = bounds.take("gpu");
     auto const* const batch =
         bounds.take<table>("batch", "a table in samples per step, such as { min = 32, max = 512 }");
     if (gpu == nullptr) {
         if (batch != nullptr)
-            problems.push_back(
-                {bounds.place_of("batch"),
-                 "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out"});
+            problems.add(
+                bounds.place_of("batch"),
+                "bounds on the batch are for a job with devices; add gpu = { min = 1, max = 4 }, or leave them out");
         if (bounds.take("gpu_memory") != nullptr)
-            problems.push_back({bounds.place_of("gpu_memory"),
-                                "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out"});
+            problems.add(bounds.place_of("gpu_memory"),
+                         "gpu_memory is for a job with GPUs; add gpu = { min = 1, max = 4 }, or leave it out");
         return std::nullopt;
     }
     elastic_config out;
@@ -207,8 +208,8 @@ std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vect
     read_gpu_memory(bounds, out, problems);
     if (auto const* const exactly = std::get_if<std::int64_t>(&gpu->data))
         if (*exactly < 1 || *exactly > most_devices)
-            problems.push_back(
-                {gpu->at, fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices)});
+            problems.add(gpu->at,
+                         fmt::format("gpu is {}; write a number of devices from 1 to {}", *exactly, most_devices));
         else
             out.devices = {*exactly, *exactly};
     else if (auto const* const from = std::get_if<table>(&gpu->data))
@@ -220,15 +221,15 @@ std::optional<elastic_config> read_device_bounds(table_reader& bounds, std::vect
 }
 
 void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into,
-                  std::vector<problem>& problems) {
+                  diagnostics& problems) {
     if (into) return elastic_reader(job, *into, problems).read();
     for (std::string_view const key : {"speedup", "batch", "checkpoint", "restart_cost", "deadlines"})
         if (job.take(key) != nullptr)
-            problems.push_back(
-                {job.place_of(key),
-                 fmt::format(
-                     "'{}' is for a job with devices; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to {}, or leave it out",
-                     key, title)});
+            problems.add(
+                job.place_of(key),
+                fmt::format(
+                    "'{}' is for a job with devices; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to {}, or leave it out",
+                    key, title));
 }
 
 }  // namespace ration::program

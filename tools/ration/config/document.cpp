@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 #include <utility>
 
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "config/nesting.hpp"
 
 namespace ration::program {
@@ -86,12 +88,14 @@ std::string_view kind_of(value const& v) noexcept {
     return names[v.data.index()];
 }
 
-std::variant<table, problem> parse_document(std::string_view text) {
-    if (auto deep = problem_with_nesting(text)) return *std::move(deep);
+result<table, diagnostic> parse_document(std::string_view text) {
+    if (auto const flat = check_nesting(text); !flat) return flat.failure();
     try {
         return convert_table(toml::parse(text));
     } catch (toml::parse_error const& e) {
-        return problem{place(e.source()), "this is not TOML: " + printable(e.description())};
+        auto const at = place(e.source());
+        return diagnostic{
+            .line = at.line, .column = at.column, .text = "this is not TOML: " + printable(e.description())};
     }
 }
 
@@ -118,12 +122,12 @@ position table_reader::place_of(std::string_view key) const noexcept {
 void table_reader::report_unknown(entry const& e, std::vector<std::string_view> const& also_known) const {
     auto candidates = known_;
     candidates.insert(candidates.end(), also_known.begin(), also_known.end());
-    problems_.push_back({e.key_at, "unknown key " + quoted(e.key) + " in " + where_ + suggestion(e.key, candidates)});
+    problems_.add(e.key_at, "unknown key " + quoted(e.key) + " in " + where_ + suggestion(e.key, candidates));
 }
 
 void table_reader::wrong_kind(std::string_view key, value const& v, std::string_view wanted) const {
-    problems_.push_back(
-        {v.at, "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v))});
+    problems_.add(v.at,
+                  "'" + std::string(key) + "' must be " + std::string(wanted) + ", not " + std::string(kind_of(v)));
 }
 
 bool table_reader::is_known(std::string_view key) const noexcept {

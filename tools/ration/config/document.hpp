@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 
@@ -39,19 +39,19 @@ struct entry {
 /// order or layout, and only for such.
 [[nodiscard]] std::vector<std::string> lines_of(table const& t);
 
-/// The root table, or the one problem that makes the text no TOML.
-[[nodiscard]] std::variant<table, problem> parse_document(std::string_view text);
+/// The root table. A text that is not TOML has one diagnostic, which names no file.
+[[nodiscard]] result<table, diagnostic> parse_document(std::string_view text);
 
 /// Takes a table apart key by key, and at the end knows which keys nobody asked for.
 class table_reader {
     table const& table_;
     std::string where_;
-    std::vector<problem>& problems_;
+    diagnostics& problems_;
     std::vector<std::string_view> known_;
 
 public:
     /// `where` names the table in messages: "[[job]]", "'target'".
-    table_reader(table const& from, std::string where, std::vector<problem>& problems)
+    table_reader(table const& from, std::string where, diagnostics& problems)
         : table_(from), where_(std::move(where)), problems_(problems) {}
 
     /// The value of this key, or nullptr. The key counts as known from now on.

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
 
 namespace ration::program {
@@ -46,24 +48,24 @@ namespace {
 
 }  // namespace
 
-std::vector<problem> missing_files(run_config const& config) {
-    std::vector<problem> out;
+diagnostics missing_files(run_config const& config) {
+    diagnostics out(config.file);
     for (auto const& job : config.jobs) {
         if (!job.directory.empty() && !is_directory(job.directory)) {
-            out.push_back({job.directory_at, "there is no directory " + quoted(job.directory) +
-                                                 "; create it or correct the path, "
-                                                 "which is relative to where ration was started"});
+            out.add(job.directory_at, "there is no directory " + quoted(job.directory) +
+                                          "; create it or correct the path, "
+                                          "which is relative to where ration was started");
             continue;
         }
         auto const& program = job.command.front();
         bool const has_path = program.find('/') != std::string::npos;
         if (has_path && !is_program(from_here(job, program)))
-            out.push_back({job.command_at, "there is no program " + quoted(program) +
-                                               " that can be run; build it or correct the path, "
-                                               "which is relative to the job's directory"});
+            out.add(job.command_at, "there is no program " + quoted(program) +
+                                        " that can be run; build it or correct the path, "
+                                        "which is relative to the job's directory");
         else if (!has_path && !is_on_path(job, program))
-            out.push_back({job.command_at,
-                           "no directory of PATH has a program " + quoted(program) + "; install it or write its path"});
+            out.add(job.command_at,
+                    "no directory of PATH has a program " + quoted(program) + "; install it or write its path");
     }
     return out;
 }

@@ -7,10 +7,12 @@
 
 #include <ration/cgroup/names.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "config/devices.hpp"
 #include "config/log.hpp"
 #include "config/target.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 
@@ -25,13 +27,13 @@ constexpr bytes least_memory{1 << 20};
 /// Reads the parts of one job; every part says for itself what is wrong with it.
 class job_part_reader {
     table_reader keys_;
-    std::vector<problem>& problems_;
+    diagnostics& problems_;
     job_config job_;
 
-    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+    void refuse(position at, std::string sentence) const { problems_.add(at, std::move(sentence)); }
 
 public:
-    job_part_reader(table const& from, position at, std::vector<problem>& problems)
+    job_part_reader(table const& from, position at, diagnostics& problems)
         : keys_(from, "[[job]]", problems), problems_(problems) {
         job_.where = at;
     }
@@ -195,8 +197,8 @@ private:
         auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
         if (pattern == nullptr) return;
         job_.log_at = keys_.place_of("log");
-        if (auto wrong = problem_with_log(*pattern, job_.target.metric); !wrong.empty())
-            return refuse(job_.log_at, std::move(wrong));
+        if (auto const fits = check_log_pattern(*pattern, job_.target.metric); !fits)
+            return refuse(job_.log_at, fits.failure().text);
         job_.log = *pattern;
     }
 
@@ -223,21 +225,20 @@ bool is_plain_name(std::string_view name) noexcept {
            std::ranges::all_of(name, plain);
 }
 
-job_config read_job(table const& from, position at, std::vector<problem>& problems) {
+job_config read_job(table const& from, position at, diagnostics& problems) {
     auto job = job_part_reader(from, at, problems).read();
     job.definition = lines_of(from);
     return job;
 }
 
 std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,
-                                         std::vector<problem>& problems) {
+                                         diagnostics& problems) {
     auto const t = parse_duration(text);
     if (!t)
-        problems.push_back(
-            {at,
-             fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
-                         "at most 365 days",
-                         key, quoted(text))});
+        problems.add(
+            at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
+                            "at most 365 days",
+                            key, quoted(text)));
     return t;
 }
 

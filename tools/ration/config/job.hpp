@@ -4,16 +4,17 @@
 
 #include <vector>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 
 namespace ration::program {
 
 /// The job as far as it can be read; what is wrong is added to `problems`.
-[[nodiscard]] job_config read_job(table const& from, position at, std::vector<problem>& problems);
+[[nodiscard]] job_config read_job(table const& from, position at, diagnostics& problems);
 
 /// `text` as a duration; otherwise a problem of `key` at `at`.
 [[nodiscard]] std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,
-                                                       std::vector<problem>& problems);
+                                                       diagnostics& problems);
 
 }  // namespace ration::program

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "common/diagnostics.hpp"
 
 namespace ration::program {
 
-/// A sentence on what is wrong with the pattern, or empty. `metric`: of the job's target, for which the pattern needs a
-/// group; empty when it is not known.
-[[nodiscard]] std::string problem_with_log(std::string const& pattern, std::string const& metric);
+/// Refuses a pattern that cannot be compiled or lacks a group. `metric`: of the job's target, for which the pattern
+/// needs a group; empty when it is not known.
+[[nodiscard]] result<void, diagnostic> check_log_pattern(std::string const& pattern, std::string const& metric);
 
 }  // namespace ration::program

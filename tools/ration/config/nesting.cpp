@@ -18,7 +18,7 @@ class nesting_scanner {
 public:
     explicit nesting_scanner(std::string_view text) : rest_(text) {}
 
-    [[nodiscard]] std::optional<problem> scan() {
+    [[nodiscard]] result<void, diagnostic> scan() {
         while (!rest_.empty()) {
             switch (rest_.front()) {
                 case '"':
@@ -41,17 +41,21 @@ public:
                 default: break;
             }
             if (parts_ > most_key_parts)
-                return problem{
-                    at_, fmt::format("this key has more than {} parts; write it with fewer dots", most_key_parts)};
+                return refusal(
+                    fmt::format("this key has more than {} parts; write it with fewer dots", most_key_parts));
             if (open_ > most_open_brackets)
-                return problem{at_, fmt::format("values are nested deeper than {} brackets; write them flatter",
-                                                most_open_brackets)};
+                return refusal(
+                    fmt::format("values are nested deeper than {} brackets; write them flatter", most_open_brackets));
             skip(1);
         }
-        return std::nullopt;
+        return {};
     }
 
 private:
+    [[nodiscard]] diagnostic refusal(std::string text) const {
+        return {.line = at_.line, .column = at_.column, .text = std::move(text)};
+    }
+
     /// Moves on; columns count characters, as those of the TOML library do.
     void skip(std::size_t bytes) {
         for (char const c : rest_.substr(0, bytes))
@@ -85,6 +89,6 @@ private:
 
 }  // namespace
 
-std::optional<problem> problem_with_nesting(std::string_view text) { return nesting_scanner(text).scan(); }
+result<void, diagnostic> check_nesting(std::string_view text) { return nesting_scanner(text).scan(); }
 
 }  // namespace ration::program

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+
 namespace ration::program {
 
 namespace {
@@ -27,13 +30,13 @@ constexpr std::int64_t most_values = 100'000;
 class target_reader {
     entry const& metric_;
     table_reader keys_;
-    std::vector<problem>& problems_;
+    diagnostics& problems_;
     target_config target_;
 
-    void refuse(position at, std::string sentence) const { problems_.push_back({at, std::move(sentence)}); }
+    void refuse(position at, std::string sentence) const { problems_.add(at, std::move(sentence)); }
 
 public:
-    target_reader(entry const& metric, table const& from, std::vector<problem>& problems)
+    target_reader(entry const& metric, table const& from, diagnostics& problems)
         : metric_(metric), keys_(from, "the target", problems), problems_(problems) {
         target_.metric = metric.key;
     }
@@ -120,30 +123,28 @@ std::optional<direction> usual_direction(std::string_view metric) noexcept {
     return std::nullopt;
 }
 
-target_config read_target(table_reader& job, std::string const& title, position at, std::vector<problem>& problems) {
+target_config read_target(table_reader& job, std::string const& title, position at, diagnostics& problems) {
     if (job.take("target") == nullptr) {
-        problems.push_back(
-            {at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example)});
+        problems.add(at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example));
         return {};
     }
     auto const* const metrics = job.take<table>("target", fmt::format("a table: {}", example));
     if (metrics == nullptr) return {};
     if (metrics->size() != 1) {
-        problems.push_back({job.place_of("target"),
-                            fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example)});
+        problems.add(job.place_of("target"),
+                     fmt::format("a target is on one metric, here are {}; write {}", metrics->size(), example));
         return {};
     }
     auto const& metric = metrics->front();
     auto const* const tiers = std::get_if<table>(&metric.held.data);
     if (tiers == nullptr) {
-        problems.push_back({metric.held.at, fmt::format("'{}' must be a table of tiers, not {}; write {}",
-                                                        printable(metric.key), kind_of(metric.held), example)});
+        problems.add(metric.held.at, fmt::format("'{}' must be a table of tiers, not {}; write {}",
+                                                 printable(metric.key), kind_of(metric.held), example));
         return {};
     }
     if (!is_metric_name(metric.key))
-        problems.push_back(
-            {metric.key_at, fmt::format("{} cannot be a metric; use at most {} visible characters without '='",
-                                        quoted(metric.key), longest_metric)});
+        problems.add(metric.key_at, fmt::format("{} cannot be a metric; use at most {} visible characters without '='",
+                                                quoted(metric.key), longest_metric));
     return target_reader(metric, *tiers, problems).read();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 
@@ -12,7 +13,7 @@ namespace ration::program {
 
 /// Takes the key `target` of a job; what is wrong is added to `problems`. `title` names the job in messages.
 [[nodiscard]] target_config read_target(table_reader& job, std::string const& title, position at,
-                                        std::vector<problem>& problems);
+                                        diagnostics& problems);
 
 /// The direction that the name of a metric tells: "val_loss" goes down, "accuracy" goes up; none for other names.
 [[nodiscard]] std::optional<direction> usual_direction(std::string_view metric) noexcept;

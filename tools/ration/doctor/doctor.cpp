@@ -13,11 +13,11 @@
 #include <ration/cuda/inventory.hpp>
 #include <ration/process/backend.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
 #include "events/machine.hpp"
 #include "policies/plugin_policy.hpp"
-#include "run.hpp"
-#include "run/machine_topology.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 namespace {

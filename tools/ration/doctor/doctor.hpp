@@ -12,6 +12,8 @@
 #include <ration/cuda/mps.hpp>
 #include <ration/cuda/runtime.hpp>
 
+#include "common/exit_code.hpp"
+
 namespace ration::program {
 
 /// One thing that can be controlled, or why not and what helps. One row of the table.
@@ -38,5 +40,12 @@ struct gpu_findings {
 [[nodiscard]] gpu_findings examine_gpus(bool own_groups);
 [[nodiscard]] std::string to_text(gpu_findings const& gpus);
 [[nodiscard]] nlohmann::ordered_json to_json(gpu_findings const& gpus);
+
+struct doctor_options {
+    bool json = false;
+};
+
+/// `ration doctor`. Prints what it finds.
+[[nodiscard]] exit_code doctor(doctor_options const& options);
 
 }  // namespace ration::program

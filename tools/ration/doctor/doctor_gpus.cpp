@@ -12,8 +12,8 @@
 #include <ration/cgroup/kernel_io.hpp>
 #include <ration/cuda/device_mask.hpp>
 
+#include "common/error_text.hpp"
 #include "doctor/doctor.hpp"
-#include "error_text.hpp"
 #include "run/device_filter_guard.hpp"
 
 namespace ration::program {

@@ -38,7 +38,4 @@ struct described_program {
     std::string version;
 };
 
-/// The program's command line. `policies` as for `parse_command_line`.
-[[nodiscard]] described_program describe_command_line(std::vector<std::string> const& policies);
-
 }  // namespace ration::program

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "version_text.hpp"
+#include "common/version_text.hpp"
 
 namespace ration::program {
 namespace {

@@ -40,13 +40,13 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 void event_fields::refuse(char const* name, std::string_view wanted) {
-    if (wrong_.empty()) wrong_ = fmt::format("its field '{}' is not {}", name, wanted);
+    if (status_) status_ = diagnostic{.text = fmt::format("its field '{}' is not {}", name, wanted)};
 }
 
 nlohmann::json const* event_fields::found(char const* name) {
     auto const field = object_.find(name);
     if (field != object_.end()) return &*field;
-    if (wrong_.empty()) wrong_ = fmt::format("it has no field '{}'", name);
+    if (status_) status_ = diagnostic{.text = fmt::format("it has no field '{}'", name)};
     return nullptr;
 }
 

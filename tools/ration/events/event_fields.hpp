@@ -8,20 +8,22 @@
 #include <string>
 #include <string_view>
 
+#include <ration/sim/diagnostic.hpp>
+
 namespace ration::program {
 
 /// An object from outside. What is missing or of another type is answered with an empty value, and the first such field
-/// is kept as a sentence.
+/// is kept as a diagnostic.
 class event_fields {
     nlohmann::json const& object_;
-    std::string wrong_;
+    result<void, diagnostic> status_;
 
 public:
     /// `object` has to be one, and to outlive this.
     explicit event_fields(nlohmann::json const& object) noexcept : object_(object) {}
 
-    /// Empty as long as all that was asked for was there.
-    [[nodiscard]] std::string const& wrong() const noexcept { return wrong_; }
+    /// Success as long as all that was asked for was there, else the first fault.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
 
     [[nodiscard]] std::string text(char const* name);
     [[nodiscard]] bool boolean(char const* name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cstring>
 
+#include "common/version_text.hpp"
 #include "events/events.hpp"
 #include "events/json_writer.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 
@@ -113,7 +113,7 @@ void write(json_writer& json, job_started const& e) {
 void write(json_writer& json, resize_changed const& e) {
     json.member("job", e.job);
     json.member("incarnation", e.incarnation);
-    json.member("what", e.what);
+    json.member("what", name_of(e.what));
     json.member("from", e.from);
     json.member("to", e.to);
     json.member("devices", e.devices);
@@ -122,7 +122,7 @@ void write(json_writer& json, resize_changed const& e) {
 
 void write(json_writer& json, device_changed const& e) {
     json.member("device", e.device);
-    json.member("what", e.what);
+    json.member("what", name_of(e.what));
     json.member("why", e.why);
 }
 
@@ -195,13 +195,13 @@ void write(json_writer& json, change_deferred const& e) {
     json.member("job", e.job);
     json.member("resource", e.resource);
     amount(json, "amount", e.amount);
-    json.member("why", e.why);
+    json.member("why", name_of(e.why));
 }
 
 void write(json_writer& json, grant_rejected const& e) {
     json.key("grant");
     row(json, e.row);
-    json.member("rule", e.rule);
+    json.member("rule", name_of(e.rule));
     json.member("detail", e.detail);
 }
 
@@ -259,12 +259,6 @@ constexpr std::string_view names[] = {"run",       "job_started", "progress", "t
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace
-
-std::string_view name_of(condition c) noexcept {
-    constexpr std::string_view words[] = {"waiting",  "running", "stalled",  "silent", "restarting",
-                                          "finished", "failed",  "diverged", "stopped"};
-    return words[static_cast<std::size_t>(c)];
-}
 
 std::string to_json(event const& e) {
     std::string out;

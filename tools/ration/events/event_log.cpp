@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "common/printable.hpp"
 #include "events/json_writer.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 

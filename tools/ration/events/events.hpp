@@ -2,6 +2,7 @@
 /// What happens in a run, as data. The event log, `--json` and the plain lines are three ways to write it down.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,7 +13,9 @@
 #include <vector>
 
 #include <ration/grant.hpp>
+#include <ration/host/check_rule.hpp>
 #include <ration/host/plan.hpp>
+#include <ration/host/settle.hpp>
 #include <ration/snapshot.hpp>
 #include <ration/units.hpp>
 
@@ -34,7 +37,11 @@ enum class condition : std::uint8_t {
     diverged,    ///< its metric is no number any more; ended by ration
     stopped,     ///< ended by ration on the user's wish
 };
-[[nodiscard]] std::string_view name_of(condition c) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(condition c) noexcept {
+    constexpr std::string_view words[] = {"waiting",  "running", "stalled",  "silent", "restarting",
+                                          "finished", "failed",  "diverged", "stopped"};
+    return words[static_cast<std::size_t>(c)];
+}
 [[nodiscard]] constexpr bool is_over(condition c) noexcept { return c >= condition::finished; }
 
 /// Which resource is in which backend's hands.
@@ -79,20 +86,50 @@ struct job_started {
     int percent = 0;          ///< of the SMs of the one GPU whose shares they are, by MPS; 0: they are no shares
 };
 
-/// A step of the way of a job to other devices.
+/// What a `resize_changed` reports; docs/event-log.md describes each.
+enum class resize_step : std::uint8_t {
+    waiting,  ///< to grow, for devices of other jobs
+    queued,
+    starting,
+    saving,
+    stopping,
+    terminating,
+    killing,
+    clearing,
+    settled,
+    failed,
+    restored,
+    stuck,
+    unverified,
+    verified,
+};
+[[nodiscard]] constexpr std::string_view name_of(resize_step step) noexcept {
+    constexpr std::string_view names[] = {"waiting",     "queued",  "starting",   "saving",  "stopping",
+                                          "terminating", "killing", "clearing",   "settled", "failed",
+                                          "restored",    "stuck",   "unverified", "verified"};
+    return names[static_cast<std::size_t>(step)];
+}
+
+/// A step of the resize of a job.
 struct resize_changed {
     std::string_view job;
     std::uint32_t incarnation = 0;
-    std::string_view what;          ///< as in docs/event-log.md
+    resize_step what = resize_step::settled;
     std::int64_t from = 0, to = 0;  ///< devices
     std::string devices;            ///< that it has, or is launched with
     std::string why;
 };
 
-/// A device that is given to nobody for a while, or is given to jobs again.
+/// Whether a device is excluded from new allocations.
+enum class device_change : std::uint8_t { cordoned, back };
+[[nodiscard]] constexpr std::string_view name_of(device_change change) noexcept {
+    return change == device_change::cordoned ? "cordoned" : "back";
+}
+
+/// A device that is excluded from new allocations, or is available again.
 struct device_changed {
     std::string_view device;
-    std::string_view what;  ///< "cordoned", "back"
+    device_change what = device_change::cordoned;
     std::string why;
 };
 
@@ -153,12 +190,13 @@ struct change_applied {
 struct change_deferred {
     std::string_view job, resource;
     std::int64_t amount = 0;  ///< wanted; `unlimited` is written as "unlimited"
-    std::string_view why;
+    deferral why = deferral::none;
 };
 
 struct grant_rejected {
     grant row;
-    std::string_view rule, detail;
+    check_rule rule = check_rule::passed;
+    std::string_view detail;
 };
 
 struct warning {

@@ -106,12 +106,4 @@ private:
     void steering_character(std::string_view character);
 };
 
-/// The length of the UTF-8 character at the front of `s`, 0 if there is none. Refuses overlong forms and surrogates.
-[[nodiscard]] std::size_t utf8_length(std::string_view s) noexcept;
-
-/// Whether a UTF-8 character steers a terminal or the text around it, or hides in it: control characters (Unicode's
-/// category Cc), line and paragraph separators, and the invisible ones of category Cf, among them those that turn the
-/// direction of writing.
-[[nodiscard]] bool steers_text(std::string_view character) noexcept;
-
 }  // namespace ration::program

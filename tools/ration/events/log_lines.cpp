@@ -27,13 +27,13 @@ bool log_lines::next(std::string& line) {
     for (;;) {
         if (at_ == filled_ && !fill()) {
             whole_ = false;
-            return trouble_.empty() && !line.empty();
+            return status_ && !line.empty();
         }
         auto const begin = buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
                    filled = buffer_.begin() + static_cast<std::ptrdiff_t>(filled_);
         auto const end = std::find(begin, filled, '\n');
         if (line.size() + static_cast<std::size_t>(end - begin) > longest_line) {
-            trouble_ = std::string("the line has more than 64 MiB, which no event has; ") + remedy_;
+            status_ = diagnostic{.text = std::string("the line has more than 64 MiB, which no event has; ") + remedy_};
             return false;
         }
         line.append(begin, end);
@@ -49,7 +49,7 @@ bool log_lines::fill() {
     if (!got) {
         error failed = got.failure();
         failed.remedy = remedy_;
-        trouble_ = process::input_sentence(failed);
+        status_ = diagnostic{.text = process::input_sentence(failed)};
     }
     at_ = 0;
     filled_ = got ? *got : 0;

@@ -7,6 +7,7 @@
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
+#include <ration/sim/diagnostic.hpp>
 
 namespace ration::program {
 
@@ -17,18 +18,18 @@ class log_lines {
     std::vector<char> buffer_;
     std::size_t filled_ = 0, at_ = 0;
     bool whole_ = true;
-    std::string trouble_;
+    result<void, diagnostic> status_;
 
 public:
     /// Errors: those of `process::open_input`; `remedy` is static text.
     [[nodiscard]] static result<log_lines> open(std::string const& path, char const* remedy);
 
-    /// False at the end, and at trouble. A last line without a newline is a line.
+    /// False at the end and at a fault, which `status` reports. A last line without a newline is a line.
     [[nodiscard]] bool next(std::string& line);
     /// Whether the line that `next` returned last ended in a newline.
     [[nodiscard]] bool whole() const noexcept { return whole_; }
-    /// The reason for which the line after the last one cannot be read; empty at the end of the file.
-    [[nodiscard]] std::string const& trouble() const noexcept { return trouble_; }
+    /// Success at the end of the file; else the reason for which the line after the last one cannot be read.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
 
 private:
     log_lines(process::descriptor file, char const* remedy);

@@ -13,11 +13,12 @@ std::int64_t schema_of(nlohmann::json const& run) {
     return schema != run.end() && schema->is_number_integer() ? schema->get<std::int64_t>() : 0;
 }
 
-std::string trouble_with_schema(std::int64_t schema) {
+result<void, diagnostic> check_schema(std::int64_t schema) {
     if (schema >= oldest_log_schema && schema <= log_schema) return {};
-    return fmt::format("the log has {}, and this ration reads {} to {}; use the ration that wrote the log",
-                       schema == 0 ? std::string("no schema") : fmt::format("schema {}", schema), oldest_log_schema,
-                       log_schema);
+    return diagnostic{
+        .text = fmt::format("the log has {}, and this ration reads {} to {}; use the ration that wrote the log",
+                            schema == 0 ? std::string("no schema") : fmt::format("schema {}", schema),
+                            oldest_log_schema, log_schema)};
 }
 
 }  // namespace ration::program

@@ -4,14 +4,15 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
+
+#include <ration/sim/diagnostic.hpp>
 
 namespace ration::program {
 
 /// What the first line of a run names as its version; 0 when it names none.
 [[nodiscard]] std::int64_t schema_of(nlohmann::json const& run);
 
-/// Why this ration cannot read such a log, as a sentence; empty when it can.
-[[nodiscard]] std::string trouble_with_schema(std::int64_t schema);
+/// Refuses a log that this ration cannot read.
+[[nodiscard]] result<void, diagnostic> check_schema(std::int64_t schema);
 
 }  // namespace ration::program

@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <utility>
 
-#include "problem.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 namespace {
@@ -19,10 +20,12 @@ constexpr std::string_view unix_prefix = "unix:";
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 constexpr int backlog = 16;  // connections that wait to be accepted; the kernel keeps further ones out
 
-[[nodiscard]] std::variant<endpoint, std::string> parse_unix(std::string_view path) {
-    if (path.empty()) return "'unix:' needs the path of a socket after it, as in unix:/run/user/1000/ration.sock";
+[[nodiscard]] result<endpoint, diagnostic> parse_unix(std::string_view path) {
+    if (path.empty())
+        return diagnostic{.text = "'unix:' needs the path of a socket after it, as in unix:/run/user/1000/ration.sock"};
     if (path.size() > longest_path || path.find('\0') != path.npos)
-        return quoted(path) + " cannot be a socket's path: that has at most 107 bytes, so choose a shorter folder";
+        return diagnostic{.text = quoted(path) +
+                                  " cannot be a socket's path: that has at most 107 bytes, so choose a shorter folder"};
     return endpoint(unix_endpoint{std::string(path)});
 }
 
@@ -62,23 +65,26 @@ constexpr int backlog = 16;  // connections that wait to be accepted; the kernel
 
 }  // namespace
 
-std::variant<endpoint, std::string> parse_endpoint(std::string_view word) {
+result<endpoint, diagnostic> parse_endpoint(std::string_view word) {
     if (word.starts_with(unix_prefix)) return parse_unix(word.substr(unix_prefix.size()));
     auto const colon = word.rfind(':');
     if (colon == word.npos)
-        return quoted(word) + " is no place for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT";
+        return diagnostic{.text =
+                              quoted(word) + " is no place for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT"};
     auto host = word.substr(0, colon);
     bool const bracketed = host.starts_with('[') && host.ends_with(']');
     if (bracketed) host = host.substr(1, host.size() - 2);
     if (!is_loopback(std::string(host), bracketed))
-        return quoted(host) +
-               " is no loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
-               "unix:PATH, and let a proxy of yours pass them on";
+        return diagnostic{
+            .text =
+                quoted(host) +
+                " is no loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
+                "unix:PATH, and let a proxy of yours pass them on"};
     auto const digits = word.substr(colon + 1);
     std::uint16_t port = 0;
     auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (failure != std::errc() || end != digits.data() + digits.size() || port == 0)
-        return quoted(digits) + " is no port: take a number from 1 to 65535, as in 127.0.0.1:9555";
+        return diagnostic{.text = quoted(digits) + " is no port: take a number from 1 to 65535, as in 127.0.0.1:9555"};
     return endpoint(loopback_endpoint{std::string(host), port});
 }
 

@@ -10,6 +10,7 @@
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
+#include <ration/sim/diagnostic.hpp>
 
 namespace ration::program {
 
@@ -24,9 +25,9 @@ struct loopback_endpoint {
 
 using endpoint = std::variant<unix_endpoint, loopback_endpoint>;
 
-/// "unix:PATH", "127.0.0.1:PORT" or "[::1]:PORT"; anything else is a sentence that says what is wrong with it.
+/// "unix:PATH", "127.0.0.1:PORT" or "[::1]:PORT". The diagnostic does not name the option.
 /// Addresses that other machines reach are refused, and so are host names, whose meaning is in others' hands.
-[[nodiscard]] std::variant<endpoint, std::string> parse_endpoint(std::string_view word);
+[[nodiscard]] result<endpoint, diagnostic> parse_endpoint(std::string_view word);
 
 /// A listening socket that never blocks. The file of a Unix socket goes when its owner does, unless it is another's by
 /// then.

@@ -26,7 +26,7 @@ nanoseconds metrics_server::join(std::vector<pollfd>& fds, nanoseconds now) cons
     return until;
 }
 
-void metrics_server::serve(nanoseconds now, pages const& page) {
+void metrics_server::serve(nanoseconds now, responder::pages const& page) {
     if (now < rest_until_) return;
     bool busy = accept_some(now);
     std::erase_if(clients_, [&](client& c) {
@@ -49,7 +49,7 @@ bool metrics_server::accept_some(nanoseconds now) {
     return count > 0;
 }
 
-bool metrics_server::step(client& c, pages const& page) {
+bool metrics_server::step(client& c, responder::pages const& page) {
     if (c.now == phase::reading && !read_from(c, page)) return false;
     if (c.now == phase::answering && !write_to(c)) return false;
     if (c.now != phase::leaving) return true;
@@ -60,27 +60,21 @@ bool metrics_server::step(client& c, pages const& page) {
     return count > 0 || (count < 0 && would_wait());
 }
 
-bool metrics_server::read_from(client& c, pages const& page) {
+bool metrics_server::read_from(client& c, responder::pages const& page) {
     std::array<char, longest_request> some;
-    auto const count = ::recv(c.socket.get(), some.data(), longest_request - c.head.size(), 0);
+    auto const count = ::recv(c.socket.get(), some.data(), longest_request - c.text.size(), 0);
     if (count <= 0) return count < 0 && would_wait();
     c.moved = true;
-    c.head.append(some.data(), static_cast<std::size_t>(count));
-    auto const read = read_request(c.head);
-    if (read.what == asked::more) return true;
-    bool const wants_page = read.what == asked::metrics || read.what == asked::metrics_head;
-    c.page = wants_page ? page(read.open_metrics) : std::make_shared<std::string const>(answer_text(read.what));
-    c.head = answer_head(read, c.page->size());
-    if (read.what == asked::metrics_head) c.page = std::make_shared<std::string const>();
+    c.text.append(some.data(), static_cast<std::size_t>(count));
+    if (!has_complete_head(c.text) && c.text.size() < longest_request) return true;
+    c.text = responder_.answer(c.text, page);
     c.now = phase::answering;
     return true;
 }
 
 bool metrics_server::write_to(client& c) {
-    while (c.sent < c.head.size() + c.page->size()) {
-        auto const left = c.sent < c.head.size() ? std::string_view(c.head).substr(c.sent)
-                                                 : std::string_view(*c.page).substr(c.sent - c.head.size());
-        auto const count = ::send(c.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+    while (c.sent < c.text.size()) {
+        auto const count = ::send(c.socket.get(), c.text.data() + c.sent, c.text.size() - c.sent, MSG_NOSIGNAL);
         if (count < 0) return would_wait();
         c.moved = true;
         c.sent += static_cast<std::size_t>(count);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Answers requests for metrics between two turns of a loop that must not be held up. Not prometheus-cpp's exposer:
-/// that one has threads of its own, which would have to be kept from what the loop changes, and no Unix sockets.
+/// Accepts requests for metrics between two turns of a loop that must not be held up, and answers by `responder`.
+/// Neither cpp-httplib nor prometheus-cpp's exposer listens here. Both serve from threads, which would race with the
+/// loop's state and with the launch of jobs, and version 0.11 of the first limits neither open connections nor the time
+/// of a request.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <poll.h>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@
 #include <ration/units.hpp>
 
 #include "endpoint.hpp"
-#include "request.hpp"
+#include "responder.hpp"
 
 namespace ration::program {
 
@@ -26,21 +26,19 @@ class metrics_server {
         process::descriptor socket;
         nanoseconds deadline;
         phase now = phase::reading;
-        std::string head{};  // of the request, then of the answer
-        std::shared_ptr<std::string const> page{};
+        std::string text{};  // the request, then the answer
         std::size_t sent = 0;
         bool moved = false;  // in this call: it said something, or took something
     };
 
     listening_socket listener_;
+    responder responder_;
     std::vector<client> clients_;
     nanoseconds rest_until_{};
 
 public:
     static constexpr std::size_t most_clients = 16;
     static constexpr nanoseconds rest = milliseconds(10), patience = seconds(10);
-    /// The page in OpenMetrics or in Prometheus' older text. Asked for once for each complete request.
-    using pages = std::function<std::shared_ptr<std::string const>(bool open_metrics)>;
 
     explicit metrics_server(listening_socket listener) : listener_(std::move(listener)) {
         clients_.reserve(most_clients);
@@ -48,13 +46,13 @@ public:
 
     /// Adds what is worth waking up for, and says when to come back at the latest. Times are on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const;
-    void serve(nanoseconds now, pages const& page);
+    void serve(nanoseconds now, responder::pages const& page);
 
 private:
     [[nodiscard]] bool accept_some(nanoseconds now);
     // These say whether the client stays.
-    [[nodiscard]] static bool step(client& c, pages const& page);
-    [[nodiscard]] static bool read_from(client& c, pages const& page);
+    [[nodiscard]] bool step(client& c, responder::pages const& page);
+    [[nodiscard]] bool read_from(client& c, responder::pages const& page);
     [[nodiscard]] static bool write_to(client& c);
 };
 

@@ -16,7 +16,7 @@ foreach(file IN LISTS files)
   string(APPEND rows "    {\"${set_name}\", \"${path}\", R\"ration(${text})ration\"},\n")
 endforeach()
 file(WRITE ${OUT} "// Written by tools/ration/new/embed.cmake.
-#include \"new_templates.hpp\"
+#include \"cli/new_templates.hpp\"
 
 namespace ration::program {
 namespace {

@@ -8,7 +8,9 @@
 #include <ration/plugin/host/host.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 namespace {
@@ -33,7 +35,8 @@ namespace {
 }
 
 /// Why it was not opened, at the place in the jobs file that can change that.
-[[nodiscard]] problem problem_of(plugin_use const& use, std::string const& path, error const& why) {
+[[nodiscard]] std::pair<position, std::string> problem_of(plugin_use const& use, std::string const& path,
+                                                          error const& why) {
     if (std::string_view(why.operation) == plugin::start_operation)
         return {use.parameters != nullptr ? use.parameters->at : use.at, why.subject.c_str()};
     if (!is_for_here(use) || why.code != errc::denied) return {use.at, to_text(why)};
@@ -73,7 +76,7 @@ result<plugin_description> describe_plugin(std::string const& path) {
     return about;
 }
 
-std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, std::vector<problem>& problems) {
+std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, diagnostics& problems) {
     std::string const config = as_json(use.parameters), path = whole_path(use.path);
     bool const here = is_for_here(use);
     auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
@@ -84,9 +87,8 @@ std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, 
                                       .strikes = {},
                                       .log = log.as_sink()});
     if (opened) return std::move(opened).value();
-    auto found = problem_of(use, path, opened.failure());
-    found.sentence = printable(fmt::format("{}: {}", use.path, found.sentence));
-    problems.push_back(std::move(found));
+    auto const [at, why] = problem_of(use, path, opened.failure());
+    problems.add(at, printable(fmt::format("{}: {}", use.path, why)));
     return nullptr;
 }
 

@@ -11,9 +11,9 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/result.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "policies/policy_log.hpp"
-#include "problem.hpp"
 
 namespace ration::plugin {
 class shared_columns;
@@ -51,8 +51,7 @@ inline constexpr std::string_view worker_word = "policy-worker";
 
 /// The policy, running and tried once. Null with at least one problem: the file, or its parameters, with the plugin's
 /// own sentence.
-[[nodiscard]] std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log,
-                                                      std::vector<problem>& problems);
+[[nodiscard]] std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, diagnostics& problems);
 
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
 [[nodiscard]] std::string_view isolation_of(any_policy& policy);

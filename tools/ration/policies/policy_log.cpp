@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "problem.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 

@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 #include <type_traits>
 
-#include <ration/adapt/policies.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
 #include "policies/plugin_policy.hpp"
-#include "run.hpp"
+#include "shipped_policies.hpp"
 
 namespace ration::program {
 namespace {
@@ -51,15 +53,15 @@ template <class Parameters>
 }
 
 template <class Parameters>
-[[nodiscard]] problem unknown_parameter(policy_parameters const& given, parameter const& p) {
+[[nodiscard]] std::string unknown_parameter(policy_parameters const& given, parameter const& p) {
     std::vector<std::string> known;
     for (auto& help : help_of<Parameters>()) known.push_back(std::move(help.name));
-    return {p.name_at, fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name),
-                                   suggestion(p.name, {known.begin(), known.end()}))};
+    return fmt::format("{} has no parameter {}{}", given.policy, quoted(p.name),
+                       suggestion(p.name, {known.begin(), known.end()}));
 }
 
 template <class Parameters>
-[[nodiscard]] Parameters read_parameters(policy_parameters const* given, std::vector<problem>& problems) {
+[[nodiscard]] Parameters read_parameters(policy_parameters const* given, diagnostics& problems) {
     Parameters parameters{};
     if (given == nullptr) return parameters;
     std::size_t const before = problems.size();
@@ -68,17 +70,17 @@ template <class Parameters>
         ration::text<255> wrong;
         auto const member = as_member(p, text);
         if (!parameter_access<Parameters>::knows(p.name))
-            problems.push_back(unknown_parameter<Parameters>(*given, p));
+            problems.add(p.name_at, unknown_parameter<Parameters>(*given, p));
         else if (!parameter_access<Parameters>::set(member, parameters, wrong))
-            problems.push_back({p.value_at, wrong.c_str()});
+            problems.add(p.value_at, wrong.c_str());
     }
     if (problems.size() == before && !parameters.problem().empty())
-        problems.push_back({given->at, std::string(parameters.problem())});
+        problems.add(given->at, std::string(parameters.problem()));
     return parameters;
 }
 
 template <class P>
-[[nodiscard]] std::unique_ptr<any_policy> make(policy_parameters const* given, std::vector<problem>& problems) {
+[[nodiscard]] std::unique_ptr<any_policy> make(policy_parameters const* given, diagnostics& problems) {
     std::size_t const before = problems.size();
     if constexpr (has_parameters<P>) {
         auto const parameters = read_parameters<typename P::parameters>(given, problems);
@@ -86,7 +88,7 @@ template <class P>
     } else {
         if (given != nullptr)
             for (auto const& p : given->parameters)
-                problems.push_back({p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name))});
+                problems.add(p.name_at, fmt::format("{} has no parameter {}", given->policy, quoted(p.name)));
         return problems.size() == before ? std::make_unique<policy_adapter<P>>() : nullptr;
     }
 }
@@ -101,37 +103,21 @@ template <class P>
     return known;
 }
 
+[[nodiscard]] std::vector<known_policy> list_policies() {
+    std::vector<known_policy> all{entry<policies::none>("none"), entry<policies::equal_share>("equal_share")};
+    for_each_shipped_policy([&]<class P>(std::string_view name) { all.push_back(entry<P>(name)); });
+    return all;
+}
+
 }  // namespace
 
 std::span<known_policy const> known_policies() {
-    static std::vector<known_policy> const all{
-        entry<policies::none>("none"),
-        entry<policies::equal_share>("equal_share"),
-        entry<policies::tradl>("tradl"),
-        entry<policies::loss_delta_ratio>("loss_delta_ratio"),
-        entry<policies::elastic_batch_dp>("elastic_batch_dp"),
-        entry<policies::fifo>("fifo"),
-        entry<policies::sjf>("sjf"),
-        entry<policies::srtf>("srtf"),
-        entry<policies::las>("las"),
-        entry<policies::gittins>("gittins"),
-        entry<policies::max_min>("max_min"),
-        entry<policies::drf>("drf"),
-        entry<policies::pack>("pack"),
-        entry<policies::spread>("spread"),
-        entry<policies::gang>("gang"),
-        entry<policies::flowcon>("flowcon"),
-        entry<policies::optimus>("optimus"),
-        entry<policies::afs>("afs"),
-        entry<policies::sia>("sia"),
-        entry<policies::pollux>("pollux"),
-        entry<policies::good_enough>("good_enough"),
-    };
+    static std::vector<known_policy> const all = list_policies();
     return all;
 }
 
 std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
-                                        std::vector<problem>& problems) {
+                                        diagnostics& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
     if (is_plugin_path(name))
         return open_plugin(
@@ -142,13 +128,13 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
         if (known.name == name) return known.make(config.parameters_of(name), problems);
         names.push_back(known.name);
     }
-    problems.push_back({at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names))});
+    problems.add(at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names)));
     return nullptr;
 }
 
 std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema) {
     std::vector<std::string_view> names;
-    std::vector<problem> none;
+    diagnostics none;
     for (auto const& known : known_policies())
         if (auto const policy = known.make(nullptr, none);
             policy->reads(devices_to_share) && policy->bind(schema, {.jobs = 1, .nodes = 1}))

@@ -10,9 +10,9 @@
 
 #include <ration/host/any_policy.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "policies/policy_log.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 
@@ -28,7 +28,7 @@ struct known_policy {
     std::string schema;  ///< JSON schema of the parameters; empty when there are none
     /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it
     /// is null.
-    std::unique_ptr<any_policy> (*make)(policy_parameters const* given, std::vector<problem>& problems);
+    std::unique_ptr<any_policy> (*make)(policy_parameters const* given, diagnostics& problems);
 };
 
 [[nodiscard]] std::span<known_policy const> known_policies();
@@ -42,6 +42,9 @@ inline constexpr std::string_view devices_to_share = "nodes/capacity.gpu";
 /// The policy of this name, or of this file, with the parameters of the jobs file, or null with at least one problem.
 /// One from a file logs into `log`.
 [[nodiscard]] std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
-                                                      std::vector<problem>& problems);
+                                                      diagnostics& problems);
+
+/// The names of the policies that are built in.
+[[nodiscard]] std::vector<std::string> policy_names();
 
 }  // namespace ration::program

@@ -12,8 +12,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
 #include "config/config.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 namespace {
@@ -77,16 +78,17 @@ template <class What>
 }
 
 /// Rows of each table in one run: what a log says must not be what decides how much memory is taken.
-constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, 64, std::size_t{1} << 16};
+constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, std::size_t{1} << 16};
 
-[[nodiscard]] std::string resize_tables(snapshot_store& store, nlohmann::json const& rows) {
-    if (rows.size() != table_count) return fmt::format("rows names {} tables instead of {}", rows.size(), table_count);
+[[nodiscard]] result<void, diagnostic> resize_tables(snapshot_store& store, nlohmann::json const& rows) {
+    if (rows.size() != table_count)
+        return diagnostic{.text = fmt::format("rows names {} tables instead of {}", rows.size(), table_count)};
     for (std::size_t t = 0; t < table_count; ++t) {
         if (!rows[t].is_number_unsigned() || rows[t].get<std::size_t>() > most_rows[t])
-            return fmt::format("rows says {} for table {}; a run has at most {}", quoted(rows[t].dump()), t,
-                               most_rows[t]);
+            return diagnostic{.text = fmt::format("rows says {} for table {}; a run has at most {}",
+                                                  quoted(rows[t].dump()), t, most_rows[t])};
         if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>()))
-            return "there is no memory for its tables";
+            return diagnostic{.text = "there is no memory for its tables"};
     }
     return {};
 }
@@ -112,55 +114,60 @@ template <class Before>
 
 }  // namespace
 
-std::string recorded_tick::begin(nlohmann::json const& run) {
+result<void, diagnostic> recorded_tick::begin(nlohmann::json const& run) {
     constexpr std::uint32_t widest = 1u << 16;
     *this = recorded_tick();
     auto const widths = run.find("widths");
     if (widths == run.end()) return {};
-    if (!widths->is_object()) return "its widths are no object";
+    if (!widths->is_object()) return diagnostic{.text = "its widths are no object"};
     for (auto const& [name, width] : widths->items()) {
         std::size_t const known = index_in_catalogue(name);
         if (known == catalogue_size || catalogue[known].shape != column_shape::vector) continue;
         if (!width.is_number_unsigned() || width > widest)
-            return fmt::format("the width of column {} is not a whole number up to {}", name, widest);
+            return diagnostic{.text =
+                                  fmt::format("the width of column {} is not a whole number up to {}", name, widest)};
         bool const declared = with_type(catalogue[known].type, [&]<class T>() {
             return static_cast<bool>(store_.declare<T>(name, width.get<std::uint32_t>()));
         });
-        if (!declared) return fmt::format("a column {} of width {} cannot be had", name, width.dump());
+        if (!declared)
+            return diagnostic{.text = fmt::format("a column {} of width {} cannot be had", name, width.dump())};
     }
     widths_known_ = true;
     return {};
 }
 
-std::string recorded_tick::load(nlohmann::json const& line) {
+result<void, diagnostic> recorded_tick::load(nlohmann::json const& line) {
     try {
         data_ = {.data = store_.view()};
         if (!take(line.at("number"), data_.number) || !take(line.at("seed"), data_.seed) ||
             !take(line.at("t"), data_.now.count) || !take(line.at("budget"), data_.budget.count))
-            return "number, seed, t and budget have to be whole numbers";
-        if (auto wrong = resize_tables(store_, line.at("rows")); !wrong.empty()) return wrong;
+            return diagnostic{.text = "number, seed, t and budget have to be whole numbers"};
+        if (auto const read = resize_tables(store_, line.at("rows")); !read) return read;
         for (auto const& [name, values] : line.at("columns").items())
-            if (auto wrong = load_column(name, values); !wrong.empty()) return wrong;
-        if (!ascends(store_, "jobs/id", std::ranges::less{})) return "column jobs/id has to ascend";
-        if (!ascends(store_, "held/job", std::ranges::less_equal{})) return "column held/job has to ascend";
+            if (auto const read = load_column(name, values); !read) return read;
+        if (!ascends(store_, "jobs/id", std::ranges::less{})) return diagnostic{.text = "column jobs/id has to ascend"};
+        if (!ascends(store_, "held/job", std::ranges::less_equal{}))
+            return diagnostic{.text = "column held/job has to ascend"};
         grants_.clear();
         for (auto const& g : line.at("grants"))
             if (!take_grant(g, grants_.emplace_back()))
-                return "a grant is not whole: it needs job, node, resource, reason, group and amount";
+                return diagnostic{.text =
+                                      "a grant is not whole: it needs job, node, resource, reason, group and amount"};
         return {};
     } catch (nlohmann::json::exception const& e) {
-        return e.what();
+        return diagnostic{.text = e.what()};
     }
 }
 
-std::string recorded_tick::load_column(std::string const& name, nlohmann::json const& values) {
+result<void, diagnostic> recorded_tick::load_column(std::string const& name, nlohmann::json const& values) {
     std::size_t const known = index_in_catalogue(name), table = table_index_of(name);
     if (known == catalogue_size || table == table_count) return {};
     std::size_t const rows = store_.rows(static_cast<table_id>(table));
     bool const good = with_type(catalogue[known].type,
                                 [&]<class T>() { return fill<T>(store_, name, rows, catalogue[known].shape, values); });
-    return good ? std::string()
-                : fmt::format("column {} has not one value of its type for each of its {} rows", name, rows);
+    if (good) return {};
+    return diagnostic{.text =
+                          fmt::format("column {} has not one value of its type for each of its {} rows", name, rows)};
 }
 
 std::vector<grant> recorded_tick::held() const {

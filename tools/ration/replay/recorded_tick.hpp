@@ -9,6 +9,7 @@
 #include <ration/grant.hpp>
 #include <ration/host/snapshot_store.hpp>
 #include <ration/policy.hpp>
+#include <ration/sim/diagnostic.hpp>
 
 namespace ration::program {
 
@@ -21,10 +22,10 @@ class recorded_tick {
 
 public:
     /// Forgets everything for a new run. Its first line names the columns of more than one value a row, which a tick
-    /// without rows does not. What is wrong with it as a sentence; empty when nothing is.
-    [[nodiscard]] std::string begin(nlohmann::json const& run);
-    /// What is wrong with the line as a sentence; empty when nothing is.
-    [[nodiscard]] std::string load(nlohmann::json const& line);
+    /// without rows does not. The diagnostic names neither file nor line.
+    [[nodiscard]] result<void, diagnostic> begin(nlohmann::json const& run);
+    /// Takes the line of one tick.
+    [[nodiscard]] result<void, diagnostic> load(nlohmann::json const& line);
 
     /// Whether the store has all columns of the run by now. A log of version 1 does not tell them all before there are
     /// jobs.
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] std::uint64_t job_id(std::size_t row) const noexcept;
 
 private:
-    [[nodiscard]] std::string load_column(std::string const& name, nlohmann::json const& values);
+    [[nodiscard]] result<void, diagnostic> load_column(std::string const& name, nlohmann::json const& values);
 };
 
 }  // namespace ration::program

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
+
 #include "report/run_history.hpp"
 
 namespace ration::program {
@@ -24,14 +26,13 @@ struct report_input {
     std::int64_t lines = 0;
 };
 
-/// Adds what a file holds. What is wrong with it as one sentence, with the number of its line; empty when nothing is.
-/// Half a line at the end is a remark.
-[[nodiscard]] std::string read_report_input(std::string const& path, report_input& into);
+/// Adds what a file holds. Half a line at the end is a remark.
+[[nodiscard]] result<void, diagnostic> read_report_input(std::string const& path, report_input& into);
 
-/// The line that `ration sim --json` prints first, as the page shows it; what is wrong as a sentence. The lists of
-/// single runs are left out.
-[[nodiscard]] std::string read_simulation_line(nlohmann::json const& line, nlohmann::ordered_json& into);
+/// The line that `ration sim --json` prints first, as the page shows it. The lists of single runs are left out. The
+/// diagnostic names neither file nor line.
+[[nodiscard]] result<void, diagnostic> read_simulation_line(nlohmann::json const& line, nlohmann::ordered_json& into);
 /// The second one.
-[[nodiscard]] std::string read_measured_line(nlohmann::json const& line, nlohmann::ordered_json& into);
+[[nodiscard]] result<void, diagnostic> read_measured_line(nlohmann::json const& line, nlohmann::ordered_json& into);
 
 }  // namespace ration::program

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/printable.hpp"
+#include "common/version_text.hpp"
 #include "events/bounded_writer.hpp"
-#include "problem.hpp"
 #include "report/assets.hpp"
 #include "report/run_json.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 namespace {

@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "common/diagnostics.hpp"
+#include "common/quantity.hpp"
 #include "config/target.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {
@@ -17,8 +18,7 @@ namespace {
 }
 
 /// Name, arrival and target of one [[job]], as far as they can be read.
-void read_job(table const& from, job_record& job) {
-    std::vector<problem> ignored;
+void read_job(table const& from, job_record& job, diagnostics& ignored) {
     table_reader keys(from, "[[job]]", ignored);
     if (auto const* const at = keys.take<std::string>("at", ""))
         if (auto const when = parse_duration(*at)) job.arrived = when->count;
@@ -53,20 +53,20 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
     return all;
 }
 
-std::string run_recorder::take(nlohmann::json const& line) {
+result<void, diagnostic> run_recorder::take(nlohmann::json const& line) {
     event_fields fields(line);
     std::string const event = fields.text("event");
     std::int64_t const t = fields.whole("t");
-    if (!fields.wrong().empty()) return fields.wrong();
+    if (!fields.status()) return fields.status();
     run_.end = std::max(run_.end, t);
     auto const known = handlers().find(event);
-    if (known == handlers().end()) {
+    if (known != handlers().end())
+        (this->*known->second)(fields, t);
+    else
         run_.count_unknown(shortened(event, longest_name));
-        return {};
-    }
-    (this->*known->second)(fields, t);
-    if (!fields.wrong().empty()) return fmt::format("'{}': {}", event, fields.wrong());
-    return columns_wrong_.empty() ? std::string() : fmt::format("'{}': {}", event, columns_wrong_);
+    auto const& read = fields.status() ? parts_ : fields.status();
+    if (read) return {};
+    return diagnostic{.text = fmt::format("'{}': {}", event, read.failure().text)};
 }
 
 job_record& run_recorder::job_called(std::string const& name) {
@@ -79,10 +79,9 @@ job_record& run_recorder::job_called(std::string const& name) {
 void run_recorder::know_jobs_of(std::string const& source) {
     if (source.size() > max_config_bytes) return;
     auto const parsed = parse_document(source);
-    auto const* const root = std::get_if<table>(&parsed);
-    if (root == nullptr) return;
-    std::vector<problem> ignored;
-    table_reader keys(*root, "", ignored);
+    if (!parsed) return;
+    diagnostics ignored;
+    table_reader keys(*parsed, "", ignored);
     auto const* const jobs = keys.take<array>("job", "");
     if (jobs == nullptr) return;
     for (auto const& one : *jobs) {
@@ -92,7 +91,7 @@ void run_recorder::know_jobs_of(std::string const& source) {
         if (name == job->end() || !std::holds_alternative<std::string>(name->held.data)) continue;
         auto& record = job_called(std::get<std::string>(name->held.data));
         record.arrived = 0;
-        read_job(*job, record);
+        read_job(*job, record, ignored);
     }
 }
 
@@ -150,7 +149,7 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
     auto const name = f.text("job");
     auto const id = f.whole("id");
     (void)f.whole("incarnation");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     auto& job = job_called(name);
     by_id_[id] = places_[name];
     run_.devices.has(places_[name], f.text_or("devices", ""), t);
@@ -165,7 +164,7 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
 void run_recorder::resize(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), what = f.text("what"), devices = f.text("devices"), why = f.text("why");
     auto const from = f.whole("from"), to = f.whole("to");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     (void)job_called(name);
     run_.devices.has(places_[name], devices, t);
     add(t, what, name, "gpu", fmt::format("{}", from), fmt::format("{}", to),
@@ -174,13 +173,13 @@ void run_recorder::resize(event_fields& f, std::int64_t t) {
 
 void run_recorder::device(event_fields& f, std::int64_t t) {
     auto const name = f.text("device"), what = f.text("what"), why = f.text("why");
-    if (f.wrong().empty()) add(t, what, name, "gpu", "", "", why);
+    if (f.status()) add(t, what, name, "gpu", "", "", why);
 }
 
 void run_recorder::delivered(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), folder = f.text("folder");
     auto const step = f.whole("step");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     (void)job_called(name);
     add(t, "delivered", name, "", "", "", fmt::format("checkpoint of step {} in {}", step, folder));
 }
@@ -190,7 +189,7 @@ void run_recorder::progress(event_fields& f, std::int64_t t) {
     auto const step = f.whole("step");
     auto const value = f.number("value");
     auto const smoothed = f.maybe_number("smoothed");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     auto& job = job_called(name);
     if (job.metric.empty()) job.metric = shortened(metric, longest_name);
     if (job.metric == shortened(metric, longest_name)) job.curve.add({t, step, smoothed.value_or(value)});
@@ -200,7 +199,7 @@ void run_recorder::tier_reached(event_fields& f, std::int64_t t) {
     auto const name = f.text("job");
     auto const tier = f.whole("tier"), after = f.whole("after");
     auto const value = f.number("value");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     auto& job = job_called(name);
     if (!job.arrived) job.arrived = std::max<std::int64_t>(t - after, 0);
     auto& when = tier >= 2 ? job.objective_at : job.acceptable_at;
@@ -213,7 +212,7 @@ void run_recorder::tier_reached(event_fields& f, std::int64_t t) {
 
 void run_recorder::condition(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), now = f.text("now"), why = f.text("why");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     auto& job = job_called(name);
     add(t, "condition", name, "", job.condition, now, why);
     job.condition = shortened(now, longest_name);
@@ -224,7 +223,7 @@ void run_recorder::decision(event_fields& f, std::int64_t t) {
     auto const number = f.whole("number"), took = f.whole("took");
     auto const status = f.number("status");
     auto const& columns = f.object("columns");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     decision_ = number;
     run_.decision_times.push_back(static_cast<double>(took) / 1e9);
     auto const code = std::abs(status) < 1e15 ? static_cast<std::int64_t>(status) : -1;
@@ -234,13 +233,13 @@ void run_recorder::decision(event_fields& f, std::int64_t t) {
     // In a log of version 1 there is nothing of the kind, and its columns are as the grants left them.
     static nlohmann::json const nothing = nlohmann::json::object();
     auto const& after = f.has("columns_after") ? f.object("columns_after") : nothing;
-    if (f.wrong().empty()) columns_wrong_ = take_columns(columns, after, t);
+    if (f.status()) parts_ = take_columns(columns, after, t);
 }
 
 void run_recorder::change(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), subject = f.text("subject"), from = f.text("old"), to = f.text("new"),
                why = f.text("reason"), when = f.text("when");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     ++run_.changes;
     ++job_called(name).changes;
     auto const file = subject.substr(subject.rfind('/') + 1), resource = f.text_or("resource", "");
@@ -251,33 +250,33 @@ void run_recorder::change(event_fields& f, std::int64_t t) {
 void run_recorder::deferred(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), resource = f.text("resource"), why = f.text("why");
     auto const amount = f.amount("amount");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     ++run_.deferred;
     add(t, "deferred", name, resource, "", amount_text(amount), why);
 }
 
 void run_recorder::rejected(event_fields& f, std::int64_t t) {
     auto const rule = f.text("rule"), detail = f.text("detail");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     ++run_.rejected;
     add(t, "refused", "", "", "", "", detail.empty() ? rule : fmt::format("{}: {}", rule, detail));
 }
 
 void run_recorder::warning(event_fields& f, std::int64_t t) {
     auto const subject = f.text("subject"), message = f.text("message");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     ++run_.warnings;
     add(t, "warning", subject, "", "", "", message);
 }
 
 void run_recorder::policy_log(event_fields& f, std::int64_t t) {
     auto const level = f.text("level"), text = f.text("text");
-    if (f.wrong().empty()) add(t, "policy", "", "", "", "", fmt::format("{}: {}", level, text));
+    if (f.status()) add(t, "policy", "", "", "", "", fmt::format("{}: {}", level, text));
 }
 
 void run_recorder::job_ended(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), how = f.text("how"), why = f.text("why");
-    if (!f.wrong().empty()) return;
+    if (!f.status()) return;
     auto& job = job_called(name);
     job.how = shortened(how, longest_name);
     job.why = shortened(why, longest_text);
@@ -313,8 +312,8 @@ void run_recorder::run_ended(event_fields& f, std::int64_t) {
         reported.acceptable_at = summary.maybe_whole("acceptable_at");
         reported.objective_at = summary.maybe_whole("objective_at");
         reported.ended_at = summary.maybe_whole("ended_at");
-        if (!summary.wrong().empty()) {
-            columns_wrong_ = fmt::format("of a job, {}", summary.wrong());
+        if (!summary.status()) {
+            parts_ = diagnostic{.text = fmt::format("of a job, {}", summary.status().failure().text)};
             return;
         }
         auto& job = job_called(name);
@@ -354,11 +353,12 @@ namespace {
 
 }  // namespace
 
-std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::json const& after, std::int64_t t) {
+result<void, diagnostic> run_recorder::take_columns(nlohmann::json const& columns, nlohmann::json const& after,
+                                                    std::int64_t t) {
     constexpr std::string_view used = "jobs/used.", held = "jobs/held.", room = "nodes/capacity.";
     constexpr std::size_t most_resources = 16;
     auto const ids = columns.find("jobs/id");
-    if (ids == columns.end() || !ids->is_array()) return "it has no column 'jobs/id'";
+    if (ids == columns.end() || !ids->is_array()) return diagnostic{.text = "it has no column 'jobs/id'"};
     for (auto const& [column, shown] : columns.items()) {
         std::string_view const name = column;
         bool const of_jobs = name.starts_with(used) || name.starts_with(held);
@@ -366,11 +366,11 @@ std::string run_recorder::take_columns(nlohmann::json const& columns, nlohmann::
         auto const changed = after.find(column);
         auto const& values = changed == after.end() ? shown : *changed;
         if (!values.is_array() || (of_jobs && values.size() != ids->size()))
-            return fmt::format("its column '{}' has not one value for each job", shortened(name, longest_name));
+            return diagnostic{
+                .text = fmt::format("its column '{}' has not one value for each job", shortened(name, longest_name))};
         std::string const resource(name.substr(name.find('.') + 1));
-        if (resource.size() > longest_name ||
-            (!run_.resources.contains(resource) && run_.resources.size() == most_resources))
-            continue;
+        bool const is_new = !run_.resources.contains(resource);
+        if (resource.size() > longest_name || (is_new && run_.resources.size() == most_resources)) continue;
         auto& record = run_.resources[resource];
         if (name.starts_with(room)) record.room.add(t, {sum_of(values)});
         if (name.starts_with(used)) record.used.add(t, by_place(*ids, values, false, by_id_, run_.jobs));

@@ -22,8 +22,8 @@ class run_recorder {
     std::int64_t decision_ = -1;
 
 public:
-    /// Takes one event after another, a `run` first. What is wrong with it as a sentence; empty when nothing is.
-    [[nodiscard]] std::string take(nlohmann::json const& line);
+    /// Takes one event after another, a `run` first. The diagnostic names neither file nor line.
+    [[nodiscard]] result<void, diagnostic> take(nlohmann::json const& line);
 
     /// All that was told. Jobs that have not ended by then are open to the end.
     [[nodiscard]] run_history finish() &&;
@@ -55,9 +55,10 @@ private:
     void set_phase(job_record& job, std::int64_t t);
     void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to,
              std::string why);
-    /// The columns of one decision; what is wrong with them.
-    [[nodiscard]] std::string take_columns(nlohmann::json const& columns, nlohmann::json const& after, std::int64_t t);
-    std::string columns_wrong_;
+    /// The columns of one decision.
+    [[nodiscard]] result<void, diagnostic> take_columns(nlohmann::json const& columns, nlohmann::json const& after,
+                                                        std::int64_t t);
+    result<void, diagnostic> parts_;  ///< of the columns of decisions and the summaries of jobs
 };
 
 }  // namespace ration::program

@@ -16,10 +16,10 @@ using json = nlohmann::json;
 using page_json = nlohmann::ordered_json;
 constexpr std::size_t most_policies = 64, most_samples = 1000, most_values = 1000, most_remarks = 200;
 
-/// Reads with checks; the first thing that is wrong stays.
+/// Reads with checks; the first fault stays.
 class simulation_reader {
 public:
-    std::string wrong;
+    result<void, diagnostic> status;
 
     [[nodiscard]] page_json read(json const& line) {
         event_fields f(line);
@@ -65,18 +65,21 @@ public:
 
 private:
     void keep(event_fields const& f) {
-        if (wrong.empty()) wrong = f.wrong();
+        if (status) status = f.status();
     }
 
     [[nodiscard]] bool is_object(json const& value) {
-        if (!value.is_object() && wrong.empty()) wrong = "there is something else where an object should be";
+        if (!value.is_object() && status)
+            status = diagnostic{.text = "there is something else where an object should be"};
         return value.is_object();
     }
 
     [[nodiscard]] json const& limited(json const& array, std::size_t most, std::string_view what) {
         static json const nothing = json::array();
         if (array.size() <= most) return array;
-        if (wrong.empty()) wrong = fmt::format("it has {} {}, and a page holds at most {}", array.size(), what, most);
+        if (status)
+            status =
+                diagnostic{.text = fmt::format("it has {} {}, and a page holds at most {}", array.size(), what, most)};
         return nothing;
     }
 
@@ -209,16 +212,16 @@ private:
 
 }  // namespace
 
-std::string read_simulation_line(json const& line, page_json& into) {
+result<void, diagnostic> read_simulation_line(json const& line, page_json& into) {
     simulation_reader reader;
     into = reader.read(line);
-    return reader.wrong.empty() ? read_simulation_jobs(line, into) : reader.wrong;
+    return reader.status ? read_simulation_jobs(line, into) : reader.status;
 }
 
-std::string read_measured_line(json const& line, page_json& into) {
+result<void, diagnostic> read_measured_line(json const& line, page_json& into) {
     simulation_reader reader;
     into = reader.read_measured(line);
-    return reader.wrong;
+    return reader.status;
 }
 
 }  // namespace ration::program

@@ -10,9 +10,9 @@ namespace ration::program {
 std::string report_html(simulation_results const& all) {
     report_input input;
     auto& one = input.simulations.emplace_back();
-    auto wrong = read_simulation_line(nlohmann::json::parse(table_json(all)), one.figures);
-    if (wrong.empty()) wrong = read_measured_line(nlohmann::json::parse(measured_json(all)), one.measured);
-    if (!wrong.empty()) input.remarks.push_back("Some of the simulation is not on this page: " + wrong + ".");
+    auto read = read_simulation_line(nlohmann::json::parse(table_json(all)), one.figures);
+    if (read) read = read_measured_line(nlohmann::json::parse(measured_json(all)), one.measured);
+    if (!read) input.remarks.push_back("Some of the simulation is not on this page: " + read.failure().text + ".");
     return report_page(std::move(input));
 }
 

@@ -13,7 +13,7 @@
 
 #include "run/device_table.hpp"
 #include "run/job_location.hpp"
-#include "run/machine_topology.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 

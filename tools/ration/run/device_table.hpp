@@ -129,4 +129,11 @@ private:
     [[nodiscard]] device_list least_needed(device_list const& of, job_id job, std::int64_t count) const;
 };
 
+[[nodiscard]] inline std::vector<std::string> names_of(device_table const& table,
+                                                       std::span<std::uint32_t const> devices) {
+    std::vector<std::string> out;
+    for (auto const device : devices) out.push_back(table.name(device));
+    return out;
+}
+
 }  // namespace ration::program

@@ -14,10 +14,12 @@
 #include <ration/policies/none.hpp>
 #include <ration/process/cpus.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/printable.hpp"
 #include "events/machine.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/job_table.hpp"
@@ -198,7 +200,7 @@ void print_jobs(run_config const& config) {
 
 [[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, host_devices const& devices,
                                     machine_topology const& topology, std::string const& policy_name) {
-    std::vector<problem> problems;
+    diagnostics problems(config.file);
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
@@ -216,7 +218,7 @@ void print_jobs(run_config const& config) {
         if (job.devices == nullptr) job.launched_at = nanoseconds{};
     }
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
-    board.refresh({});
+    board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()), {});

@@ -2,9 +2,11 @@
 /// `ration run --dry-run`: what would be done, without doing it.
 #pragma once
 
-#include "run.hpp"
+#include "common/exit_code.hpp"
+#include "config/config.hpp"
 #include "run/host_devices.hpp"
-#include "run/machine_topology.hpp"
+#include "run/options.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 

@@ -7,8 +7,8 @@ namespace ration::program {
 
 result<std::unique_ptr<exporter>> exporter::open(std::string const& where) {
     auto const parsed = parse_endpoint(where);
-    RATION_ASSERT(std::holds_alternative<endpoint>(parsed), "the command line was checked");
-    auto listener = listening_socket::open(std::get<endpoint>(parsed));
+    RATION_ASSERT(parsed, "the command line was checked");
+    auto listener = listening_socket::open(*parsed);
     if (!listener) return listener.failure();
     return std::unique_ptr<exporter>(new exporter(std::move(listener).value()));
 }

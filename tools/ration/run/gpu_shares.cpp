@@ -10,7 +10,7 @@
 #include <ration/process/input_file.hpp>
 #include <ration/process/proc.hpp>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 
 namespace ration::program {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 
 namespace ration::program {
 namespace {

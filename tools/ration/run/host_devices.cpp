@@ -7,6 +7,9 @@
 
 #include <ration/cuda/device_mask.hpp>
 
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+
 namespace ration::program {
 
 host_devices host_devices::find(run_config const& config) {
@@ -84,41 +87,40 @@ std::int64_t host_devices::with_memory(bytes least) const noexcept {
 }
 
 /// Of GPUs that are too small there may be as many as one likes.
-static void check_memory(job_config const& job, host_devices const& devices, std::vector<problem>& out) {
+static void check_memory(job_config const& job, host_devices const& devices, diagnostics& out) {
     auto const& wants = *job.elastic;
     auto const large = devices.with_memory(wants.gpu_memory), there = static_cast<std::int64_t>(devices.names().size());
     if (devices.of_cpu())
-        out.push_back(
-            {wants.gpu_memory_at, "CPU devices have no memory of their own; leave gpu_memory out, or share GPUs"});
+        out.add(wants.gpu_memory_at, "CPU devices have no memory of their own; leave gpu_memory out, or share GPUs");
     if (devices.of_cpu() || large >= wants.devices.minimum || there < wants.devices.minimum) return;
     std::int64_t largest = 0;
     for (auto const has : devices.memory()) largest = std::max(largest, has.count);
     auto const gib = [](std::int64_t count) { return static_cast<double>(count) / (std::int64_t{1} << 30U); };
-    out.push_back(
-        {wants.gpu_memory_at,
-         fmt::format(
-             "job {} needs at least {} GPU{} of {:.4g} GiB, and {} large enough, the largest with {:.4g} GiB; make gpu_memory smaller, or run it on a machine with larger ones",
-             program::quoted(job.name), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s",
-             gib(wants.gpu_memory.count),
-             large == 0   ? "none is"
-             : large == 1 ? "1 is"
-                          : fmt::format("{} are", large),
-             gib(largest))});
+    out.add(
+        wants.gpu_memory_at,
+        fmt::format(
+            "job {} needs at least {} GPU{} of {:.4g} GiB, and {} large enough, the largest with {:.4g} GiB; make gpu_memory smaller, or run it on a machine with larger ones",
+            program::quoted(job.name), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s",
+            gib(wants.gpu_memory.count),
+            large == 0   ? "none is"
+            : large == 1 ? "1 is"
+                         : fmt::format("{} are", large),
+            gib(largest)));
 }
 
-std::vector<problem> missing_devices(run_config const& config, host_devices const& devices, millicores cpu) {
-    std::vector<problem> out;
+diagnostics missing_devices(run_config const& config, host_devices const& devices, millicores cpu) {
+    diagnostics out(config.file);
     auto const there = static_cast<std::int64_t>(devices.names().size());
     if (devices.of_cpu() && there * devices.each().count > cpu.count)
-        out.push_back(
-            {config.devices.at,
-             fmt::format(
-                 "{} devices of {:g} cores are more than the {:g} cores that the jobs share; write fewer or smaller ones",
-                 there, static_cast<double>(devices.each().count) / 1000, static_cast<double>(cpu.count) / 1000)});
+        out.add(
+            config.devices.at,
+            fmt::format(
+                "{} devices of {:g} cores are more than the {:g} cores that the jobs share; write fewer or smaller ones",
+                there, static_cast<double>(devices.each().count) / 1000, static_cast<double>(cpu.count) / 1000));
     if (devices.of_shares() && there == 0) {
-        out.push_back(
-            {config.devices.at,
-             "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them"});
+        out.add(
+            config.devices.at,
+            "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them");
         return out;
     }
     for (auto const& job : config.jobs) {
@@ -129,11 +131,10 @@ std::vector<problem> missing_devices(run_config const& config, host_devices cons
             there == 0
                 ? "; ration doctor says why, and devices = { count = 4, cpu = 0.25 } at the top of the file stands in for them"
                 : "; make gpu.min smaller, or run it on a machine with more";
-        out.push_back(
-            {job.elastic->at,
-             fmt::format("job {} needs at least {} device{}, and there {} {}{}", program::quoted(job.name), least,
-                         least == 1 ? "" : "s", there == 1 ? "is" : "are",
-                         there == 0 ? std::string("none that it could have") : std::to_string(there), helps)});
+        out.add(job.elastic->at,
+                fmt::format("job {} needs at least {} device{}, and there {} {}{}", program::quoted(job.name), least,
+                            least == 1 ? "" : "s", there == 1 ? "is" : "are",
+                            there == 0 ? std::string("none that it could have") : std::to_string(there), helps));
     }
     return out;
 }

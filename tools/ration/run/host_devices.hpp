@@ -13,6 +13,7 @@
 #include <ration/result.hpp>
 #include <ration/units.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
 
 namespace ration::program {
@@ -69,7 +70,6 @@ private:
 };
 
 /// What jobs of the file need and these devices are not, with its place and what to do.
-[[nodiscard]] std::vector<problem> missing_devices(run_config const& config, host_devices const& devices,
-                                                   millicores cpu);
+[[nodiscard]] diagnostics missing_devices(run_config const& config, host_devices const& devices, millicores cpu);
 
 }  // namespace ration::program

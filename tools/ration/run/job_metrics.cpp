@@ -18,37 +18,44 @@ using prometheus::MetricType;
     return amount == unlimited ? std::numeric_limits<double>::infinity() : static_cast<double>(amount) / 1000;
 }
 
+/// One job, and what the components have of it.
+struct job_reading {
+    job_table const& board;
+    live_job const& job;
+    training_progress const& progress;
+    job_usage const& usage;
+};
+
 /// A property of jobs that is one number.
 struct property {
     char const* name;
     char const* help;
     MetricType type;
-    double (*of)(job_table const&, live_job const&);
+    double (*of)(job_reading const&);
 };
 
 constexpr property properties[] = {
     {"ration_job_cpu_limit_cores",
      "What the job may use of the CPU by its last grant; +Inf without a limit, 0 when it holds nothing",
-     MetricType::Gauge,
-     [](job_table const& board, live_job const& job) { return job.alive() ? cores_held(board, job) : 0.0; }},
+     MetricType::Gauge, [](job_reading const& s) { return s.job.alive() ? cores_held(s.board, s.job) : 0.0; }},
     {"ration_job_cpu_seconds_total", "CPU time that the job has used since it was last started", MetricType::Counter,
-     [](job_table const&, live_job const& job) { return to_seconds(job.cpu_time); }},
+     [](job_reading const& s) { return to_seconds(s.usage.cpu_time); }},
     {"ration_job_memory_bytes", "Memory that the job has resident, at the last decision", MetricType::Gauge,
-     [](job_table const&, live_job const& job) { return job.alive() ? static_cast<double>(job.memory.count) : 0.0; }},
+     [](job_reading const& s) { return s.job.alive() ? static_cast<double>(s.usage.memory.count) : 0.0; }},
     {"ration_job_memory_limit_bytes", "Memory that the jobs file lets the job have; +Inf without a limit",
      MetricType::Gauge,
-     [](job_table const&, live_job const& job) {
-         return job.config->memory ? static_cast<double>(job.config->memory->count)
-                                   : std::numeric_limits<double>::infinity();
+     [](job_reading const& s) {
+         return s.job.config->memory ? static_cast<double>(s.job.config->memory->count)
+                                     : std::numeric_limits<double>::infinity();
      }},
     {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
-     [](job_table const&, live_job const& job) {
-         return job.alive() && job.devices != nullptr ? static_cast<double>(job.devices->size()) : 0.0;
+     [](job_reading const& s) {
+         return s.job.alive() && s.job.devices != nullptr ? static_cast<double>(s.job.devices->size()) : 0.0;
      }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
-     [](job_table const&, live_job const& job) { return static_cast<double>(job.step); }},
+     [](job_reading const& s) { return static_cast<double>(s.progress.step); }},
     {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective",
-     MetricType::Gauge, [](job_table const&, live_job const& job) { return static_cast<double>(job.tracker.tier()); }},
+     MetricType::Gauge, [](job_reading const& s) { return static_cast<double>(s.progress.tracker.tier()); }},
 };
 
 [[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
@@ -70,13 +77,13 @@ constexpr property properties[] = {
     return family;
 }
 
-[[nodiscard]] MetricFamily values_of(job_table const& board) {
+[[nodiscard]] MetricFamily values_of(job_table const& board, std::span<training_progress const> progress) {
     MetricFamily family{"ration_job_target_value",
                         "The smoothed value of the metric that the job's target is on, such as its loss",
                         MetricType::Gauge,
                         {}};
     for (auto const& job : board.jobs())
-        if (auto const value = job.tracker.smoothed())
+        if (auto const value = progress[job.row].tracker.smoothed())
             family.metric.push_back(
                 sample({{"job", job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
     return family;
@@ -97,14 +104,16 @@ constexpr std::pair<char const*, std::uint64_t progress::totals::*> outcomes[] =
 
 }  // namespace
 
-void collect_jobs(std::vector<MetricFamily>& into, job_table const& board) {
+void collect_jobs(std::vector<MetricFamily>& into, job_table const& board, std::span<training_progress const> progress,
+                  std::span<job_usage const> usage) {
     for (auto const& [name, help, type, of] : properties) {
         MetricFamily family{name, help, type, {}};
         for (auto const& job : board.jobs())
-            family.metric.push_back(sample({{"job", job.config->name}}, type, of(board, job)));
+            family.metric.push_back(
+                sample({{"job", job.config->name}}, type, of({board, job, progress[job.row], usage[job.row]})));
         into.push_back(std::move(family));
     }
-    into.push_back(values_of(board));
+    into.push_back(values_of(board, progress));
     into.push_back(states_of(board));
 }
 
@@ -123,7 +132,7 @@ void collect_messages(std::vector<MetricFamily>& into, progress::totals const& m
 }
 
 void collect_devices(std::vector<MetricFamily>& into, std::int64_t cordoned) {
-    into.push_back({"ration_run_devices_set_aside",
+    into.push_back({"ration_run_devices_cordoned",
                     "Devices that are not assigned for a while after a fault",
                     MetricType::Gauge,
                     {sample({}, MetricType::Gauge, static_cast<double>(cordoned))}});

@@ -60,6 +60,7 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
         set_devices(*supply.devices);
         store_[of(resource_id::batch).capacity][0] = batch_capacity(jobs);
     }
+    device_seconds_.resize(jobs.size());
     by_id_.resize(jobs.size());
     std::iota(by_id_.begin(), by_id_.end(), std::size_t{0});
     std::ranges::sort(by_id_, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
@@ -77,17 +78,14 @@ void job_table::declare_devices(std::span<job_config const> jobs, std::int64_t c
     for (auto const& job : jobs)
         if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, count));
     c.width = static_cast<std::size_t>(most) + 1;
-    auto const add = [&]<class T>(column<T>& handle, std::string_view name, std::size_t width = 1) {
-        auto added = store_.declare<T>(name, static_cast<std::uint32_t>(width));
-        RATION_ASSERT(added, "the store has none of these names");
-        handle = *added;
-    };
-    add(c.requested, "jobs/requested.gpu");
-    add(c.request, "jobs/request.gpu");
-    add(c.attained, "jobs/attained");
-    add(c.speedup, "jobs/speedup", c.width);
-    add(c.batch, "jobs/batch", c.width);
-    add(c.node_type, "nodes/type");
+    auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
+               request = store_.declare<std::int64_t>("jobs/request.gpu");
+    RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
+                      columns_.add(store_, "jobs/speedup", c.width) && columns_.add(store_, "jobs/batch", c.width) &&
+                      columns_.add(store_, "nodes/type"),
+                  "the store has none of these names");
+    c.requested = *requested;
+    c.request = *request;
     devices_ = c;
 }
 
@@ -105,9 +103,9 @@ void job_table::describe(live_job const& job) noexcept {
     job_config const& config = *job.config;
     std::size_t const row = job.row;
     store_[columns_.id][row] = job.id.value;
-    store_[columns_.tenant][row] = tenants_.at(config.tenant);
-    store_[columns_.weight][row] = config.weight;
-    store_[columns_.submitted][row] = config.at.count;
+    store_[columns_.get<"jobs/tenant">()][row] = tenants_.at(config.tenant);
+    store_[columns_.get<"jobs/weight">()][row] = config.weight;
+    store_[columns_.get<"jobs/submitted">()][row] = config.at.count;
     store_[columns_.tiers][row] = two_tier_target::objective_tier;
     store_[columns_.remaining][row] = unknown;
     store_[of(resource_id::cpu).minimum][row] = config.cpu.minimum;
@@ -128,25 +126,26 @@ void job_table::describe_devices(live_job const& job, elastic_config const& want
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
     for (std::size_t k = 0; k < devices_->width; ++k) {
-        (&store_.at(devices_->speedup, row))[k] =
+        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] =
             wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
         // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
         // others.
         std::int64_t const batch = wants.batches.empty() ? wants.batch.minimum : entry_of(wants.batches, k);
-        (&store_.at(devices_->batch, row))[k] = k == 0 ? 0 : batch;
+        (&store_.at(columns_.get<"jobs/batch">(), row))[k] = k == 0 ? 0 : batch;
     }
 }
 
-void job_table::refresh(nanoseconds now) noexcept {
-    for (auto& job : jobs_) {
+void job_table::refresh(nanoseconds now, std::span<training_progress const> progress) noexcept {
+    for (auto const& job : jobs_) {
         if (!arrived(job)) continue;
+        auto const& tracker = progress[job.row].tracker;
         store_[columns_.state][job.row] = static_cast<std::uint32_t>(state_of(job.now));
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
-        store_[columns_.step][job.row] = job.step;
-        store_[columns_.tier][job.row] = job.tracker.tier();
+        store_[columns_.step][job.row] = progress[job.row].step;
+        store_[columns_.tier][job.row] = tracker.tier();
         // Else the last one of its earlier launch
-        if (auto const loss = job.tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
-        store_[columns_.best_loss][job.row] = job.tracker.best().value_or(0);
+        if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
+        store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
         if (job.devices != nullptr) refresh_devices(job, now);
     }
@@ -154,7 +153,7 @@ void job_table::refresh(nanoseconds now) noexcept {
 }
 
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
-void job_table::refresh_devices(live_job& job, nanoseconds now) noexcept {
+void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
     auto const& wants = *job.config->elastic;
     std::int64_t const most =
         std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
@@ -162,10 +161,9 @@ void job_table::refresh_devices(live_job& job, nanoseconds now) noexcept {
     std::int64_t const here = job.devices->wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
     store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
-    store_[devices_->requested][job.row] = job.requested;
     store_[columns_.restart_cost][job.row] = job.devices->restart_cost();
-    if (job.alive()) job.device_seconds += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
-    store_[devices_->attained][job.row] = job.device_seconds;
+    if (job.alive()) device_seconds_[job.row] += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
+    store_[columns_.get<"jobs/attained">()][job.row] = device_seconds_[job.row];
     store_[of(resource_id::gpu).used][job.row] = job.alive() ? static_cast<double>(job.devices->size()) : 0;
 }
 

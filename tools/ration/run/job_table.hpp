@@ -12,6 +12,7 @@
 #include <ration/host/standard_columns.hpp>
 
 #include "run/live_job.hpp"
+#include "run/training_progress.hpp"
 
 namespace ration::program {
 
@@ -37,13 +38,12 @@ class job_table {
     snapshot_store store_;
     standard_columns columns_;
     struct device_columns {
-        column<std::int64_t> requested, request, batch;
-        column<double> speedup, attained;
-        column<std::uint32_t> node_type;
+        column<std::int64_t> requested, request;
         std::size_t width = 0;
     };
     std::optional<device_columns> devices_;
     std::map<std::string_view, std::uint32_t> tenants_;
+    std::vector<double> device_seconds_;  // by row
     nanoseconds shown_at_{};
 
 public:
@@ -63,8 +63,14 @@ public:
 
     /// Gives rows to the jobs whose time has come. True when there are new ones.
     bool arrive(nanoseconds now) noexcept;
-    /// Brings the columns that only ration knows up to date. O(jobs).
-    void refresh(nanoseconds now) noexcept;
+    /// Brings the columns that only ration knows up to date. `progress`: by row. O(jobs).
+    void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
+    /// Devices that the job has requested; -1: it has no request. Pre: the job has arrived and uses devices.
+    void set_requested(live_job const& job, std::int64_t devices) noexcept {
+        store_[devices_->requested][job.row] = devices;
+    }
+    /// Device-seconds that the job has used up to the last `refresh`.
+    [[nodiscard]] double device_seconds(live_job const& job) const noexcept { return device_seconds_[job.row]; }
 
     /// What the jobs can have together now.
     void set_capacity(millicores cpu) noexcept { store_[of(resource_id::cpu).capacity][0] = cpu.count; }
@@ -85,7 +91,7 @@ private:
     void declare_devices(std::span<job_config const> jobs, std::int64_t count);
     void describe(live_job const& job) noexcept;
     void describe_devices(live_job const& job, elastic_config const& wants) noexcept;
-    void refresh_devices(live_job& job, nanoseconds now) noexcept;
+    void refresh_devices(live_job const& job, nanoseconds now) noexcept;
 };
 
 }  // namespace ration::program

@@ -7,7 +7,7 @@
 
 #include <ration/process/proc.hpp>
 
-#include "quantity.hpp"
+#include "common/quantity.hpp"
 
 namespace ration::program {
 

@@ -205,8 +205,10 @@ result<void> node_backend::let_run(job_id job) noexcept { return set_cpu(job, un
 result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
     ration::plan<operation> operations;
     auto done = plan({job, 0, resource_id::cpu, amount}, operations);
-    for (auto const& operation : operations)
+    for (auto const& operation : operations) {
         if (done) done = apply(operation);
+        if (done) done = verify(operation);
+    }
     // It has ended already, which is told elsewhere
     return !done && done.failure().code == errc::gone ? result<void>() : done;
 }

@@ -19,11 +19,11 @@
 #include <ration/process/launch.hpp>
 
 #include "events/events.hpp"
-#include "run.hpp"
 #include "run/core_claims.hpp"
 #include "run/device_filter_guard.hpp"
 #include "run/elastic_jobs.hpp"
 #include "run/gpu_memory.hpp"
+#include "run/options.hpp"
 
 namespace ration::program {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 
-#include "error_text.hpp"
+#include "common/error_text.hpp"
 #include "run/memory_shortage.hpp"
 #include "run/node_backend.hpp"
 

@@ -15,9 +15,9 @@
 #include <ration/process/marked.hpp>
 #include <ration/process/tree.hpp>
 
-#include "error_text.hpp"
-#include "problem.hpp"
-#include "run.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/printable.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/node_backend.hpp"
 
@@ -90,7 +90,7 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
 }
 
 /// It has no process now, and the run that reattaches it launches it again.
-[[nodiscard]] bool is_between_launches(recorded_job const& job) { return !job.phase.empty() && job.phase != "over"; }
+[[nodiscard]] bool is_between_launches(recorded_job const& job) { return job.phase && !job.is_over(); }
 
 /// Whether a process is in the job's own group, in any hierarchy.
 [[nodiscard]] bool is_in_group(cgroup::kernel_io& machine, int pid, std::string const& group) {

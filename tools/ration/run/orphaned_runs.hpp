@@ -9,6 +9,7 @@
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
 
+#include "common/exit_code.hpp"
 #include "run/run_directory.hpp"
 
 namespace ration::program {
@@ -58,5 +59,12 @@ struct orphaned_run {
 /// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
 /// or in the groups that a record names. Says nothing: there is nothing to decide.
 void remove_empty_groups(std::string const* memberships = nullptr);
+
+struct clean_options {
+    bool dry_run = false;
+};
+
+/// `ration clean`. Prints a line for each thing that it ends or removes.
+[[nodiscard]] exit_code clean(clean_options const& options);
 
 }  // namespace ration::program

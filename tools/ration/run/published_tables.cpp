@@ -13,7 +13,6 @@ namespace {
     switch (column.table) {
         case table_id::jobs: return most.jobs;
         case table_id::nodes: return most.nodes;
-        case table_id::resources: return most.resources;
         case table_id::held: return most.grants();
     }
     return 0;

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "events/event_log.hpp"
-#include "run.hpp"
 #include "run/exporter.hpp"
+#include "run/options.hpp"
 #include "view/live_view.hpp"
 
 namespace ration::program {

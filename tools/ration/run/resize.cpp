@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "quantity.hpp"
+#include "common/quantity.hpp"
 
 namespace ration::program {
 
@@ -47,7 +47,7 @@ std::int64_t resize::coming_from() const noexcept {
     return s_.falls_back ? static_cast<std::int64_t>(s_.origin.size()) : s_.returning ? size() : 0;
 }
 
-void resize::note(std::string_view what, std::string why) {
+void resize::note(resize_step what, std::string why) {
     notes_.push_back({what, coming_from(), going_to(), std::move(why), s_.holds});
 }
 
@@ -55,14 +55,13 @@ void resize::enter(resize_phase next, nanoseconds deadline, std::string why) {
     s_.now = next;
     deadline_ = deadline;
     stuck_reported_ = false;
-    note(name_of(next), std::move(why));
+    note(step_of(next), std::move(why));
 }
 
 void resize::advance(nanoseconds now) {
     seen_ = now;
     if (s_.now == resize_phase::queued) return start_queued(now);
     if (s_.now == resize_phase::steady) return advance_steady(now);
-    // Whoever ends it has deadlines
     bool const ends = s_.finishing && (s_.now == resize_phase::starting || s_.now == resize_phase::saving);
     if (s_.now == resize_phase::over || awaits_launch() || now < deadline_ || ends) return;
     switch (s_.now) {
@@ -78,8 +77,9 @@ void resize::advance(nanoseconds now) {
         default: break;  // killing and clearing: whatever holds on to the devices keeps them, and people are told
     }
     if (!std::exchange(stuck_reported_, true))
-        note("stuck", s_.now == resize_phase::killing ? "it cannot be killed; its devices stay reserved"
-                                                      : "something still uses its devices, or may; they stay reserved");
+        note(resize_step::stuck, s_.now == resize_phase::killing
+                                     ? "it cannot be killed; its devices stay reserved"
+                                     : "something still uses its devices, or may; they stay reserved");
     if (s_.now == resize_phase::killing) order(resize_order::kill);
     deadline_ = now + rules_.terminate;
 }
@@ -101,7 +101,7 @@ void resize::advance_steady(nanoseconds now) {
     if (s_.wanted <= size()) return waits_.reset();  // the policy hears of it by what there is to share
     if (!waits_) {
         waits_ = now;
-        note("waiting", "for devices that others give back");
+        note(resize_step::waiting, "for devices that others give back");
     } else if (now - *waits_ >= rules_.wait) {
         fail(size(), fmt::format("no devices became free within {}", duration_text(rules_.wait)), now);
     }
@@ -229,7 +229,7 @@ void resize::replace_before_launch(nanoseconds now) {
     replace_lost();
     if (s_.next.empty()) return queue(now);
     s_.holds = std::exchange(s_.next, {});
-    note(name_of(s_.now), "a device was cordoned before the launch");
+    note(step_of(s_.now), "a device was cordoned before the launch");
 }
 
 void resize::launch_failed(std::string why, nanoseconds now) {
@@ -265,12 +265,12 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
         // A script that does not start a rank for each device is wrong about its speed, not about whose devices it
         // uses.
         if (s_.falls_back) return object(std::move(fault), now);
-        note("unverified", std::move(fault));
+        note(resize_step::unverified, std::move(fault));
     }
     received_ = true;
     // It sees the GPU; whether it keeps to its share is found out later
     verified_ = !devices.empty() && !table_->has_shares();
-    if (devices.empty()) note("unverified", "it does not say which devices it sees");
+    if (devices.empty()) note(resize_step::unverified, "it does not say which devices it sees");
     deadline_ = now + rules_.deadlines.start;
     if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
 }
@@ -309,8 +309,8 @@ void resize::settle() {
     deaths_ = 0;
     auto const from = coming_from();
     s_.now = resize_phase::steady;
-    notes_.push_back(
-        {came_back ? "restored" : "settled", came_back ? size() : from, size(), verified_ ? "verified" : "", s_.holds});
+    notes_.push_back({came_back ? resize_step::restored : resize_step::settled, came_back ? size() : from, size(),
+                      verified_ ? "verified" : "", s_.holds});
     s_.origin.clear();
     s_.next.clear();
     s_.falls_back = false;
@@ -334,8 +334,8 @@ void resize::roll_back(std::string why, nanoseconds now) {
 }
 
 void resize::fail(std::int64_t stays_at, std::string why, nanoseconds now) {
-    notes_.push_back(
-        {"failed", stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(), std::move(why), s_.holds});
+    notes_.push_back({resize_step::failed, stays_at, s_.now == resize_phase::steady ? s_.wanted : going_to(),
+                      std::move(why), s_.holds});
     s_.wanted = stays_at;
     waits_.reset();
     rest_until_ = now + nanoseconds{rules_.back_off.count << std::min(failures_, 4)};
@@ -345,7 +345,7 @@ void resize::fail(std::int64_t stays_at, std::string why, nanoseconds now) {
 /// Not its own failure: it may grow as soon as there is something to take.
 void resize::give_up_waiting(std::string why) {
     if (!waits_to_grow()) return;
-    notes_.push_back({"failed", size(), s_.wanted, std::move(why), s_.holds});
+    notes_.push_back({resize_step::failed, size(), s_.wanted, std::move(why), s_.holds});
     s_.wanted = size();
     waits_.reset();
 }

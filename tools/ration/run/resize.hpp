@@ -14,27 +14,11 @@
 #include <ration/units.hpp>
 
 #include "config/config.hpp"
+#include "events/events.hpp"
 #include "run/device_table.hpp"
+#include "run/resize_phase.hpp"
 
 namespace ration::program {
-
-/// The numbers are those of the run's record.
-enum class resize_phase : std::uint8_t {
-    queued,       ///< no process; waits for devices
-    starting,     ///< to be launched, or launched and has not shown yet that it works with its devices
-    steady,       ///< runs at its size
-    saving,       ///< asked for a checkpoint, trains on until it is written
-    stopping,     ///< has its checkpoint, asked to stop
-    terminating,  ///< SIGTERM was sent
-    killing,      ///< SIGKILL was sent
-    clearing,     ///< its first process is gone; waits until nothing of it is left, on its devices neither
-    over,         ///< the job has ended
-};
-[[nodiscard]] inline std::string_view name_of(resize_phase phase) noexcept {
-    constexpr std::string_view names[] = {"queued",      "starting", "steady",   "saving", "stopping",
-                                          "terminating", "killing",  "clearing", "over"};
-    return names[static_cast<std::size_t>(phase)];
-}
 
 /// What the machine wants done, in this order.
 enum class resize_order : std::uint8_t {
@@ -49,7 +33,7 @@ enum class resize_order : std::uint8_t {
 
 /// One transition, as it is told.
 struct resize_note {
-    std::string_view what;  ///< "waiting", the name of a phase, "settled", "failed", "restored", "stuck", "unverified"
+    resize_step what = resize_step::settled;
     std::int64_t from = 0, to = 0;
     std::string why;      ///< may be empty
     device_list devices;  ///< that its process has, or is launched with
@@ -179,7 +163,7 @@ public:
 private:
     void enter(resize_phase next, nanoseconds deadline, std::string why = {});
     void order(resize_order what) { orders_.push_back(what); }
-    void note(std::string_view what, std::string why = {});
+    void note(resize_step what, std::string why = {});
     void advance_steady(nanoseconds now);
     void start_queued(nanoseconds now);
     void begin(nanoseconds now);

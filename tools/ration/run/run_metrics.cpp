@@ -13,10 +13,10 @@
 #include <ration/host/check_rule.hpp>
 #include <ration/host/settle.hpp>
 
+#include "common/printable.hpp"
+#include "common/version_text.hpp"
 #include "metrics/open_metrics.hpp"
-#include "problem.hpp"
 #include "run/job_metrics.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 namespace {
@@ -40,22 +40,22 @@ void constant(Registry& all, char const* name, char const* help, double value, p
 
 /// Counters of one family, one for each value of the label `reason`. All are there from the start, so that a rate has
 /// something to start from.
+template <class Enum>
 class reason_counters {
-    std::vector<std::pair<std::string_view, Counter*>> all_;
+    std::vector<std::pair<Enum, Counter*>> all_;
 
 public:
-    template <class Enum>
     reason_counters(Registry& registry, char const* name, char const* help, Enum first, Enum last) {
         auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(registry);
         for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
-            auto const words = name_of(static_cast<Enum>(i));
-            all_.emplace_back(words, &family.Add({{"reason", std::string(words)}}));
+            auto const reason = static_cast<Enum>(i);
+            all_.emplace_back(reason, &family.Add({{"reason", std::string(name_of(reason))}}));
         }
     }
 
-    void count(std::string_view reason) const {
-        for (auto const& [words, counter] : all_)
-            if (words == reason) counter->Increment();
+    void count(Enum reason) const {
+        for (auto const& [which, counter] : all_)
+            if (which == reason) counter->Increment();
     }
 };
 
@@ -71,12 +71,12 @@ struct run_metrics::counted {
             .Add({}, tick_bounds);
     Counter& grants = counter(registry, "ration_grants_total", "Grants that the policy answered with");
     Counter& changes = counter(registry, "ration_changes_total", "Operations on limits of jobs that were carried out");
-    reason_counters rejected{registry, "ration_grants_rejected_total",
-                             "Grants that were refused, by the rule that they break", check_rule::unknown_job,
-                             check_rule::broken_group};
-    reason_counters deferred{registry, "ration_grants_deferred_total",
-                             "Grants that began to wait, by what they wait for", deferral::dead_band,
-                             deferral::no_room};
+    reason_counters<check_rule> rejected{registry, "ration_grants_rejected_total",
+                                         "Grants that were refused, by the rule that they break",
+                                         check_rule::unknown_job, check_rule::broken_group};
+    reason_counters<deferral> deferred{registry, "ration_grants_deferred_total",
+                                       "Grants that began to wait, by what they wait for", deferral::dead_band,
+                                       deferral::no_room};
     Counter& fallbacks =
         counter(registry, "ration_fallback_answers_total",
                 "Decisions in which the policy's answer was refused as a whole, so that the last good limits stayed");
@@ -118,7 +118,7 @@ std::string run_metrics::page(run_state const& now, bool open_metrics) const {
     if (counted_) families = counted_->registry.Collect();
     collect_messages(families, now.messages, now.lost_events);
     collect_devices(families, now.cordoned_devices);
-    collect_jobs(families, now.board);
+    collect_jobs(families, now.board, now.progress, now.usage);
     return open_metrics ? open_metrics_serializer().Serialize(families)
                         : prometheus::TextSerializer().Serialize(families);
 }

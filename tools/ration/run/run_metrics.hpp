@@ -4,18 +4,22 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include <ration/progress/receiver.hpp>
 
 #include "events/events.hpp"
 #include "run/job_table.hpp"
+#include "run/usage_meter.hpp"
 
 namespace ration::program {
 
 /// What a page shows besides the counted events; looked at when the page is made.
 struct run_state {
     job_table const& board;
+    std::span<training_progress const> progress{};  ///< by row of the jobs table
+    std::span<job_usage const> usage{};             ///< by row of the jobs table
     progress::totals const& messages;
     std::uint64_t lost_events = 0;
     std::int64_t cordoned_devices = 0;

@@ -11,9 +11,9 @@
 #include <set>
 #include <utility>
 
+#include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
-#include "problem.hpp"
 #include "run/resize.hpp"
 
 namespace ration::program {
@@ -92,9 +92,32 @@ template <std::integral Number>
     into = static_cast<Number>(number);
     return true;
 }
+[[nodiscard]] bool take(json const& value, std::optional<resize_phase>& into) {
+    std::string word;
+    if (!take(value, word)) return false;
+    into = phase_named(word);
+    return into || word.empty();
+}
+[[nodiscard]] bool take(json const& value, std::optional<condition>& into) {
+    std::string word;
+    if (!take(value, word)) return false;
+    for (int c = 0; c <= static_cast<int>(condition::stopped); ++c)
+        if (name_of(static_cast<condition>(c)) == word) into = static_cast<condition>(c);
+    return into || word.empty();
+}
 [[nodiscard]] bool take(json const& value, std::vector<std::string>& into) {
     if (!value.is_array()) return false;
     return std::ranges::all_of(value, [&](json const& one) { return take(one, into.emplace_back()); });
+}
+
+/// A value as the record has it; no value of an enumeration is the empty word.
+template <class T>
+[[nodiscard]] json as_json(T const& value) {
+    return value;
+}
+template <class Enum>
+[[nodiscard]] json as_json(std::optional<Enum> const& value) {
+    return value ? std::string(name_of(*value)) : std::string();
 }
 
 /// Takes the fields of one object; `wrong` is the name of the first that is not there or not of its type.
@@ -113,23 +136,16 @@ struct field_reader {
     return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-[[nodiscard]] bool is_phase(std::string_view word) {
-    for (int p = 0; p <= static_cast<int>(resize_phase::over); ++p)
-        if (name_of(static_cast<resize_phase>(p)) == word) return true;
-    return word.empty();
-}
-
 /// The field of this job that cannot be in a run that has taken so long; nullptr when all can.
 [[nodiscard]] char const* wrong_field_of(recorded_job const& job, std::int64_t clock_ns) {
-    bool const over = job.phase == "over", has_process = job.pid != 0;
+    bool const over = job.is_over(), has_process = job.pid != 0;
     if (!is_plain_name(job.name)) return "name";
     if (has_process && (job.pid == 1 || over)) return "pid";  // nor is init a job
     if (has_process != (job.start_time != 0)) return "start_time";
     if (job.incarnation == std::numeric_limits<std::uint32_t>::max()) return "incarnation";
     if (!is_token(job.token) && !(job.token.empty() && !has_process)) return "token";
     if (job.started_ns > clock_ns) return "started_ns";
-    if (!is_phase(job.phase)) return "phase";
-    if (has_process && !job.phase.empty() && job.holds.empty()) return "holds";
+    if (has_process && job.phase && job.holds.empty()) return "holds";
     for (std::int64_t const amount : {job.wanted, job.batch, job.launched_batch})
         if (amount > std::int64_t{1} << 40) return "wanted";
     return nullptr;
@@ -152,7 +168,7 @@ public:
             if (these.size() != list->size() || these.contains("")) return "holds";
             its_own.insert(these.begin(), these.end());
         }
-        if (job.phase == "over") return nullptr;
+        if (job.is_over()) return nullptr;
         for (auto const& device : its_own)
             if (!devices_.insert(device).second) return "holds";
         return nullptr;
@@ -196,8 +212,9 @@ std::string to_json(run_record const& record) {
     json run, jobs = json::array();
     for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = value; });
     for (auto const& job : record.jobs)
-        for_each_field(job,
-                       [&, row = &jobs.emplace_back()](char const* name, auto const& value) { (*row)[name] = value; });
+        for_each_field(job, [&, row = &jobs.emplace_back()](char const* name, auto const& value) {
+            (*row)[name] = as_json(value);
+        });
     run["jobs"] = std::move(jobs);
     auto const text = text_of(run);
     return fmt::format(R"({{"run":{},"sum":"{}"}})", text, sum_of(text));

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
 #include <vector>
+
+#include "events/events.hpp"
+#include "run/resize_phase.hpp"
 
 namespace ration::program {
 
@@ -24,15 +28,18 @@ struct recorded_job {
     std::uint32_t tier = 0;
     std::vector<std::string> definition{};  ///< of `job_config`
     // --- of a job with devices; by their names
-    /// Of `resize_phase`; "over" also for a job without devices that has ended; empty: no devices
-    std::string phase{};
+    /// `over` also for a job without devices that has ended; none: no devices
+    std::optional<resize_phase> phase{};
     std::vector<std::string> holds{}, next{}, origin{};
     std::int64_t wanted = 0, batch = 0, launched_batch = 0;
     bool falls_back = false, returning = false, has_saved = false, finishing = false;
     double cost = 0;
-    std::string control{};     ///< where it listens for commands
-    std::string checkpoint{};  ///< its folder
-    std::string how{}, why{};  ///< of one that is over
+    std::string control{};           ///< where it listens for commands
+    std::string checkpoint{};        ///< its folder
+    std::optional<condition> how{};  ///< of one that is over
+    std::string why{};               ///< the same
+
+    [[nodiscard]] bool is_over() const noexcept { return phase == resize_phase::over; }
 };
 
 /// What a run writes down before and after every start of a job, at its end, and before each step of a change of its

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 
 namespace ration::program {
 namespace {
@@ -43,47 +45,49 @@ struct servers_asked {
     std::string_view gpu = "K80", region;
 };
 
-/// Finds the lifetimes of the servers once all keys are read; a sentence when there are none.
-[[nodiscard]] std::string take_servers(servers_asked const& asked, sim::fault_rates& into) {
+/// Finds the lifetimes of the servers once all keys are read.
+[[nodiscard]] result<void, diagnostic> take_servers(servers_asked const& asked, sim::fault_rates& into) {
     if (asked.region.empty())
-        return "revocations need the region whose servers live as long, as in revocations:region=us-east1";
+        return diagnostic{
+            .text = "revocations need the region whose servers live as long, as in revocations:region=us-east1"};
     std::vector<std::string_view> types, regions;
     for (auto const& servers : sim::transient_servers) {
         if (std::ranges::find(types, servers.gpu) == types.end()) types.push_back(servers.gpu);
         if (servers.gpu == asked.gpu) regions.push_back(servers.region);
     }
     if (regions.empty())
-        return fmt::format("lifetimes of servers with the GPU {} are not known{}", quoted(asked.gpu),
-                           suggestion(asked.gpu, types));
+        return diagnostic{.text = fmt::format("lifetimes of servers with the GPU {} are not known{}", quoted(asked.gpu),
+                                              suggestion(asked.gpu, types))};
     auto const* const found = sim::find_transient_servers(asked.gpu, asked.region);
     if (found == nullptr)
-        return fmt::format("lifetimes of {} servers in {} are not known{}", asked.gpu, quoted(asked.region),
-                           suggestion(asked.region, regions));
+        return diagnostic{.text = fmt::format("lifetimes of {} servers in {} are not known{}", asked.gpu,
+                                              quoted(asked.region), suggestion(asked.region, regions))};
     if (into.startup == 0 && sim::measured_startup(asked.gpu) == 0)
-        return fmt::format(
-            "the startup of {0} servers was not measured: add startup=TIME, as in revocations:region={1},gpu={0},startup=90s",
-            asked.gpu, asked.region);
+        return diagnostic{
+            .text = fmt::format(
+                "the startup of {0} servers was not measured: add startup=TIME, as in revocations:region={1},gpu={0},startup=90s",
+                asked.gpu, asked.region)};
     into.lifetime = *found;
     return {};
 }
 
-[[nodiscard]] std::string take_speed(std::string_view value, sim::fault_rates& into) {
+[[nodiscard]] result<void, diagnostic> take_speed(std::string_view value, sim::fault_rates& into) {
     auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), into.slow_speed);
     bool const good = failed == std::errc{} && end == value.data() + value.size() && into.slow_speed >= 0.01 &&
                       into.slow_speed <= 0.99;
-    return good ? std::string()
-                : fmt::format("speed is a part of the usual one from 0.01 to 0.99, not {}", quoted(value));
+    if (good) return {};
+    return diagnostic{.text = "speed is a part of the usual one from 0.01 to 0.99, not " + quoted(value)};
 }
 
-/// Takes "every=20h" in; a sentence when that cannot be.
-[[nodiscard]] std::string take_fault_key(std::string_view text, fault_words const& kind, sim::fault_rates& into,
-                                         servers_asked& servers) {
+/// Takes "every=20h" in.
+[[nodiscard]] result<void, diagnostic> take_fault_key(std::string_view text, fault_words const& kind,
+                                                      sim::fault_rates& into, servers_asked& servers) {
     std::size_t const equals = std::min(text.find('='), text.size());
     auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
     bool const revokes = kind.name == "revocations";
     if (revokes && (key == "region" || key == "gpu")) {
         (key == "gpu" ? servers.gpu : servers.region) = value;
-        return std::string();
+        return {};
     }
     if (key == "speed" && kind.name == "stragglers") return take_speed(value, into);
     std::vector<std::string_view> names;
@@ -92,13 +96,14 @@ struct servers_asked {
         if (one.name != key) continue;
         auto const time = parse_sim_time(value);
         if (!time || *time < seconds(1))
-            return fmt::format("{} is a time from 1 s to 365 days, not {}", key, quoted(value));
+            return diagnostic{.text = fmt::format("{} is a time from 1 s to 365 days, not {}", key, quoted(value))};
         into.*one.into = to_seconds(*time);
         return {};
     }
     if (revokes) names.insert(names.end(), {"region", "gpu"});
     if (kind.name == "stragglers") names.emplace_back("speed");
-    return fmt::format("there is nothing called {} to set of {}{}", quoted(key), kind.name, suggestion(key, names));
+    return diagnostic{.text = fmt::format("there is nothing called {} to set of {}{}", quoted(key), kind.name,
+                                          suggestion(key, names))};
 }
 
 [[nodiscard]] bool is_given(fault_words const& kind, sim::fault_rates const& rates) noexcept {
@@ -127,7 +132,7 @@ struct servers_asked {
 
 }  // namespace
 
-std::string add_fault_kind(std::string_view text, sim::fault_rates& into) {
+result<void, diagnostic> add_fault_kind(std::string_view text, sim::fault_rates& into) {
     std::size_t const colon = std::min(text.find(':'), text.size());
     auto const name = text.substr(0, colon);
     auto const& kinds = kinds_of_faults();
@@ -135,34 +140,38 @@ std::string add_fault_kind(std::string_view text, sim::fault_rates& into) {
     if (kind == kinds.end()) {
         std::vector<std::string_view> names;
         for (auto const& one : kinds) names.push_back(one.name);
-        return fmt::format("there is no kind of faults {}{}", quoted(name), suggestion(name, names));
+        return diagnostic{.text =
+                              fmt::format("there is no kind of faults {}{}", quoted(name), suggestion(name, names))};
     }
-    if (is_given(*kind, into)) return fmt::format("{} are given twice: say all of them at once", name);
+    if (is_given(*kind, into))
+        return diagnostic{.text = fmt::format("{} are given twice: say all of them at once", name)};
     servers_asked servers;
     for (std::size_t from = colon + 1; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
-        if (auto wrong = take_fault_key(text.substr(from, to - from), *kind, into, servers); !wrong.empty())
-            return wrong;
+        if (auto taken = take_fault_key(text.substr(from, to - from), *kind, into, servers); !taken) return taken;
         from = to + 1;
     }
     if (kind->given == nullptr) return take_servers(servers, into);
     if (is_given(*kind, into)) return {};
-    return fmt::format("{0} need every=TIME, the mean time between two on one {1}, as in {0}:every=200h", name,
-                       kind->of);
+    return diagnostic{.text =
+                          fmt::format("{0} need every=TIME, the mean time between two on one {1}, as in {0}:every=200h",
+                                      name, kind->of)};
 }
 
-void draw_faults(simulation_options const& options, simulation_input& input, std::vector<std::string>& problems) {
+void draw_faults(simulation_options const& options, simulation_input& input, diagnostics& problems) {
     sim::fault_rates rates;
     for (auto const& kind : options.faults)
-        if (auto const wrong = add_fault_kind(kind, rates); !wrong.empty())
-            return problems.push_back("--faults: " + wrong);
+        if (auto const added = add_fault_kind(kind, rates); !added)
+            return problems.add(in_file("--faults", added.failure()));
     for (auto& s : input.samples) {
         s.faults_until = horizon_of(options, s);
         if (double const many = expected(rates, input.machines, s.faults_until); many > most_faults)
-            return problems.push_back(fmt::format(
-                "--faults: that makes about {:.0f} faults within {}, of {:.0f} that there may be: let them come less often, or end the "
-                "runs earlier with --until",
-                many, duration_text(s.faults_until), most_faults));
+            return problems.add(
+                {.file = "--faults",
+                 .text = fmt::format(
+                     "that makes about {:.0f} faults within {}, of {:.0f} that there may be: let them come less often, or end the "
+                     "runs earlier with --until",
+                     many, duration_text(s.faults_until), most_faults)});
         s.faults = make_faults(rates, input.machines, s.seed, s.faults_until);
     }
 }

@@ -11,8 +11,10 @@
 #include <ration/sim/rate_model.hpp>
 #include <ration/sim/trace/read.hpp>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/suggestion.hpp"
 #include "sim/fault_options.hpp"
 
 namespace ration::program {
@@ -29,11 +31,12 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
     return number;
 }
 
-[[nodiscard]] std::string problem_with_group(std::string_view group) {
-    return fmt::format(
-        "{} is not a group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
-        "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to {} cores",
-        program::quoted(group), most_nodes, most_devices, most_cores);
+[[nodiscard]] diagnostic bad_group(std::string_view group) {
+    return {
+        .text = fmt::format(
+            "{} is not a group of nodes: write NODESxDEVICES, as in 16x4, up to {} nodes with up to {} devices each, and a name behind "
+            "a colon if they are of several types: 16x4:v100,8x8:a100; a node with cores is 1x8cores, or 1x4+8cores, up to {} cores",
+            program::quoted(group), most_nodes, most_devices, most_cores)};
 }
 
 /// "8cores", "1core".
@@ -88,9 +91,9 @@ template <class Number>
     return std::string(text);
 }
 
-/// The models of one path, or a problem.
-[[nodiscard]] sim::trace::outcome<sim::model_library> read_models(std::string const& path, sim::cluster const& machines,
-                                                                  double interference) {
+/// The models of one path.
+[[nodiscard]] result<sim::model_library, diagnostic> read_models(std::string const& path, sim::cluster const& machines,
+                                                                 double interference) {
     if (!std::filesystem::is_directory(path)) {
         auto const text = sim::trace::contents(path.c_str());
         if (!text) return text.failure();
@@ -98,9 +101,10 @@ template <class Number>
         std::string_view const first = rows.next() ? rows.fields()[0] : "";
         if (first == "model") return sim::read_rates(*text, machines.types);
         if (first == "name") return sim::read_cpu_models(*text);
-        return sim::trace::problem{
-            1,
-            "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
+        return diagnostic{
+            .line = 1,
+            .text =
+                "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
     }
     sim::profile_options how{.interference = interference, .devices_per_node = {}};
     for (auto const& group : machines.groups)
@@ -110,19 +114,21 @@ template <class Number>
 }
 
 [[nodiscard]] sim::model_library read_library(simulation_options const& options, sim::cluster const& machines,
-                                              std::vector<std::string>& problems) {
+                                              diagnostics& problems) {
     sim::model_library library;
     for (auto const& path : options.models) {
         auto read = read_models(path, machines, options.interference);
         if (!read)
-            problems.push_back(to_text(read.failure(), path));
+            problems.add(in_file(path, read.failure()));
         else
             std::ranges::move(*read, std::back_inserter(library));
     }
     if (options.interference > 0 &&
         std::ranges::none_of(library, [](sim::named_model const& one) { return one.model->feels_contention(); }))
-        problems.emplace_back(
-            "--interference: only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux");
+        problems.add(
+            {.file = "--interference",
+             .text =
+                 "only jobs with measured profiles feel it: name their folder with --models, as in --models bench/data/pollux"});
     return library;
 }
 
@@ -137,39 +143,41 @@ constexpr std::size_t most_jobs = 1'000'000;
 constexpr double cpu_jobs_per_hour = 200;  // they take seconds: less often they would not meet
 
 template <class T, std::size_t N>
-[[nodiscard]] std::string choose(std::string_view what, std::string_view word,
-                                 std::pair<std::string_view, T> const (&from)[N], T& into) {
+[[nodiscard]] result<void, diagnostic> choose(std::string_view what, std::string_view word,
+                                              std::pair<std::string_view, T> const (&from)[N], T& into) {
     std::vector<std::string_view> names;
     for (auto const& [name, value] : from) {
         if (name == word) {
             into = value;
-            return std::string();
+            return {};
         }
         names.push_back(name);
     }
-    return fmt::format("there {} {}{}", what, program::quoted(word), suggestion(word, names));
+    return diagnostic{.text = fmt::format("there {} {}{}", what, program::quoted(word), suggestion(word, names))};
 }
 
-/// Takes "jobs=200" in; a sentence when that cannot be.
-[[nodiscard]] std::string take_generator_key(std::string_view text, sim::generator_options& into) {
+/// Takes "jobs=200" in.
+[[nodiscard]] result<void, diagnostic> take_generator_key(std::string_view text, sim::generator_options& into) {
     std::size_t const equals = std::min(text.find('='), text.size());
     auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
     if (key == "jobs") {
         auto const jobs = whole_number(value, most_jobs);
-        if (jobs) into.jobs = static_cast<std::size_t>(*jobs);
-        return jobs ? std::string()
-                    : fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value));
+        if (!jobs)
+            return diagnostic{
+                .text = fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value))};
+        into.jobs = static_cast<std::size_t>(*jobs);
+        return {};
     }
     if (key == "per_hour") {
         auto const [end, failed] = std::from_chars(value.data(), value.data() + value.size(), into.jobs_per_hour);
         bool const good = failed == std::errc{} && end == value.data() + value.size() && into.jobs_per_hour >= 0.001 &&
                           into.jobs_per_hour <= 1e6;
-        return good ? std::string()
-                    : fmt::format("per_hour is a number of jobs from 0.001 to 1000000, not {}", program::quoted(value));
+        if (good) return {};
+        return diagnostic{.text = "per_hour is a number of jobs from 0.001 to 1000000, not " + program::quoted(value)};
     }
     if (key == "arrivals") return choose("are no arrivals", value, patterns, into.arrivals);
-    return fmt::format("there is nothing called {} to set{}", program::quoted(key),
-                       suggestion(key, {"jobs", "per_hour", "arrivals"}));
+    return diagnostic{.text = fmt::format("there is nothing called {} to set{}", program::quoted(key),
+                                          suggestion(key, {"jobs", "per_hour", "arrivals"}))};
 }
 
 [[nodiscard]] std::string no_devices(std::string_view who) {
@@ -195,29 +203,34 @@ template <class T, std::size_t N>
 }
 
 void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input,
-              std::vector<std::string>& problems) {
+              diagnostics& problems) {
     auto const parsed = parse_generator(options.generate);
-    if (auto const* const wrong = std::get_if<std::string>(&parsed)) return problems.push_back("--generate: " + *wrong);
-    auto what = std::get<generated>(parsed);
+    if (!parsed) return problems.add(in_file("--generate", parsed.failure()));
+    auto what = *parsed;
     bool const cpu = what.of == generated::kind::cpu;
     if (!cpu && devices_of(input.machines) == 0)
-        return problems.push_back("--generate: " + no_devices("these jobs need"));
-    if (cpu && !(cores_of(input.machines) > 0)) return problems.push_back("--generate: " + no_cores("these jobs run"));
+        return problems.add({.file = "--generate", .text = no_devices("these jobs need")});
+    if (cpu && !(cores_of(input.machines) > 0))
+        return problems.add({.file = "--generate", .text = no_cores("these jobs run")});
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
         what.how.seed = seed;
         auto made = make(what, library, devices_of(input.machines));
         if (made.jobs.empty() && cpu)
-            return problems.push_back(
-                "--generate: jobs on processors need fitted losses: name their file with --models, as in --models bench/data/loss/fits.csv");
+            return problems.add(
+                {.file = "--generate",
+                 .text =
+                     "jobs on processors need fitted losses: name their file with --models, as in --models bench/data/loss/fits.csv"});
         if (made.jobs.empty())
-            return problems.push_back(
-                "--generate: profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux");
+            return problems.add(
+                {.file = "--generate",
+                 .text =
+                     "profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux"});
         input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
     }
 }
 
-/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample for
-/// each seed.
+/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample
+/// for each seed.
 void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
     bool const noisy =
         std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
@@ -231,18 +244,18 @@ void add_samples(sim::workload jobs, simulation_options const& options, simulati
 }
 
 void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input,
-                 std::vector<std::string>& problems) {
+                 diagnostics& problems) {
     auto as = sim::trace::format::detect;
     if (!options.format.empty() && !sim::trace::to_format(options.format, as))
-        return problems.push_back(
-            "there is no format " + program::quoted(options.format) +
-            suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()}));
+        return problems.add(
+            {.text = "there is no format " + program::quoted(options.format) +
+                     suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()})});
     for (auto const& path : options.traces) {
         auto read = sim::trace::read_file(path.c_str(), library, as);
         if (!read) {
-            problems.push_back(to_text(read.failure(), path));
+            problems.add(in_file(path, read.failure()));
         } else if (read->jobs.empty()) {
-            problems.push_back(fmt::format("{}: there is no job in it that needs a device", path));
+            problems.add({.file = path, .text = "there is no job in it that needs a device"});
         } else {
             if (read->left_out > 0)
                 input.remarks.push_back(
@@ -253,14 +266,14 @@ void read_traces(simulation_options const& options, sim::model_library const& li
     }
 }
 
-/// Jobs of a kind that the machines have nothing for.
-[[nodiscard]] std::string problem_with_machines(sim::workload const& jobs, sim::cluster const& machines) {
+/// Refuses jobs of a kind that the machines have nothing for.
+[[nodiscard]] result<void, diagnostic> check_machines(sim::workload const& jobs, sim::cluster const& machines) {
     auto const cpu = std::ranges::count_if(jobs.jobs, [&](auto const& job) { return jobs.runs_on_cpu(job); });
     auto const all = std::ssize(jobs.jobs);
     if (cpu > 0 && !(cores_of(machines) > 0))
-        return no_cores(fmt::format("{} of the {} jobs of {} run", cpu, all, jobs.name));
+        return diagnostic{.text = no_cores(fmt::format("{} of the {} jobs of {} run", cpu, all, jobs.name))};
     if (cpu < all && devices_of(machines) == 0)
-        return no_devices(fmt::format("{} of the {} jobs of {} need", all - cpu, all, jobs.name));
+        return diagnostic{.text = no_devices(fmt::format("{} of the {} jobs of {} need", all - cpu, all, jobs.name))};
     return {};
 }
 
@@ -279,28 +292,31 @@ void find_bounds(simulation_input& input) {
 
 }  // namespace
 
-std::variant<sim::cluster, std::string> parse_cluster(std::string_view text) {
+result<sim::cluster, diagnostic> parse_cluster(std::string_view text) {
     sim::cluster machines{.groups = {}, .types = {}};
     std::size_t nodes = 0;
     for (std::size_t from = 0; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
-        if (!add_group(text.substr(from, to - from), machines)) return problem_with_group(text.substr(from, to - from));
+        if (!add_group(text.substr(from, to - from), machines)) return bad_group(text.substr(from, to - from));
         nodes += machines.groups.back().nodes;
         from = to + 1;
     }
     if (nodes > most_nodes)
-        return fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes);
+        return diagnostic{
+            .text = fmt::format("the groups have {} nodes together, of {} that there may be", nodes, most_nodes)};
     return machines;
 }
 
-std::variant<generated, std::string> parse_generator(std::string_view text) {
+result<generated, diagnostic> parse_generator(std::string_view text) {
     generated made;
     std::size_t const colon = std::min(text.find(':'), text.size());
-    if (auto wrong = choose("is no kind of jobs", text.substr(0, colon), kinds, made.of); !wrong.empty()) return wrong;
+    if (auto const chosen = choose("is no kind of jobs", text.substr(0, colon), kinds, made.of); !chosen)
+        return chosen.failure();
     if (made.of == generated::kind::cpu) made.how.jobs_per_hour = cpu_jobs_per_hour;
     for (std::size_t from = colon + 1; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
-        if (auto wrong = take_generator_key(text.substr(from, to - from), made.how); !wrong.empty()) return wrong;
+        if (auto const taken = take_generator_key(text.substr(from, to - from), made.how); !taken)
+            return taken.failure();
         from = to + 1;
     }
     return made;
@@ -312,48 +328,49 @@ std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
     return parse_duration(text);
 }
 
-std::string add_setting(std::string_view text, run_config& into) {
+result<void, diagnostic> add_setting(std::string_view text, run_config& into) {
     std::size_t const dot = text.find('.'), equals = text.find('=');
     if (equals == text.npos || dot >= equals || dot == 0 || dot + 1 == equals)
-        return fmt::format("{} is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0",
-                           program::quoted(text));
+        return diagnostic{.text = program::quoted(text) +
+                                  " is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0"};
     std::string const policy(text.substr(0, dot)), name(text.substr(dot + 1, equals - dot - 1));
     auto found = std::ranges::find(into.parameters, policy, &policy_parameters::policy);
     if (found == into.parameters.end())
         found = into.parameters.insert(found, {.policy = policy, .at = {}, .parameters = {}});
     if (std::ranges::find(found->parameters, name, &parameter::name) != found->parameters.end())
-        return fmt::format("{}.{} is set twice: leave one out", policy, name);
+        return diagnostic{.text = fmt::format("{}.{} is set twice: leave one out", policy, name)};
     found->parameters.push_back(
         {.name = name, .value = as_value(text.substr(equals + 1)), .name_at = {}, .value_at = {}});
     return {};
 }
 
-simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems) {
+simulation_input read_simulation(simulation_options const& options, diagnostics& problems) {
     simulation_input input;
     auto machines = parse_cluster(options.cluster);
-    if (auto const* const wrong = std::get_if<std::string>(&machines)) {
-        problems.push_back("--cluster: " + *wrong);
+    if (!machines) {
+        problems.add(in_file("--cluster", machines.failure()));
         return input;
     }
-    input.machines = std::get<sim::cluster>(std::move(machines));
+    input.machines = *std::move(machines);
     std::vector<std::string_view> stems;
     for (auto const& policy : options.policies) stems.push_back(policy_stem(policy));
     for (auto const& setting : options.settings)
-        if (auto const wrong = add_setting(setting, input.settings); !wrong.empty())
-            problems.push_back("--set: " + wrong);
+        if (auto const added = add_setting(setting, input.settings); !added)
+            problems.add(in_file("--set", added.failure()));
     for (auto const& set : input.settings.parameters)
         if (std::ranges::find(stems, set.policy) == stems.end())
-            problems.push_back(fmt::format("--set: {} is none of the policies that are run{}",
-                                           program::quoted(set.policy), suggestion(set.policy, stems)));
+            problems.add({.file = "--set",
+                          .text = fmt::format("{} is none of the policies that are run{}", program::quoted(set.policy),
+                                              suggestion(set.policy, stems))});
     auto const library = read_library(options, input.machines, problems);
     if (options.traces.empty() == options.generate.empty())
-        problems.push_back("name the jobs: either --trace FILE, or --generate KIND");
+        problems.add({.text = "name the jobs: either --trace FILE, or --generate KIND"});
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems)
                              : generate(options, library, input, problems);
     for (auto const& s : input.samples)
-        if (auto wrong = problem_with_machines(s.jobs, input.machines); !wrong.empty() && problems.empty())
-            problems.push_back(std::move(wrong));
+        if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())
+            problems.add(fit.failure());
     if (problems.empty()) find_bounds(input);
     if (problems.empty() && !options.faults.empty()) draw_faults(options, input, problems);
     return input;

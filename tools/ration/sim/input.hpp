@@ -6,15 +6,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <ration/sim/bounds.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
+#include "common/diagnostics.hpp"
 #include "config/config.hpp"
-#include "run.hpp"
+#include "sim/options.hpp"
 
 namespace ration::program {
 
@@ -36,8 +36,8 @@ struct simulation_input {
 };
 
 /// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores.
-/// Otherwise a sentence, without the option's name.
-[[nodiscard]] std::variant<sim::cluster, std::string> parse_cluster(std::string_view text);
+/// The diagnostic does not name the option.
+[[nodiscard]] result<sim::cluster, diagnostic> parse_cluster(std::string_view text);
 
 /// A workload that is made up.
 struct generated {
@@ -45,17 +45,16 @@ struct generated {
     sim::generator_options how;
 };
 
-/// "rigid", "scaling:jobs=200,per_hour=40,arrivals=bursty". Otherwise a sentence, without the option's name.
-[[nodiscard]] std::variant<generated, std::string> parse_generator(std::string_view text);
+/// "rigid", "scaling:jobs=200,per_hour=40,arrivals=bursty". The diagnostic does not name the option.
+[[nodiscard]] result<generated, diagnostic> parse_generator(std::string_view text);
 
 /// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
 
-/// "las.promote=0" becomes a parameter of las. Otherwise a sentence.
-[[nodiscard]] std::string add_setting(std::string_view text, run_config& into);
+/// "las.promote=0" becomes a parameter of las. The diagnostic does not name the option.
+[[nodiscard]] result<void, diagnostic> add_setting(std::string_view text, run_config& into);
 
-/// Everything that the options name. What is wrong is added to `problems`, one sentence each; then the rest counts for
-/// nothing.
-[[nodiscard]] simulation_input read_simulation(simulation_options const& options, std::vector<std::string>& problems);
+/// Everything that the options name. If one is added to `problems`, the returned input is incomplete.
+[[nodiscard]] simulation_input read_simulation(simulation_options const& options, diagnostics& problems);
 
 }  // namespace ration::program

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "quantity.hpp"
+#include "common/quantity.hpp"
 #include "view/screen_line.hpp"
 
 namespace ration::program {

@@ -8,11 +8,12 @@
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/sim/time_series.hpp>
 
-#include "error_text.hpp"
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
-#include "problem.hpp"
-#include "quantity.hpp"
 
 namespace ration::program {
 namespace {
@@ -22,8 +23,7 @@ namespace {
 constexpr nanoseconds longest_decision = seconds(20);
 
 [[nodiscard]] std::unique_ptr<any_policy> policy_of(std::string const& name, simulation_input const& input,
-                                                    plugin::shared_columns const* columns,
-                                                    std::vector<problem>& problems) {
+                                                    plugin::shared_columns const* columns, diagnostics& problems) {
     auto& log = policy_log::common_to(name);
     if (!is_plugin_path(name)) return make_policy(input.settings, name, log, problems);
     return open_plugin({.path = name,
@@ -97,10 +97,10 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     auto const& name = options.policies[into.policy];
     std::optional<plugin::shared_columns> columns;
     if (is_plugin_path(name)) columns.emplace();
-    std::vector<problem> problems;
+    diagnostics problems;
     auto const policy = policy_of(name, input, columns ? &*columns : nullptr, problems);
     if (policy == nullptr) {
-        into.failure = problems.front().sentence;
+        into.failure = problems.front().text;
         return;
     }
     timed_policy timed(*policy);
@@ -149,48 +149,51 @@ void run_one(simulation_options const& options, simulation_input const& input, r
            of_jobs("jobs/max.");
 }
 
-/// A policy that shares out what the cluster has not, and does not care for what it has; nothing when there is
-/// something to share.
-[[nodiscard]] std::string nothing_to_share(std::string const& name, any_policy const& policy,
-                                           sim::cluster const& machines) {
+/// Refuses a policy that shares out what the cluster does not have and reads nothing of what it has.
+[[nodiscard]] result<void, diagnostic> check_shared_resource(std::string const& name, any_policy const& policy,
+                                                             sim::cluster const& machines) {
     if (shares(policy, "gpu") && !inspects(policy, "cpu") && devices_of(machines) == 0)
-        return fmt::format(
-            "the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
-            "node with both",
-            quoted(name));
+        return diagnostic{
+            .text = fmt::format(
+                "the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
+                "node with both",
+                quoted(name))};
     if (shares(policy, "cpu") && !inspects(policy, "gpu") && !(cores_of(machines) > 0))
-        return fmt::format(
-            "the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
-            "with both",
-            quoted(name));
+        return diagnostic{
+            .text = fmt::format(
+                "the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
+                "with both",
+                quoted(name))};
     return {};
 }
 
-/// The refusal of a policy that cannot place jobs on processors; empty when it can, and when no job needs a place.
-[[nodiscard]] std::string cannot_place(std::string const& name, any_policy const& policy,
-                                       simulation_input const& input) {
+/// Refuses a policy that cannot place jobs on processors, where jobs need a place.
+[[nodiscard]] result<void, diagnostic> check_placement(std::string const& name, any_policy const& policy,
+                                                       simulation_input const& input) {
     bool const places = policy.reads("held/node") && policy.reads("jobs/held.cpu");
     auto const runs_on_cpu = [](sample const& s) {
         return std::ranges::any_of(s.jobs.jobs, [&](auto const& job) { return s.jobs.runs_on_cpu(job); });
     };
     if (places || !has_to_place(input.machines) || std::ranges::none_of(input.samples, runs_on_cpu)) return {};
-    return fmt::format(
-        "the policy {} does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as tradl, "
-        "or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4",
-        quoted(name));
+    return diagnostic{
+        .text = fmt::format(
+            "the policy {} does not place jobs on processors, and --cluster has cores on other nodes than the first: choose one that does, such as tradl, "
+            "or give all cores to the first node, as in 1x8cores or 1x4+8cores,8x4",
+            quoted(name))};
 }
 
-/// Nothing when the policy fits.
-[[nodiscard]] std::string problem_with(std::string const& name, any_policy& policy, simulation_input const& input) {
+/// Refuses a policy that does not fit these runs.
+[[nodiscard]] result<void, diagnostic> check_policy(std::string const& name, any_policy& policy,
+                                                    simulation_input const& input) {
     for (auto const& s : input.samples) {
         snapshot_store store;
         auto const declared = sim::sim_columns::declare(store, s.jobs, input.machines);
-        if (!declared) return to_text(declared.failure());
+        if (!declared) return diagnostic{.text = to_text(declared.failure())};
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
-            return refusal(name, bound.failure());
+            return diagnostic{.text = refusal(name, bound.failure())};
     }
-    auto const wrong = nothing_to_share(name, policy, input.machines);
-    return wrong.empty() ? cannot_place(name, policy, input) : wrong;
+    if (auto const shared = check_shared_resource(name, policy, input.machines); !shared) return shared;
+    return check_placement(name, policy, input);
 }
 
 [[nodiscard]] std::string job_name(sim::workload const& jobs, std::uint64_t id) {
@@ -211,14 +214,12 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }  // namespace
 
 std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input,
-                                      std::vector<std::string>& problems) {
+                                      diagnostics& problems) {
     std::vector<policy_text> all;
     for (auto const& name : options.policies) {
-        std::vector<problem> found;
-        auto const policy = policy_of(name, input, nullptr, found);
-        for (auto const& p : found) problems.push_back(p.sentence);
+        auto const policy = policy_of(name, input, nullptr, problems);
         if (policy == nullptr) continue;
-        if (auto wrong = problem_with(name, *policy, input); !wrong.empty()) problems.push_back(std::move(wrong));
+        if (auto const fits = check_policy(name, *policy, input); !fits) problems.add(fits.failure());
         std::string const file = name.substr(name.rfind('/') + 1);
         all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file)});
     }

@@ -10,6 +10,7 @@
 
 #include <ration/sim/summary.hpp>
 
+#include "common/diagnostics.hpp"
 #include "sim/decisions.hpp"
 #include "sim/input.hpp"
 #include "sim/job_list.hpp"
@@ -50,9 +51,9 @@ struct policy_text {
     std::string label;        ///< what it is called in tables: its name, or its file's without the folder
 };
 
-/// Tries every policy on the columns that these runs offer. What is wrong is added to `problems`, one sentence each.
+/// Tries every policy on the columns that these runs offer. Adds what is wrong to `problems`.
 [[nodiscard]] std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input,
-                                                    std::vector<std::string>& problems);
+                                                    diagnostics& problems);
 
 /// In the order of the command line: all samples of the first policy, then those of the next.
 [[nodiscard]] std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input,

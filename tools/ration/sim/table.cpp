@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "problem.hpp"
+#include "common/printable.hpp"
 #include "view/text_table.hpp"
 
 namespace ration::program {

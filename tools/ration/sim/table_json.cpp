@@ -2,10 +2,10 @@
 // The figures as JSON, in the order of the command line; docs/sim.md has the schema.
 #include <cmath>
 
+#include "common/version_text.hpp"
 #include "events/json_writer.hpp"
 #include "sim/distribution.hpp"
 #include "sim/table.hpp"
-#include "version_text.hpp"
 
 namespace ration::program {
 namespace {

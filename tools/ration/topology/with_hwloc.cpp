@@ -5,8 +5,8 @@
 
 #include <ration/hwloc/reader.hpp>
 
-#include "error_text.hpp"
-#include "run/machine_topology.hpp"
+#include "common/error_text.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 namespace {

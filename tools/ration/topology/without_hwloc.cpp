@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "run/machine_topology.hpp"
+#include "topology/machine_topology.hpp"
 
 namespace ration::program {
 

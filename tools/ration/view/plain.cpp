@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include "problem.hpp"
-#include "quantity.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "view/job_text.hpp"
 #include "view/view.hpp"
 
@@ -71,18 +71,20 @@ namespace {
 /// Of the steps on the way only the ends are told.
 [[nodiscard]] std::string sentence(resize_changed const& e) {
     auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
-    if (e.what == "settled" && (e.from == 0 || e.from == e.to))
-        return fmt::format("{} runs on {}{}", e.job, devices(e.to), cordoned(e.why));
-    if (e.what == "settled")
-        return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, cordoned(e.why));
-    if (e.what == "restored") return fmt::format("{} runs on {} again{}", e.job, devices(e.to), cordoned(e.why));
-    if (e.what == "verified") return fmt::format("{} has {} (verified)", e.job, e.why);
-    if (e.what == "unverified") return fmt::format("{} is not verified: {}", e.job, e.why);
-    if (e.what == "queued") return fmt::format("{} is saved and waits for devices", e.job);
-    if (e.what == "failed")
-        return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
-    if (e.what == "stuck") return fmt::format("warning: {}: {}", e.job, e.why);
-    return {};
+    switch (e.what) {
+        case resize_step::settled:
+            if (e.from == 0 || e.from == e.to)
+                return fmt::format("{} runs on {}{}", e.job, devices(e.to), cordoned(e.why));
+            return fmt::format("{} runs on {} instead of {}{}", e.job, devices(e.to), e.from, cordoned(e.why));
+        case resize_step::restored: return fmt::format("{} runs on {} again{}", e.job, devices(e.to), cordoned(e.why));
+        case resize_step::verified: return fmt::format("{} has {} (verified)", e.job, e.why);
+        case resize_step::unverified: return fmt::format("{} is not verified: {}", e.job, e.why);
+        case resize_step::queued: return fmt::format("{} is saved and waits for devices", e.job);
+        case resize_step::failed:
+            return fmt::format("{} stays at {} and does not get {}: {}", e.job, devices(e.from), e.to, e.why);
+        case resize_step::stuck: return fmt::format("warning: {}: {}", e.job, e.why);
+        default: return {};
+    }
 }
 
 [[nodiscard]] std::string sentence(delivered const& e) {
@@ -90,8 +92,9 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(device_changed const& e) {
-    return e.what == "back" ? fmt::format("{} is given to jobs again", e.device)
-                            : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
+    return e.what == device_change::back
+               ? fmt::format("{} is given to jobs again", e.device)
+               : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }
 
 /// Too many of them to be told.

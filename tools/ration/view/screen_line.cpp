@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "common/printable.hpp"
+#include "common/utf8.hpp"
 #include "events/json_writer.hpp"
-#include "problem.hpp"
 
 namespace ration::program {
 

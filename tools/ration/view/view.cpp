@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "quantity.hpp"
+#include "common/quantity.hpp"
 #include "view/job_text.hpp"
 #include "view/screen_line.hpp"
 

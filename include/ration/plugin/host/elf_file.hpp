@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What an ELF file says of itself, read from its bytes without running any of it. Every offset and size in the file is
-/// doubted.
+/// Facts about an ELF file, read from its bytes without running any of its code. No offset and no
+/// size in the file is trusted.
+///
+/// Used by `plugin_file` before a plugin is loaded, and by `ration check`. Source: elf(5), and the
+/// ELF gABI.
 #pragma once
 
 #include <algorithm>
@@ -18,39 +21,46 @@
 
 namespace ration::plugin {
 
-/// What a host wants to know before it maps a plugin.
+/// Facts that a host needs before it maps a plugin.
 struct elf_facts {
-    std::vector<std::string> exports;         ///< defined symbols that others can see; of very many, the first 4096
-    std::vector<std::string> unique_symbols;  ///< those of them that keep the file mapped for ever (STB_GNU_UNIQUE)
-    std::vector<std::string> needed;          ///< libraries it is linked with
-    /// Where the dynamic linker looks for them first (DT_RUNPATH or DT_RPATH): folders with ':' between
+    std::vector<std::string> exports;         ///< defined symbols that are visible; at most 4096
+    std::vector<std::string> unique_symbols;  ///< those that prevent unloading (STB_GNU_UNIQUE)
+    std::vector<std::string> needed;          ///< libraries that it is linked with
+    /// Folders in which the dynamic linker looks for them first (DT_RUNPATH or DT_RPATH), separated
+    /// by ':'
     std::vector<std::string> search;
+    /// The file needs writable code, or a stack that can be executed; both are refused.
     bool text_relocations = false, executable_stack = false;
 };
 
 namespace detail {
 
-/// A file of the largest size could else have millions of names, each of which is most of the file.
+/// Limits, since a file of the largest size could contain millions of names, each nearly as long as
+/// the file.
 inline constexpr std::size_t longest_name = 65536, most_names = 4096;
 
-/// The file as typed records at checked places.
+/// A file as typed records; every access is checked.
 class elf_view {
     std::span<std::byte const> file_;
 
 public:
+    /// A view; the bytes have to outlive it.
     explicit elf_view(std::span<std::byte const> file) noexcept : file_(file) {}
 
+    /// Copies a record. Returns false if it is not entirely in the file.
     template <class T>
     [[nodiscard]] bool read(std::uint64_t offset, T& record) const noexcept {
         if (offset > file_.size() || file_.size() - offset < sizeof(T)) return false;
         std::memcpy(&record, file_.data() + offset, sizeof(T));
         return true;
     }
+    /// A range of bytes; empty if it is not entirely in the file.
     [[nodiscard]] std::span<std::byte const> bytes(std::uint64_t offset, std::uint64_t size) const noexcept {
         if (offset > file_.size() || file_.size() - offset < size) return {};
         return file_.subspan(offset, size);
     }
-    /// A zero-terminated text inside one section; empty when it is none, or longer than any name.
+    /// A zero-terminated text inside one section; empty if it has no end, or is longer than every
+    /// name.
     [[nodiscard]] std::string_view text(Elf64_Shdr const& strings, std::uint64_t at) const noexcept {
         auto const all = bytes(strings.sh_offset, strings.sh_size);
         if (at >= all.size()) return {};
@@ -61,21 +71,24 @@ public:
     }
 };
 
+/// An error of this file.
 [[nodiscard]] inline error elf_error(errc code, char const* subject, char const* remedy) noexcept {
     return {.code = code, .operation = "read plugin", .subject = std::string_view(subject), .remedy = remedy};
 }
 
-/// The header and the table of sections of a shared object for this machine.
+/// The header and the section table of a shared object for this machine.
 struct elf_sections {
     elf_view view;
     std::vector<Elf64_Shdr> all;
     Elf64_Ehdr header{};
 
+    /// The section with this name, or nullptr.
     [[nodiscard]] Elf64_Shdr const* find(std::string_view name) const noexcept {
         for (auto const& section : all)
             if (view.text(all[header.e_shstrndx], section.sh_name) == name) return &section;
         return nullptr;
     }
+    /// The first section of this type, or nullptr.
     [[nodiscard]] Elf64_Shdr const* find(std::uint32_t type) const noexcept {
         auto const at = std::ranges::find(all, type, &Elf64_Shdr::sh_type);
         return at == all.end() ? nullptr : &*at;
@@ -90,6 +103,7 @@ inline constexpr std::uint16_t this_machine = EM_AARCH64;
 #error "ration: the plugin host knows x86-64 and aarch64"
 #endif
 
+/// Reads the header and the section table.
 [[nodiscard]] inline result<elf_sections> sections_of(std::span<std::byte const> file) {
     elf_sections found{.view = elf_view(file), .all = {}, .header = {}};
     auto& h = found.header;
@@ -102,16 +116,19 @@ inline constexpr std::uint16_t this_machine = EM_AARCH64;
         return elf_error(errc::invalid_value, "section table",
                          "the file is damaged, or stripped of its sections: build it again");
     found.all.resize(h.e_shnum);
+    // The count is at most 65535, so the table cannot be made too large.
     for (std::size_t i = 0; i < found.all.size(); ++i)
         if (!found.view.read(h.e_shoff + i * sizeof(Elf64_Shdr), found.all[i]))
             return elf_error(errc::invalid_value, "section table", "the file is cut short: copy it again");
     return found;
 }
 
+/// Adds the exported symbols.
 inline void add_symbols(elf_sections const& s, elf_facts& facts) {
     auto const* const symbols = s.find(SHT_DYNSYM);
     if (symbols == nullptr || symbols->sh_link >= s.all.size()) return;
     Elf64_Sym symbol;
+    // The first symbol of a table is always undefined.
     for (std::uint64_t at = sizeof symbol; at + sizeof symbol <= symbols->sh_size && facts.exports.size() < most_names;
          at += sizeof symbol) {
         if (!s.view.read(symbols->sh_offset + at, symbol)) return;
@@ -125,6 +142,7 @@ inline void add_symbols(elf_sections const& s, elf_facts& facts) {
     }
 }
 
+/// Adds the libraries, the search folders and the relocations.
 inline void add_dynamic_facts(elf_sections const& s, elf_facts& facts) {
     auto const* const dynamic = s.find(SHT_DYNAMIC);
     if (dynamic == nullptr || dynamic->sh_link >= s.all.size()) return;
@@ -141,6 +159,7 @@ inline void add_dynamic_facts(elf_sections const& s, elf_facts& facts) {
     }
 }
 
+/// Adds the permission of the stack.
 inline void add_stack_fact(elf_sections const& s, elf_facts& facts) {
     Elf64_Phdr segment;
     for (std::uint64_t i = 0; i < s.header.e_phnum && s.view.read(s.header.e_phoff + i * sizeof segment, segment); ++i)
@@ -149,7 +168,8 @@ inline void add_stack_fact(elf_sections const& s, elf_facts& facts) {
 
 }  // namespace detail
 
-/// Errors: invalid_value (no ELF file, damaged), not_supported (another machine). O(symbols).
+/// Reads the facts of a file. Errors: invalid_value (not an ELF file, damaged), not_supported
+/// (another machine). O(symbols).
 [[nodiscard]] inline result<elf_facts> inspect(std::span<std::byte const> file) {
     auto const sections = detail::sections_of(file);
     if (!sections) return sections.failure();
@@ -160,8 +180,8 @@ inline void add_stack_fact(elf_sections const& s, elf_facts& facts) {
     return facts;
 }
 
-/// The manifest, as it stands in the file. A shorter one, of an older header, ends in zeros. Errors: those of
-/// `inspect`, not_found.
+/// The manifest in the file. A shorter one, of an older header, is filled with zeros. Errors: those
+/// of `inspect`; not_found if there is no section.
 [[nodiscard]] inline result<ration_manifest> manifest_in(std::span<std::byte const> file) {
     auto const sections = detail::sections_of(file);
     if (!sections) return sections.failure();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What went wrong with a plugin, and what the host does about it.
+/// Faults of a plugin, and the common base of policies from files.
+///
+/// `in_process_policy` and `worker_policy` report a `fault` for each bad tick; `guarded_policy`
+/// counts them.
 #pragma once
 
 #include <cstdint>
@@ -14,43 +17,53 @@
 
 namespace ration::plugin {
 
+/// The kind of a fault.
 enum class fault_kind : std::uint8_t {
+    /// No fault.
     none,
-    refused,   ///< it returned an error of its own
+    refused,   ///< it returned an error code
     rejected,  ///< grants of its answer broke a rule
-    /// The answer as a whole cannot be: more rows than there is space, a changed field of the host, an unknown code
+    /// The answer as a whole is invalid: too many rows, a changed field of the host, an unknown
+    /// code
     malformed,
-    late,     ///< it answered after the hard deadline, or not at all
-    meddled,  ///< it changed what belongs to the process: floating-point modes, signal handlers
+    late,     ///< no answer before the hard deadline
+    meddled,  ///< it changed state of the process: floating-point modes, signal handlers
     died,     ///< its worker process ended
-    absent,   ///< its worker is being started again: the consequence of a fault, not one more
+    absent,   ///< its worker is being restarted: the consequence of an earlier fault, not counted again
 };
 
+/// The kind as a word.
 [[nodiscard]] constexpr std::string_view name_of(fault_kind kind) noexcept {
     constexpr std::string_view names[] = {"none", "refused", "rejected", "malformed",
                                           "late", "meddled", "died",     "absent"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// The last fault of a plugin: its kind, its tick and a sentence.
+/// The last fault of a plugin.
 struct fault {
+    /// The kind; `none` if there was no fault.
     fault_kind kind = fault_kind::none;
+    /// The tick in which it happened.
     std::uint64_t tick = 0;
-    text<159> what;  ///< "returned more grants than there is space for"
+    text<159> what;  ///< in words: "returned more grants than there is space for"
 };
 
-/// The operation of an error whose subject is what the plugin itself says, or what became of it at its start.
+/// The operation of an error whose subject is the plugin's own message, or the cause of a failed
+/// start.
 inline constexpr char const* start_operation = "start policy";
 
-/// A policy that came from a file, wherever it runs.
+/// A policy from a file, wherever it runs.
 class plugin_policy : public any_policy {
     described_policy described_;
 
+    // The last fault, and the rate-limited log of the plugin.
 protected:
     fault fault_;
     limited_log log_;
+    /// `m` is copied; `log` receives the messages of the plugin.
     plugin_policy(ration_manifest const& m, log_sink log) : described_(m), log_(log) {}
 
+    /// Records a fault and returns the code. Cold, so that the path without faults stays short.
     [[nodiscard, gnu::cold, gnu::noinline]] status fail(fault_kind kind, std::uint64_t tick, std::string_view what,
                                                         status code = status::internal) noexcept {
         fault_ = {kind, tick, what};
@@ -58,24 +71,29 @@ protected:
     }
 
 public:
+    /// The identity from the manifest.
     [[nodiscard]] meta const& about() const noexcept final { return described_.about(); }
+    /// True if the manifest lists the column.
     [[nodiscard]] bool reads(std::string_view column) const noexcept final {
         return needs(described_.manifest(), column);
     }
+    /// The manifest with its texts.
     [[nodiscard]] described_policy const& described() const noexcept { return described_; }
-    /// What was wrong with the last tick; kind `none` when nothing was.
+    /// The fault of the last tick; kind `none` if it had none.
     [[nodiscard]] fault const& last_fault() const noexcept { return fault_; }
-    /// Whether destroying it runs code of the plugin in this process.
+    /// True if destroying the object runs code of the plugin in this process.
     [[nodiscard]] virtual bool ends_here() const noexcept { return true; }
-    /// It is not asked again. Ends what runs for it elsewhere; in this process, nothing of it can be ended.
+    /// Called once when the policy will not be called again. Ends a worker; code in this process
+    /// cannot be ended.
     virtual void end() noexcept {}
 };
 
-/// A code that came from outside, as one that exists.
+/// Converts a code from outside; an unknown code becomes `internal`.
 [[nodiscard]] constexpr status known_status(std::int32_t code) noexcept {
     return code <= RATION_OK && code >= RATION_E_INTERNAL ? static_cast<status>(code) : status::internal;
 }
 
+/// The code as a sentence about the plugin.
 [[nodiscard]] constexpr std::string_view text_of(std::int32_t code) noexcept {
     switch (code) {
         case RATION_E_CAPACITY: return "says that the space for its grants is too small";

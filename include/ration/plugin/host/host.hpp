@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies from files: `open` takes a .so through every check and gives a policy that an engine can use like a
-/// compiled one.
+/// Policies from files: `open` takes a .so through every check and returns a policy that an engine
+/// uses like a compiled one.
+///
+/// Example:
+/// ~~~{.cpp}
+/// auto policy = ration::plugin::open("/opt/policies/give_one.so",
+///                                    {.worker = {.program = {"/usr/bin/ration", {"worker"}}}});
+/// if (!policy) return policy.failure();
+/// ration::engine engine(backend, **policy, fallback, store, columns,
+///                       ration::standard_resources, {});
+/// ~~~
+///
+/// For hosts: the program, `ration check`, other schedulers. The checks are, in order: owner and
+/// permissions of the file (trusted_file.hpp), the ELF facts (elf_file.hpp), the manifest
+/// (manifest.hpp), and a trial in a worker.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +31,43 @@
 
 namespace ration::plugin {
 
-/// Where a plugin runs. A worker costs some microseconds a tick, and survives whatever the plugin does.
+/// Where a plugin runs. A worker costs some microseconds for each tick, and isolates the host from
+/// crashes and hangs.
 enum class isolation : unsigned char { in_process, worker };
 
-/// How `open` runs a plugin: where, with which configuration and under which limits.
+/// The way in which `open` runs a plugin.
 struct open_options {
+    /// The process.
     isolation where = isolation::worker;
     std::string_view config{};  ///< one flat JSON object, or empty
-    /// `worker.program` is needed for `isolation::worker`. A plugin for this process is tried in a worker first, if
-    /// there is one.
+    /// `worker.program` is required for `isolation::worker`. A plugin for this process is first
+    /// tried in a worker if a program is given.
     worker_options worker{};
+    /// When it is quarantined.
     strike_rules strikes{};
-    log_sink log{};  ///< gets what the plugin logs, at most 1000 lines a second
+    log_sink log{};  ///< receives the plugin's log, at most 1000 lines a second
 };
 
 namespace detail {
 
-/// Its constructors and `create` run once in a worker: what crashes or hangs there is refused before this process loads
-/// it.
+/// Runs the constructors and `create` of a plugin once in a worker. A crash or a hang there refuses
+/// the plugin before this process loads it.
 [[nodiscard]] inline result<void> try_out(plugin_file const& file, open_options const& options) {
     auto same = sealed_copy::reattach(descriptor(::fcntl(file.copy.fd(), F_DUPFD_CLOEXEC, 0)));
     if (!same) return same.failure();
     auto again = plugin_file::check(std::move(same).value(), file.path);
     if (!again) return again.failure();
     std::vector<std::pair<std::uint32_t, std::string>> reply;
+    // The log of the trial is passed on only after a failure; otherwise the plugin logs the same
+    // again.
     log_sink const keep{[](void* to, std::uint32_t level, std::string_view text) {
                             static_cast<decltype(reply)*>(to)->emplace_back(level, text);
                         },
                         &reply};
     auto with = options.worker;
-    with.threads = true;  // as in this process, where it is to run
+    with.threads = true;  // as in this process, where it is going to run
     auto const tried = worker_policy::create(std::move(again).value(), options.config, std::move(with), keep);
-    if (tried) return {};  // it will say the same again
+    if (tried) return {};  // it will log the same again
     for (auto const& [level, text] : reply)
         if (options.log.write != nullptr) options.log.write(options.log.context, level, text);
     return tried.failure();
@@ -57,8 +75,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Errors: those of `plugin_file::open`, `library::load`, `in_process_policy::create` and `worker_policy::create`;
-/// denied for a plugin that may not share a process.
+/// Opens the plugin at this absolute path. Errors: those of `plugin_file::open`, `library::load`,
+/// `in_process_policy::create` and `worker_policy::create`; no_capacity for more than 1 MiB of
+/// parameters; denied for a plugin that may not share a process.
 [[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path,
                                                                   open_options const& options) {
     if (options.config.size() > largest_config)
@@ -74,6 +93,7 @@ namespace detail {
         return detail::file_error(errc::denied, path, "it may only run in a worker process: choose that");
     if (!options.worker.program.path.empty())
         if (auto const tried = detail::try_out(*file, options); !tried) return tried.failure();
+    // Static constructors run in `load`, so the process is compared before and after.
     process_state const before;
     auto code = library::load(std::move(file).value());
     if (auto const alone = detail::left_alone(before); !alone) return alone.failure();

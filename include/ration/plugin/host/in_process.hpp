@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin in this process: as fast as a class that was compiled in, and as dangerous. For plugins that are trusted.
+/// A plugin in this process: as fast as a compiled-in class, and as dangerous. For trusted plugins.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace ration::plugin {
 namespace detail {
 
-/// Puts back what a plugin has changed of the process; denied when there was something.
+/// Restores changes that a plugin made to the process. Error: denied if there was one.
 [[nodiscard]] inline result<void> left_alone(process_state const& before) noexcept {
     char const* const meddled = before.restore();
     if (meddled == nullptr) return {};
@@ -29,22 +29,25 @@ namespace detail {
 
 }  // namespace detail
 
-/// Survives: errors, exceptions, answers that cannot be, changed floating-point modes and signal handlers. Does not
-/// survive: a crash, an endless loop, a write to memory that is not its own. Those need a worker process.
+/// Runs the code of a plugin directly. It survives errors, exceptions, invalid answers, and changed
+/// floating-point modes and signal handlers. It does not survive a crash, an endless loop, or a
+/// write to foreign memory; `worker_policy` does.
 class in_process_policy final : public plugin_policy {
     library code_;
     live_instance live_;
     ration_tick tick_{};
     ration_out answer_ = blank_answer;
-    static constexpr std::uint32_t cancel_ = 0;  // nobody watches the clock in this process
+    static constexpr std::uint32_t cancel_ = 0;  // no thread watches the clock in this process
     static constexpr ration_out blank_answer{sizeof(ration_out), 0, 0, 0, 0, nullptr};
 
 public:
+    /// Use `create`.
     in_process_policy(library code, log_sink log)
         : plugin_policy(code.file().manifest, log), code_(std::move(code)), live_(code_.table(), log_.as_sink()) {}
     ~in_process_policy() override = default;
 
-    /// Errors: invalid_value, with the plugin's own sentence; denied when it changed what belongs to the process.
+    /// Creates an instance. Errors: invalid_value, with the plugin's own message; denied if it
+    /// changed the process.
     [[nodiscard]] static result<std::unique_ptr<in_process_policy>> create(library code, std::string_view config,
                                                                            log_sink log = {}) {
         process_state const before;
@@ -55,6 +58,8 @@ public:
         return made;
     }
 
+    /// Binds the columns. Errors: those of `offers`; invalid_value with the plugin's own message;
+    /// denied.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
         process_state const before;
@@ -66,6 +71,7 @@ public:
         return {};
     }
 
+    /// Decides one tick. Every field that the plugin can change is validated before a grant counts.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
         tick_.number = t.number;
@@ -73,6 +79,7 @@ public:
         tick_.now_ns = t.now.count;
         tick_.budget_ns = t.budget.count;
         tick_.table = tables_of(t.data);
+        // The plugin writes into the host's space directly; no row is copied.
         auto const space = out.unused();
         auto* const first = reinterpret_cast<ration_grant*>(space.data());
         answer_.capacity = space.size();
@@ -81,6 +88,7 @@ public:
         detail::float_modes const modes;
         std::int32_t const code = live_.decide(tick_, answer_);
         if (modes.restore(t.number)) return fail(fault_kind::meddled, t.number, "changed the floating-point modes");
+        // Fields of the host are compared before any of them is used.
         if (answer_.struct_size != sizeof answer_ || answer_.flags != 0 || answer_.capacity != space.size() ||
             answer_.grant != first) {
             answer_ = blank_answer;
@@ -93,13 +101,17 @@ public:
         return status::ok;
     }
 
+    /// Forwards events.
     void on_events(std::span<event const> events) noexcept override { live_.on_events(events); }
+    /// Saves the state of the plugin.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return live_.save(space); }
+    /// Restores the state.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
         return known_status(live_.load(saved));
     }
 
 private:
+    /// An error with the plugin's own message, or with the meaning of its code.
     [[nodiscard]] error refused(std::int32_t code) const noexcept {
         auto const reply = live_.sentence();
         return {.code = errc::invalid_value,

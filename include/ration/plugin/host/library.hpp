@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin as loaded code: a sealed copy, checked before any of it runs, mapped by Boost.DLL, and asked after
-/// unloading whether it really went.
+/// A plugin as loaded code: a sealed copy that is checked before any of it runs, loaded with
+/// Boost.DLL, and tested after unloading.
 #pragma once
 
 #define BOOST_DLL_USE_STD_FS
@@ -22,14 +22,17 @@
 
 namespace ration::plugin {
 
-/// A plugin file that passed every check that needs none of its code. Move-only.
+/// A plugin file that passed every check that does not run its code. Move-only.
 struct plugin_file {
-    std::string path;  ///< where it was read, for people
+    std::string path;  ///< the original path, for messages
+    /// The copy that is loaded; the original can change meanwhile.
     sealed_copy copy;
+    /// The manifest in the file.
     ration_manifest manifest{};
+    /// The facts from the ELF tables.
     elf_facts facts;
 
-    /// Errors: those of `open_trusted` and of `check`.
+    /// Opens and checks a file. Errors: those of `open_trusted` and of `check`.
     [[nodiscard]] static result<plugin_file> open(std::string const& path) {
         auto const file = open_trusted(path);
         if (!file) return file.failure();
@@ -38,7 +41,8 @@ struct plugin_file {
         return check(std::move(copy).value(), path);
     }
 
-    /// Errors: those of `inspect`, `manifest_in` and `acceptable`; denied for writable code or an executable stack.
+    /// Checks a copy. Errors: those of `inspect`, `manifest_in` and `acceptable`; denied for
+    /// writable code or an executable stack.
     [[nodiscard]] static result<plugin_file> check(sealed_copy copy, std::string const& path) {
         auto facts = inspect(copy.bytes());
         if (!facts) return facts.failure();
@@ -55,14 +59,15 @@ struct plugin_file {
 
 namespace detail {
 
-/// Whether a file of this path is mapped as a library. Says nothing of why.
+/// True if a file with this path is mapped as a library, for whatever reason.
 [[nodiscard]] inline bool is_resident(std::string const& path) noexcept {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle != nullptr) ::dlclose(handle);
     return handle != nullptr;
 }
 
-/// The table as this host knows it: an older plugin's is shorter and ends in null functions.
+/// The plugin's table of functions in the version of this host: an older plugin's is shorter and is
+/// filled with null functions.
 [[nodiscard]] inline result<ration_policy> copy_table(void const* symbol, ration_manifest const& manifest,
                                                       std::string_view path) noexcept {
     auto const refuse = [&](char const* remedy) { return file_error(errc::invalid_value, path, remedy); };
@@ -70,6 +75,7 @@ namespace detail {
     std::uint32_t size = 0;
     std::memcpy(&size, symbol, sizeof size);
     if (size < offsetof(ration_policy, extension) || size > 65536)
+        // Neither too small for the required functions nor implausibly large.
         return refuse("the size of ration_policy_v1 is absurd: build the plugin again");
     std::memcpy(&table, symbol, size < sizeof table ? size : sizeof table);
     if (table.create == nullptr || table.destroy == nullptr || table.bind == nullptr || table.decide == nullptr)
@@ -87,7 +93,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Loaded code. Move-only; unloaded by `unload` or the destructor. Instances must be destroyed first.
+/// Loaded code. Move-only; unloaded by `unload` or by the destructor. Instances have to be
+/// destroyed first.
 class library {
     plugin_file file_;
     boost::dll::shared_library code_;
@@ -96,17 +103,20 @@ class library {
     explicit library(plugin_file file) noexcept : file_(std::move(file)) {}
 
 public:
+    /// Takes over the loaded code.
     library(library&&) noexcept = default;
     library& operator=(library&&) = delete;
 
-    /// Runs the plugin's static constructors. Errors: invalid_value (what is loaded is not what was read, or misses a
-    /// function), not_supported (the dynamic linker refuses, with its words in `message`).
+    /// Loads a file, which runs the static constructors of the plugin. Errors: invalid_value (the
+    /// loaded code differs from the file, or lacks a function), not_supported (the dynamic linker
+    /// fails; its message goes to `message`).
     [[nodiscard]] static result<library> load(plugin_file file, std::string* message = nullptr) {
         library loaded(std::move(file));
         std::string const path = loaded.file_.copy.path();
         auto const refuse = [&](errc code, char const* remedy) {
             return detail::file_error(code, loaded.file_.path, remedy);
         };
+        // The path is that of a memory file, which the linker would take for the same library.
         if (detail::is_resident(path))
             return refuse(errc::internal, "other code is loaded under the same name: start the program again");
         try {
@@ -128,11 +138,14 @@ public:
         return loaded;
     }
 
+    /// The file.
     [[nodiscard]] plugin_file const& file() const noexcept { return file_; }
+    /// The functions.
     [[nodiscard]] ration_policy const& table() const noexcept { return table_; }
 
-    /// Unmaps the code. False when it stays all the same: a unique symbol, a destructor of a thread's own object, or a
-    /// reference of its own holds it. Then nothing is broken, the memory is just not given back.
+    /// Unloads the code. Returns false if it stays mapped: because of a unique symbol, a destructor
+    /// of a thread-local object, or a reference to itself. That is not an error; only its memory is
+    /// not released.
     [[nodiscard]] bool unload() noexcept {
         if (!code_.is_loaded() || (file_.manifest.flags & (RATION_F_NO_UNLOAD | RATION_F_OWN_THREADS)) != 0)
             return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One instance of loaded code, called through the ABI, in whatever process this is: host and worker both use it.
+/// One instance of loaded code, called through the ABI. Host (`in_process_policy`) and worker
+/// (worker_main.hpp) both use it.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,12 @@
 
 namespace ration::plugin {
 
-/// What a host gives at most; docs/plugin-abi.md lists all limits.
+/// Limits of what a host gives to a plugin, in bytes; docs/plugin-abi.md lists all of them.
 inline constexpr std::size_t largest_scratch = 256U << 20, largest_state = 64U << 20, largest_config = 1U << 20;
 
 namespace detail {
 
-/// What calls return when an exception came out of one.
+/// Calls a function of the plugin; an exception that escapes it becomes a code.
 template <class Action>
 [[nodiscard]] std::int32_t without_exceptions(Action action) noexcept {
     try {
@@ -36,7 +37,7 @@ template <class Action>
 
 }  // namespace detail
 
-/// The tables of a snapshot are laid out as the ABI wants them.
+/// The tables of a snapshot as those of the ABI. Their layouts are the same.
 [[nodiscard]] inline ration_table const* const* tables_of(snapshot const& data) noexcept {
     static_assert(sizeof(table_view) == sizeof(ration_table) &&
                   offsetof(table_view, slots) == offsetof(ration_table, n_slots) &&
@@ -45,7 +46,8 @@ template <class Action>
     return reinterpret_cast<ration_table const* const*>(data.tables);
 }
 
-/// Create, then bind, then ticks; destroyed by the destructor. What comes back from `decide` is not checked here.
+/// Wraps one instance: `create`, then `bind`, then ticks; the destructor destroys it. Answers of
+/// `decide` are not validated here.
 class live_instance {
     ration_policy const* table_ = nullptr;
     void* self_ = nullptr;
@@ -58,11 +60,13 @@ class live_instance {
     std::uint64_t scratch_size_ = 0;
     char err_[256] = {};
 
+    /// The host's function `log`.
     static void log(void* context, std::uint32_t level, char const* text, std::uint64_t length) noexcept {
         auto const& sink = static_cast<live_instance*>(context)->sink_;
         if (sink.write != nullptr && text != nullptr)
             sink.write(sink.context, level, {text, length < longest_log_line ? length : longest_log_line});
     }
+    /// The host's function `extension`.
     static void const* extension(void* context, char const* id) noexcept {
         return id != nullptr && std::string_view(id) == RATION_EXT_CHANGED_ROWS
                    ? static_cast<live_instance*>(context)->changed_
@@ -70,7 +74,8 @@ class live_instance {
     }
 
 public:
-    /// `table` must outlive it, and `changed` too; null: the extension of that name is not offered.
+    /// `table` and `changed` have to outlive the object. Without `changed` the extension is not
+    /// offered.
     explicit live_instance(ration_policy const& table, log_sink sink = {},
                            ration_changed_rows const* changed = nullptr) noexcept
         : table_(&table), sink_(sink), changed_(changed),
@@ -81,22 +86,27 @@ public:
         if (self_ != nullptr) table_->destroy(self_);
     }
 
-    /// The sentence that came with the last error; empty when there was none.
+    /// The message of the last error; empty if there was none.
     [[nodiscard]] std::string_view sentence() const noexcept { return {err_, ::strnlen(err_, sizeof err_)}; }
-    /// After a fault in its code: nothing of it is called any more, not even `destroy`.
-    void abort_resize() noexcept { self_ = nullptr; }
+    /// Called after a crash in the plugin's code: no function is called any more, not even
+    /// `destroy`.
+    void forget_instance() noexcept { self_ = nullptr; }
 
+    /// Creates the instance. Returns a code of the ABI.
     [[nodiscard]] std::int32_t create(std::string_view config) noexcept {
         err_[0] = '\0';
         auto const code = detail::without_exceptions(
             [&] { return table_->create(&host_, config.data(), config.size(), &self_, err_, sizeof err_); });
-        if (code != RATION_OK) abort_resize();
+        if (code != RATION_OK) forget_instance();
         return code;
     }
 
+    /// Binds the columns, and allocates the scratch memory that the plugin requests. Returns a code
+    /// of the ABI.
     [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most) noexcept {
         schema_.assign(schema.begin(), schema.end());
         columns_.clear();
+        // The names in `columns_` point into `schema_`, so both are kept until the next call.
         for (auto const& c : schema_)
             columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type),
                                 c.width, c.slot, 0, 0});
@@ -122,23 +132,25 @@ public:
         return scratch_.reserve(scratch_size_, 0) ? RATION_OK : RATION_E_NOMEM;
     }
 
-    /// A tick with nothing in it yet but its scratch.
+    /// A tick without values except its scratch memory.
     [[nodiscard]] ration_tick blank_tick() const noexcept {
         return {sizeof(ration_tick), table_count, 0, 0, 0, 0, nullptr, nullptr, scratch_.data(), scratch_size_};
     }
 
+    /// Decides. A plugin that reports a lost state receives the event `state_lost` at once.
     [[nodiscard]] std::int32_t decide(ration_tick const& t, ration_out& out) noexcept {
         auto const code = detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
         if (code == RATION_E_STATE) start_anew(t.now_ns);
         return code;
     }
 
-    /// It said that its state is lost: what earlier calls believed is void, and the tables are where it begins again.
+    /// Sends the event `state_lost`: the plugin drops its state and starts from the tables.
     [[gnu::cold, gnu::noinline]] void start_anew(std::int64_t now) noexcept {
         event const lost{.kind = event_kind::state_lost, .at = {now}};
         on_events({&lost, 1});
     }
 
+    /// Sends events, if the plugin has a function for them.
     void on_events(std::span<event const> events) noexcept {
         if (table_->on_event == nullptr || events.empty()) return;
         auto const code = detail::without_exceptions([&] {
@@ -148,7 +160,7 @@ public:
         if (code == RATION_E_STATE && events.back().kind != event_kind::state_lost) start_anew(events.back().at.count);
     }
 
-    /// Bytes that its state takes, written when they fit; 0 when it keeps none or cannot say.
+    /// Saves the state if it fits, and returns its size; 0 if the plugin has none or fails.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept {
         if (table_->save == nullptr) return 0;
         std::uint64_t size = 0;
@@ -157,6 +169,7 @@ public:
         bool const reported = code == RATION_OK || code == RATION_E_CAPACITY;
         return reported && size <= largest_state ? size : 0;
     }
+    /// Restores the state. Returns a code of the ABI.
     [[nodiscard]] std::int32_t load(std::span<std::byte const> saved) noexcept {
         if (table_->load == nullptr) return saved.empty() ? RATION_OK : RATION_E_STATE;
         return detail::without_exceptions([&] { return table_->load(self_, saved.data(), saved.size()); });

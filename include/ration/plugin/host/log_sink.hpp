@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Where the lines go that a plugin logs.
+/// Destinations of the messages that a plugin logs.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,20 @@
 
 namespace ration::plugin {
 
-/// Takes what a plugin logs; `level` is one of RATION_LOG_*. For a worker it is called by the thread that ticks, in
-/// process by any thread of the plugin. The text comes from outside: it may hold any bytes but line ends.
+/// Receives the messages of a plugin; `level` is one of RATION_LOG_*. For a worker it is called by
+/// the thread that ticks, and in this process by any thread of the plugin. The text comes from
+/// outside and can contain any byte except line ends.
 struct log_sink {
+    /// Called for each line; null to discard messages.
     void (*write)(void* context, std::uint32_t level, std::string_view text) = nullptr;
+    /// The first argument of `write`.
     void* context = nullptr;
 };
 
+/// Longer lines are cut off.
 inline constexpr std::size_t longest_log_line = 4096;
 
-/// Passes on so many lines a second, and says how many more there were.
+/// Forwards at most 1000 lines a second, and reports the number of further lines. Thread-safe.
 class limited_log {
     static constexpr std::uint64_t most = 1000;
     log_sink to_;
@@ -30,6 +34,7 @@ class limited_log {
     std::time_t second_ = 0;
     std::uint64_t lines_ = 0;
 
+    /// Reports the lines that were dropped, and starts a new second.
     void begin_second(std::time_t now) {
         if (lines_ > most) {
             std::string const text = std::to_string(lines_ - most) + " more lines in one second were left out";
@@ -40,14 +45,16 @@ class limited_log {
     }
 
 public:
+    /// `to` receives the lines.
     explicit limited_log(log_sink to) noexcept : to_(to) {}
     limited_log(limited_log const&) = delete;
     limited_log& operator=(limited_log const&) = delete;
+    /// Reports the lines that were dropped in the last second.
     ~limited_log() {
         if (to_.write != nullptr) begin_second(0);
     }
 
-    /// A text of several lines comes out as several.
+    /// Writes a text; its lines become separate messages.
     void write(std::uint32_t level, std::string_view text) noexcept {
         if (to_.write == nullptr) return;
         std::lock_guard const lock(one_at_a_time_);
@@ -61,7 +68,7 @@ public:
         }
     }
 
-    /// The same as a sink.
+    /// This object as a sink. It has to outlive the sink.
     [[nodiscard]] log_sink as_sink() noexcept {
         return {[](void* self, std::uint32_t level, std::string_view text) {
                     static_cast<limited_log*>(self)->write(level, text);

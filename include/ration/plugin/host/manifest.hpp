@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A manifest as data from outside: whether this host can use the plugin at all, and what the plugin needs.
+/// Validation of manifests, which are data from outside: whether this host can use the plugin, and
+/// what the plugin needs.
+///
+/// The other direction, from a class to its manifest, is manifest_of.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +21,25 @@
 
 namespace ration::plugin {
 
-/// A column that a plugin says it reads.
+/// A column that a plugin reads.
 struct needed_column {
+    /// The full name, as in `jobs/loss`.
     std::string name;
+    /// The type of its elements.
     column_type type = column_type::f64;
+    /// Scalar or vector.
     column_shape shape = column_shape::scalar;
 };
 
 namespace detail {
 
+/// A text field of a manifest.
 template <std::size_t N>
 [[nodiscard]] std::string_view text_in(char const (&field)[N]) noexcept {
     return {field, ::strnlen(field, N)};
 }
 
-/// The lines of a text, without their ends.
+/// The lines of a text, without line ends.
 [[nodiscard]] inline std::vector<std::string_view> lines_of(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
@@ -43,7 +50,7 @@ template <std::size_t N>
     return lines;
 }
 
-/// One line of `needs`. False when it is none.
+/// Parses one line of `needs`, such as `jobs/speedup f64[]`. Returns false if it is invalid.
 [[nodiscard]] inline bool parse_need(std::string_view line, needed_column& column) {
     std::size_t const space = line.find(' ');
     if (space == line.npos || table_index_of(line.substr(0, space)) == table_count || space > longest_column_name)
@@ -61,10 +68,12 @@ template <std::size_t N>
     return false;
 }
 
+/// True if the field has a zero byte.
 [[nodiscard]] inline bool is_terminated(std::span<char const> field) noexcept {
     return std::memchr(field.data(), 0, field.size()) != nullptr;
 }
 
+/// True if all text fields have a zero byte; before this test no text may be read.
 [[nodiscard]] inline bool all_terminated(ration_manifest const& m) noexcept {
     for (std::span<char const> const field : {std::span<char const>(m.id),
                                               {m.name},
@@ -80,7 +89,7 @@ template <std::size_t N>
     return true;
 }
 
-/// The texts of one line have no control characters, which would reach terminals and logs.
+/// True if the single-line texts have no control characters, which would reach terminals and logs.
 [[nodiscard]] inline bool all_plain(ration_manifest const& m) noexcept {
     for (auto const line : {text_in(m.id), text_in(m.name), text_in(m.version), text_in(m.vendor), text_in(m.license),
                             text_in(m.summary)})
@@ -89,7 +98,7 @@ template <std::size_t N>
     return true;
 }
 
-/// "extension org.example.dreams/1".
+/// The first required extension, as in "extension org.example.dreams/1".
 [[nodiscard]] inline text<120> first_extension(ration_manifest const& m) noexcept {
     auto const all = text_in(m.extensions);
     return text<120>("extension ").append(all.substr(0, all.find('\n')));
@@ -97,10 +106,11 @@ template <std::size_t N>
 
 }  // namespace detail
 
+/// Flags that this host understands.
 inline constexpr std::uint32_t known_flags =
     RATION_F_DETERMINISTIC | RATION_F_OWN_THREADS | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY;
 
-/// The columns that it reads. Error: invalid_value for a line that names none.
+/// The columns that the plugin reads. Error: invalid_value for an invalid line.
 [[nodiscard]] inline result<std::vector<needed_column>> needs_of(ration_manifest const& m) {
     std::vector<needed_column> all;
     for (auto const line : detail::lines_of(detail::text_in(m.needs)))
@@ -112,8 +122,8 @@ inline constexpr std::uint32_t known_flags =
     return all;
 }
 
-/// Whether this host can load the plugin. Errors: not_supported (other ABI, newer minor, other layout, unknown flag or
-/// extension), invalid_value (texts).
+/// Validates a manifest. Errors: not_supported (other ABI, newer minor version, other layout,
+/// unknown flag or extension), invalid_value (texts).
 [[nodiscard]] inline result<void> acceptable(ration_manifest const& m) noexcept {
     auto const refuse = [&](errc code, text<120> const& subject, char const* remedy) {
         return error{.code = code, .operation = "read manifest:", .subject = subject, .remedy = remedy};
@@ -146,7 +156,7 @@ inline constexpr std::uint32_t known_flags =
     return {};
 }
 
-/// Whether it says that it reads this column.
+/// True if the plugin reads this column.
 [[nodiscard]] inline bool needs(ration_manifest const& m, std::string_view column) noexcept {
     std::string_view rest = detail::text_in(m.needs);
     while (!rest.empty()) {
@@ -157,7 +167,8 @@ inline constexpr std::uint32_t known_flags =
     return false;
 }
 
-/// Whether a schema offers all of them. Errors: those of `bind_column` and of `needs_of`.
+/// Checks that a schema offers all columns that the plugin reads. Errors: those of `bind_column`
+/// and of `needs_of`.
 [[nodiscard]] inline result<void> offers(std::span<column_info const> schema, ration_manifest const& m) {
     auto const needed = needs_of(m);
     if (!needed) return needed.failure();
@@ -167,13 +178,14 @@ inline constexpr std::uint32_t known_flags =
     return {};
 }
 
-/// A manifest as `meta`, with the texts kept alive beside it.
+/// A manifest as `meta`. It owns the texts that `meta` refers to, so it cannot be copied.
 class described_policy {
     ration_manifest manifest_;
     std::vector<std::string_view> reasons_;
     meta about_;
 
 public:
+    /// Copies the manifest. Precondition: `acceptable`.
     explicit described_policy(ration_manifest const& m)
         : manifest_(m), reasons_(detail::lines_of(detail::text_in(manifest_.reasons))) {
         about_ = {.id = detail::text_in(manifest_.id),
@@ -186,8 +198,11 @@ public:
     described_policy(described_policy const&) = delete;
     described_policy& operator=(described_policy const&) = delete;
 
+    /// The manifest.
     [[nodiscard]] ration_manifest const& manifest() const noexcept { return manifest_; }
+    /// The short name, as in `policy = "..."`.
     [[nodiscard]] std::string_view name() const noexcept { return detail::text_in(manifest_.name); }
+    /// The identity.
     [[nodiscard]] meta const& about() const noexcept { return about_; }
 };
 

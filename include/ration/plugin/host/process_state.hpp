@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What of a process a plugin must leave alone: signals, the CPUs that it runs on, the working directory, the mask for
-/// new files, floating-point modes.
+/// State of a process that a plugin must not change: signals, CPU affinity, the working directory,
+/// the mask for new files, floating-point modes.
 #pragma once
 
 #include <csignal>
@@ -15,7 +15,8 @@
 
 namespace ration::plugin {
 
-/// Remembers it at construction. About 100 system calls: for loading and binding, not for ticks.
+/// Records the state at construction. About 100 system calls, so it is used for loading and
+/// binding, not for ticks.
 class process_state {
     struct sigaction handlers_[NSIG] = {};
     sigset_t blocked_{};
@@ -24,16 +25,19 @@ class process_state {
     mode_t mask_ = current_mask();
     unsigned float_modes_ = detail::float_modes::now();
 
+    /// umask(2) can only be read by setting it.
     [[nodiscard]] static mode_t current_mask() noexcept {
         mode_t const mask = ::umask(077);
         ::umask(mask);
         return mask;
     }
+    /// True if the working directory is still the recorded one.
     [[nodiscard]] static bool same_place(int folder) noexcept {
         struct stat then{}, now{};
         return ::fstat(folder, &then) == 0 && ::stat(".", &now) == 0 && then.st_dev == now.st_dev &&
                then.st_ino == now.st_ino;
     }
+    /// Restores changed signal handlers; true if there were any.
     [[nodiscard]] bool restore_handlers() const noexcept {
         bool changed = false;
         for (int signal = 1; signal < NSIG; ++signal) {
@@ -48,6 +52,7 @@ class process_state {
         return changed;
     }
 
+    /// Restores the blocked signals; true if they were changed.
     [[nodiscard]] bool restore_blocked() const noexcept {
         sigset_t now{};
         ::pthread_sigmask(SIG_SETMASK, &blocked_, &now);
@@ -55,6 +60,7 @@ class process_state {
             if (::sigismember(&now, signal) != ::sigismember(&blocked_, signal)) return true;
         return false;
     }
+    /// Restores the CPU affinity; true if it was changed.
     [[nodiscard]] bool restore_cpus() const noexcept {
         cpu_set_t now{};
         ::sched_getaffinity(0, sizeof now, &now);
@@ -62,13 +68,14 @@ class process_state {
     }
 
 public:
+    /// Records the present state.
     process_state() noexcept {
         for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, nullptr, &handlers_[signal]);
         ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked_);
-        ::sched_getaffinity(0, sizeof cpus_, &cpus_);  // of more than 1024 CPUs nothing is known, then and later
+        ::sched_getaffinity(0, sizeof cpus_, &cpus_);  // with more than 1024 CPUs the call fails, then as now
     }
 
-    /// Puts back what has changed since, and says what it was; nullptr when nothing had.
+    /// Restores changes, and returns the last of them in words; nullptr if there were none.
     [[nodiscard]] char const* restore() const noexcept {
         char const* what = restore_handlers() ? "replaced a signal handler" : nullptr;
         if (restore_blocked()) what = "changed which signals are blocked";

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a worker process may ask of the kernel: memory, time, reading libraries (readable_files.hpp says which),
-/// sleeping. It may not start programs or threads, reach a network, write files or touch other processes. Source:
-/// seccomp(2), prctl(2).
+/// The system calls of a worker process: memory, time, reading libraries (readable_files.hpp lists
+/// them), sleeping. It cannot start programs or threads, use a network, write files or affect other
+/// processes. Source: seccomp(2), prctl(2).
+///
+/// Also used by `ration check`, with rules of its own.
+/// own.
 #pragma once
 
 #include <cerrno>
@@ -24,30 +27,35 @@
 
 namespace ration::plugin {
 
-/// Bytes of address space beyond what is shared; not limited under a sanitizer, which takes terabytes.
+/// Bytes of address space besides the shared memory. Not limited under a sanitizer, which reserves
+/// terabytes.
 inline constexpr std::uint64_t worker_memory = std::uint64_t{4} << 30;
 
-/// A system call that is allowed when `argument & mask == value`, of an argument of 32 bits; without a mask always.
+/// A system call that is allowed if `argument & mask == value` for a 32-bit argument; without a
+/// mask always.
 struct allowed_call {
+    /// The number of the call.
     unsigned number;
+    /// The index of the argument.
     int argument = 0;
+    /// The bits that are compared, and their value.
     std::uint32_t mask = 0, value = 0;
 };
 
-/// What differs between the processes that enter the sandbox. As it is: a worker's.
+/// The rules of one sandbox. The defaults are those of a worker.
 struct sandbox_rules {
-    std::uint64_t shared_bytes = 0;  ///< address space beyond `worker_memory`
-    std::uint64_t file_bytes = 0;    ///< the largest size to which an open file may grow
-    /// Any number may be started; no limit holds for one process alone and for root too
+    std::uint64_t shared_bytes = 0;  ///< address space besides `worker_memory`
+    std::uint64_t file_bytes = 0;    ///< largest size of an open file
+    /// Threads are allowed, in any number; no limit applies to a single process and to root as well
     bool threads = false;
-    std::span<allowed_call const> also{};                 ///< system calls beyond those of a worker
+    std::span<allowed_call const> also{};                 ///< further system calls
     std::uint32_t refusal = SECCOMP_RET_ERRNO | EPERM;    ///< the filter's answer to all other calls
-    std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;  ///< and to those that only an attack makes
+    std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;  ///< the answer to calls that only an attack makes
 };
 
 namespace detail {
 
-/// Allowed whatever their arguments.
+/// Calls that are allowed with any arguments.
 inline constexpr unsigned harmless_calls[] = {
     __NR_read,
     __NR_pread64,
@@ -95,7 +103,7 @@ inline constexpr unsigned harmless_calls[] = {
     __NR_restart_syscall,
     __NR_getdents64,
     __NR_rt_sigaction,
-    // By which a process can lose rights, and gain none
+    // With these a process can only lose rights
     __NR_landlock_create_ruleset,
     __NR_landlock_add_rule,
     __NR_landlock_restrict_self,
@@ -108,31 +116,35 @@ inline constexpr unsigned harmless_calls[] = {
 #endif
 };
 
-/// No program has a use for them that is not an attack: the worker ends at once, and the report says so.
+/// Calls that only an attack makes: the worker ends at once, and the report names the sandbox.
 inline constexpr unsigned deadly_calls[] = {
     __NR_execve,           __NR_execveat,          __NR_ptrace, __NR_socket, __NR_kill,
     __NR_process_vm_readv, __NR_process_vm_writev, __NR_mount,  __NR_bpf,    __NR_init_module};
 
-/// Builds the filter in place: each rule loads the number of the call again, so that rules do not depend on their
-/// order.
+/// Builds a seccomp filter in place. Each rule loads the number of the call again, so the order of
+/// the rules does not matter.
 class call_filter {
     static constexpr std::size_t most = 512;
     sock_filter code_[most];
     unsigned short size_ = 0;
     std::uint32_t refusal_;
 
+    /// Appends an instruction.
     void add(std::uint16_t what, std::uint32_t value, std::uint8_t if_true = 0, std::uint8_t if_false = 0) noexcept {
         code_[size_++] = sock_filter{what, if_true, if_false, value};
     }
+    /// Loads a word of `seccomp_data`.
     void load(std::size_t offset) noexcept { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
 
+    /// The offset of an argument; its lower half on little-endian machines.
     static constexpr std::size_t argument(int n) noexcept {
         return offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(n);
     }
 
 public:
-    /// `refusal` is the answer to calls that no rule allows.
+    /// `refusal` is the answer to calls without a rule.
     explicit call_filter(std::uint32_t refusal) noexcept : refusal_(refusal) {
+        // A 32-bit call has other numbers, so another architecture ends the process.
         load(offsetof(seccomp_data, arch));
 #if defined(__x86_64__)
         add(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
@@ -143,11 +155,12 @@ public:
         load(offsetof(seccomp_data, nr));
     }
 
+    /// Answers a call, whatever its arguments.
     void answer(unsigned call, std::uint32_t with) noexcept {
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
         add(BPF_RET | BPF_K, with);
     }
-    /// Allowed when `argument & mask == value`, of an argument of 32 bits; otherwise refused.
+    /// Allows a call if `argument & mask == value` for a 32-bit argument; otherwise refuses it.
     void allow_if(unsigned call, int which, std::uint32_t mask, std::uint32_t value) noexcept {
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5);
         load(argument(which));
@@ -156,7 +169,7 @@ public:
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         add(BPF_RET | BPF_K, refusal_);
     }
-    /// Allowed when this pointer is null, in both of its halves; otherwise refused.
+    /// Allows a call if this pointer is null in both halves; otherwise refuses it.
     void allow_if_null(unsigned call, int which) noexcept {
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 6);
         load(argument(which));
@@ -167,7 +180,7 @@ public:
         add(BPF_RET | BPF_K, refusal_);
     }
 
-    /// Refuses what no rule has allowed, from now on and without a way back. False when the kernel has no filters.
+    /// Installs the filter, which cannot be undone. Returns false if the kernel has no filters.
     [[nodiscard]] bool install() noexcept {
         add(BPF_RET | BPF_K, refusal_);
         sock_fprog const program{size_, code_};
@@ -175,17 +188,20 @@ public:
     }
 };
 
+/// Builds and installs the filter for these rules.
 [[nodiscard]] inline bool limit_calls(sandbox_rules const& rules) noexcept {
     call_filter filter(rules.refusal);
     for (unsigned const call : harmless_calls) filter.answer(call, SECCOMP_RET_ALLOW);
     for (auto const& call : rules.also) filter.allow_if(call.number, call.argument, call.mask, call.value);
     for (unsigned const call : deadly_calls) filter.answer(call, rules.punishment);
     if (rules.threads) {
-        // Its flags lie in memory: the C library goes on with clone
+        // Its flags are in memory, where a filter cannot read them: the C library falls back to
+        // clone
         filter.answer(__NR_clone3, SECCOMP_RET_ERRNO | ENOSYS);
         filter.allow_if(__NR_clone, 0, CLONE_THREAD, CLONE_THREAD);
     }
-    // To read; Landlock decides which files. The allocator of Python 3.13 calls open while it is loaded.
+    // For reading; Landlock decides which files. The allocator of Python 3.13 calls open while it
+    // is loaded.
     constexpr std::uint32_t writing = O_ACCMODE | O_CREAT | O_TRUNC;
     filter.allow_if(__NR_openat, 2, writing, O_RDONLY);
 #if defined(__x86_64__)
@@ -194,25 +210,27 @@ public:
     filter.allow_if(__NR_tgkill, 0, ~0U, static_cast<std::uint32_t>(::getpid()));  // abort()
     filter.allow_if_null(__NR_prlimit64, 2);                                       // reading limits
     static_assert((F_GETFD | 2) == F_GETFL);
-    // Reading flags of its own files: CPython does so before it trusts O_CLOEXEC, and the C library in fdopen.
+    // Reading flags of open files: CPython does so before it trusts O_CLOEXEC, and the C library
+    // does in fdopen.
     filter.allow_if(__NR_fcntl, 1, ~2U, F_GETFD);
     return filter.install();
 }
 
+/// Sets a limit of the process.
 inline void limit_resource(__rlimit_resource what, rlim_t most) noexcept {
     rlimit const limit{most, most};
-    static_cast<void>(::setrlimit(what, &limit));  // tightening what is tighter already fails, and is no loss
+    static_cast<void>(::setrlimit(what, &limit));  // fails if the limit is lower already, which is fine
 }
 
-/// A sanitizer answers a crash with a report, for which it wants to start a program, and with an exit code. The host of
-/// a worker has to see the signal.
+/// Restores the default action of crash signals. A sanitizer would report a crash, for which it
+/// starts a program, and exit with a code; the host of a worker has to see the signal.
 inline void let_crashes_be_crashes() noexcept {
     for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, SIG_DFL);
 }
 
 }  // namespace detail
 
-/// No way back. False when the kernel has no seccomp filters.
+/// Enters the sandbox, which cannot be undone. Returns false if the kernel has no seccomp filters.
 [[nodiscard]] inline bool enter_sandbox(sandbox_rules const& rules) noexcept {
     detail::limit_resource(RLIMIT_CORE, 0);
     detail::limit_resource(RLIMIT_FSIZE, rules.file_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which files a host may load code from, and the copy of one that nobody can change any more.
+/// Files from which a host may load code, and a copy that no process can change.
 #pragma once
 
 #include <cerrno>
@@ -20,22 +20,25 @@
 
 namespace ration::plugin {
 
+/// The largest plugin, in bytes.
 inline constexpr std::size_t largest_plugin = 256U << 20;
 
 namespace detail {
 
+/// An error of this file.
 [[nodiscard]] inline error file_error(errc code, std::string_view path, char const* remedy, int system = 0) noexcept {
     return {.code = code, .operation = "load plugin", .subject = path, .system = system, .remedy = remedy};
 }
 
-/// Nobody but root and the user that this process runs as may be able to put other bytes there. A folder that others
-/// may write to is fine when they cannot replace what they do not own (sticky, as /tmp is).
+/// True if only root and the user of this process can change the file. A folder that others can
+/// write to is accepted if they cannot replace files of others (sticky, as /tmp is).
 [[nodiscard]] inline bool only_we_can_change(struct stat const& about) noexcept {
     bool const ours = about.st_uid == 0 || about.st_uid == ::geteuid();
     bool const sticky_folder = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
     return ours && ((about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || sticky_folder);
 }
 
+/// Checks every folder above the file; a user who can rename a folder can replace the file.
 [[nodiscard]] inline result<void> check_folders(std::string const& path) noexcept {
     for (std::size_t slash = path.rfind('/'); slash != path.npos;
          slash = slash == 0 ? path.npos : path.rfind('/', slash - 1)) {
@@ -53,11 +56,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// Opens a plugin for reading. Errors: invalid_value (no absolute path, no regular file), not_found, denied (others
-/// could change the file or a folder above it), no_capacity (more than 256 MiB).
+/// Opens a plugin for reading. Errors: invalid_value (not an absolute path, not a regular file),
+/// not_found, denied (others could change the file or a folder above it), no_capacity (more than
+/// 256 MiB).
 [[nodiscard]] inline result<descriptor> open_trusted(std::string const& path) noexcept {
     using detail::file_error;
     if (!path.starts_with('/')) return file_error(errc::invalid_value, path, "give the whole path, from / on");
+    // O_NONBLOCK: a pipe must not block the host.
     descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (!file)
         return file_error(errno == ELOOP    ? errc::invalid_value
@@ -80,13 +85,14 @@ namespace detail {
     return file;
 }
 
-/// The bytes of a plugin in memory that is sealed against every change, with a path of its own to load them from.
+/// The bytes of a plugin in a memory file that is sealed against every change, with a path to load
+/// them from.
 class sealed_copy {
     descriptor fd_;
     mapping map_;
 
 public:
-    /// Errors: io.
+    /// Copies a file. Error: io.
     [[nodiscard]] static result<sealed_copy> of(descriptor const& file, std::string_view path) noexcept {
         struct stat about{};
         sealed_copy copy;
@@ -94,6 +100,8 @@ public:
         if (!copy.fd_ || ::fstat(file.get(), &about) != 0)
             return detail::file_error(errc::io, path, "free some memory", errno);
         auto const size = static_cast<std::size_t>(about.st_size);
+        // The bytes are copied before they are checked, so that the checks apply to what is
+        // loaded.
         for (off_t at = 0; static_cast<std::size_t>(at) < size;)
             if (::sendfile(copy.fd_.get(), file.get(), &at, size) <= 0)
                 return detail::file_error(errc::io, path, "the file could not be read to its end: copy it again",
@@ -104,7 +112,7 @@ public:
         return copy;
     }
 
-    /// A copy that another process made and passed on. Error: denied when it is not sealed.
+    /// A copy that another process made and passed on. Error: denied if it is not sealed.
     [[nodiscard]] static result<sealed_copy> reattach(descriptor fd) noexcept {
         struct stat about{};
         int const seals = ::fcntl(fd.get(), F_GET_SEALS);
@@ -117,9 +125,11 @@ public:
         return copy;
     }
 
+    /// The bytes.
     [[nodiscard]] std::span<std::byte const> bytes() const noexcept { return map_.bytes(); }
+    /// The memory file, still owned.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// Good for as long as this object lives; no other open file has it in that time.
+    /// The path of the copy. Valid as long as the object; no other open file has it in that time.
     [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
 };
 

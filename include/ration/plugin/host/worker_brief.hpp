@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The file from which a worker reads what it needs to create and bind the plugin: sizes, columns, configuration,
-/// state.
+/// The file from which a worker reads the data for `create` and `bind`: sizes, columns,
+/// configuration, state.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace ration::plugin {
 
-/// `brief` without its size, which is computed here. The file is empty when memory cannot be shared; errno has the
-/// cause.
+/// Writes the file; the size in `brief` is computed here. Empty if memory cannot be shared; errno
+/// has the cause.
 [[nodiscard]] inline shared_file share_brief(worker_brief brief, std::span<column_info const> schema,
                                              std::string_view config, std::span<std::byte const> state) noexcept {
     std::size_t const columns = on_line(schema.size_bytes()), config_size = on_line(config.size());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a host and a worker process share: memory files. `brief` says what to load and how to bind, read once. `input`,
-/// and `columns` where the host has its store in one, are written by the host and cannot be written by the worker.
-/// `output` is written by the worker and believed by nobody.
+/// The memory files that a host and a worker process share. The worker reads `brief` once, for
+/// loading and binding. The host writes `input`, and `columns` if its store is in shared memory;
+/// the worker cannot write to either. The worker writes `output`, which the host does not trust.
+///
+/// Host and worker have to be built from the same sources: the structs have no versions.
 #pragma once
 
 #include <atomic>
@@ -21,121 +23,148 @@
 
 namespace ration::plugin {
 
-/// The worker's files, at fixed numbers.
+/// The descriptors of the files in the worker.
 enum worker_fd : int { plugin_fd = 3, brief_fd = 4, input_fd = 5, output_fd = 6, columns_fd = 7 };
 
+/// Events of one request; a host with more sends `state_lost` instead.
 inline constexpr std::size_t most_worker_events = 4096;
-/// A manifest has room for fewer.
+/// An upper bound of the columns in a manifest.
 inline constexpr std::size_t most_worker_columns = sizeof(ration_manifest::needs) / sizeof("jobs/x i64");
 
-/// Followed by the columns, the config text and the saved state, each on a 64-byte boundary.
+/// The content of `brief`, followed by the columns, the configuration and the saved state, each on
+/// a 64-byte boundary.
 struct worker_brief {
     std::uint64_t size = 0;
-    std::uint64_t columns = 0;  ///< so many column_info follow
+    std::uint64_t columns = 0;  ///< number of column_info that follow
+    /// Bytes of the configuration and of the state.
     std::uint64_t config_size = 0, state_size = 0;
+    /// The limits for `bind`.
     std::uint64_t most_jobs = 0, most_nodes = 0, most_resources = 0, most_grants = 0;
+    /// Bytes of the other files, and of one saved state.
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
-    std::uint64_t columns_size = 0;  ///< of the file `columns`; 0 when there is none
-    std::uint32_t create_only = 0;   ///< to try a plugin that was never seen before: load, create, destroy
-    std::uint32_t threads = 0;       ///< 1: it may start some
-    std::int32_t host = 0;           ///< its process; when it is gone, so is the worker
+    std::uint64_t columns_size = 0;  ///< of the file `columns`; 0 if there is none
+    std::uint32_t create_only = 0;   ///< 1: load, create and destroy only, to try an unknown plugin
+    std::uint32_t threads = 0;       ///< 1: threads are allowed
+    std::int32_t host = 0;           ///< process of the host; the worker ends with it
 };
 
-/// At the front of `input`.
+/// The front of `input`: one request.
 struct worker_request {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< counts requests; the worker sleeps on it
+    /// The members of `tick_data`.
     alignas(64) std::uint64_t number = 0;
     std::uint64_t seed = 0;
     std::int64_t now = 0, budget = 0;
-    std::uint64_t capacity = 0;  ///< grants that the host has space for in this tick
+    std::uint64_t capacity = 0;  ///< grants that fit in this tick
+    /// Rows of each table.
     std::uint64_t rows[table_count] = {};
-    /// Where each column begins in `input`, or with `in_columns` in `columns`
+    /// Offset of each column in `input`, or, with the bit `in_columns`, in `columns`
     std::uint64_t place[most_worker_columns] = {};
+    /// Set to 1 when the deadline has passed; and the number of events.
     std::uint32_t cancel = 0, events = 0;
-    std::uint32_t accepted = 0;  ///< 1: the last answer was taken, so the state after it is worth keeping
-    std::uint32_t log_read = 0;  ///< so many bytes of the log need not be kept
-    std::uint32_t known = 0;     ///< the request whose answer the host still has as it was; 0: none
-    std::uint32_t save = 0;      ///< 1: the state after this answer is to be written whatever that takes
+    std::uint32_t accepted = 0;  ///< 1: the last answer was accepted, so the state after it is worth keeping
+    std::uint32_t log_read = 0;  ///< bytes of the log that the host has read
+    std::uint32_t known = 0;     ///< the request whose answer the host still has unchanged; 0 = none
+    std::uint32_t save = 0;      ///< 1: save the state after this answer in any case
+    /// The events.
     event event_at[most_worker_events];
 };
 
-/// At the front of `output`; the grants follow, then the list of changed rows, then the two places for saved state.
+/// The front of `output`: one answer. The grants follow, then the list of changed rows, then two
+/// slots for saved state.
 struct worker_reply {
-    alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that this answers
-    std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is written
-    std::atomic<std::uint32_t> asleep{0};                ///< 1: the next request has to wake it
-    /// So many rows of the next answer can be fetched already; 0 between two ticks
+    alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that is answered
+    std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is saved
+    std::atomic<std::uint32_t> asleep{0};                ///< 1: the next request has to wake the worker
+    /// Rows of the next answer that can be copied already; 0 between two ticks
     std::uint64_t written = 0;
+    /// The code of `decide`.
     alignas(64) std::int32_t code = 0;
+    /// 1: floating-point modes were changed; a field of the host was changed; the state could not
+    /// be loaded.
     std::uint32_t meddled = 0, changed = 0, state_lost = 0;
+    /// Rows of the answer.
     std::uint64_t count = 0;
-    /// So many are listed, against the answer that the host has; or `all_rows`
+    /// Rows in the list of changes, relative to the host's answer; or `all_rows`
     std::uint64_t changed_rows = 0;
-    std::uint32_t written_again = 0;  ///< 1: those that could be fetched already are not what they were
+    std::uint32_t written_again = 0;  ///< 1: rows that could be copied already were written again
+    /// For each slot: the tick of its state, and its size; 0 while it is written.
     std::uint64_t state_tick[2] = {}, state_size[2] = {};
+    /// The message of an error.
     char sentence[256] = {};
+    /// The plugin's log.
     worker_log log;
 };
 
-/// A word that the worker may change at any time, read once: what has been checked is what is used.
+/// Reads a word once that the worker can change at any time: the value that is validated is the
+/// value that is used.
 template <class T>
 [[nodiscard]] T once(T const& shared) noexcept {
     return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 }
 
+/// The size rounded up to a multiple of a cache line.
 inline constexpr std::size_t on_line(std::size_t size) noexcept { return (size + 63) / 64 * 64; }
 
+/// Value of `changed_rows`: all rows have to be copied.
 inline constexpr std::uint64_t all_rows = ~std::uint64_t{0};
 
-/// Of an answer with so many rows: beyond one in 32 it is as quick to take them all.
+/// The largest list of changes for an answer with this number of rows. Beyond one row in 32,
+/// copying all is as fast.
 inline constexpr std::size_t most_listed(std::size_t rows) noexcept { return rows / 32 + 16; }
 
-/// What follows the reply in `output`, from its beginning.
-struct output_paths {
+/// Offsets of the parts of `output` behind the reply.
+struct output_layout {
     std::size_t grants = on_line(sizeof(worker_reply)), changed, states, state_capacity, most_changed;
 
-    output_paths(std::size_t most_grants, std::size_t capacity_of_state) noexcept
+    /// Computes them for the limits of a binding.
+    output_layout(std::size_t most_grants, std::size_t capacity_of_state) noexcept
         : changed(grants + on_line(most_grants * sizeof(ration_grant))), state_capacity(capacity_of_state),
           most_changed(most_listed(most_grants)) {
         states = changed + on_line(most_changed * sizeof(std::uint32_t));
     }
+    /// The offset of a slot for state.
     [[nodiscard]] std::size_t state(std::size_t place) const noexcept { return states + place * state_capacity; }
+    /// The size of the file.
     [[nodiscard]] std::size_t size() const noexcept { return state(2); }
 };
 
-/// Places are multiples of 64, so their lowest bit is free to say in which file.
+/// Offsets are multiples of 64, so their lowest bit can tell in which file a column is.
 inline constexpr std::uint64_t in_columns = 1;
 
-/// Where the columns' values are in `input`: one after the other, each with room for all rows there can be.
+/// The space of columns in `input`: one after the other, each for the largest number of rows.
 struct worker_places {
+    /// The bytes that a column takes at most.
     [[nodiscard]] static std::size_t bytes_of(column_info const& c, limits const& most) noexcept {
-        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.resources,
-                                               most.jobs * most.nodes * most.resources};
+        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.jobs * most.nodes * most.resources};
         return on_line(rows[static_cast<std::size_t>(c.table)] * c.width * size_of(c.type)) + 64;
     }
 };
 
-/// Sleeps until the word is no longer `seen`, or for at most `at_most`. Spurious returns happen.
+/// Sleeps until the word is no longer `seen`, or for at most `at_most`. Spurious returns are
+/// possible.
 inline void wait_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most) noexcept {
     timespec const limit{static_cast<time_t>(at_most.count / 1'000'000'000),
                          static_cast<long>(at_most.count % 1'000'000'000)};
     static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0));
 }
+/// Wakes the process that sleeps on the word.
 inline void wake(std::atomic<std::uint32_t>& word) noexcept {
     static_cast<void>(::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0));
 }
 
+/// The time of CLOCK_MONOTONIC.
 [[nodiscard]] inline nanoseconds monotonic_now() noexcept {
     timespec t{};
     ::clock_gettime(CLOCK_MONOTONIC, &t);
     return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
 }
 
-/// A thread that sleeps takes some 30 us to be woken; for shorter waits it is better to stay awake.
+/// Waking a thread takes about 30 us; shorter waits are spent awake.
 inline constexpr nanoseconds short_wait{50'000};
 
-/// Waits for so long without sleeping, and says whether the word has changed. The clock is looked at every microsecond
-/// or two.
+/// Waits up to `at_most` without sleeping, and calls `meanwhile` in the loop. Returns true if the
+/// word has changed. The clock is read every one or two microseconds.
 template <class Meanwhile>
 [[nodiscard]] bool spin_while(std::atomic<std::uint32_t> const& word, std::uint32_t seen, nanoseconds at_most,
                               Meanwhile meanwhile) noexcept {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The worker process: loads one plugin behind a sandbox and answers ticks until its host goes away.
+/// The worker process: loads one plugin in a sandbox and answers ticks until its host ends.
+///
+/// `ration worker` calls `worker_main`; other hosts provide a program that does. The host's side is
+/// worker_policy.hpp.
 #pragma once
 
 #include <algorithm>
@@ -28,25 +31,31 @@
 namespace ration::plugin {
 namespace detail {
 
+/// Maps a file that the host has passed on.
 [[nodiscard]] inline mapping map_whole(int fd, int protection) noexcept {
     struct stat about{};
     return ::fstat(fd, &about) == 0 ? mapping(fd, static_cast<std::size_t>(about.st_size), protection) : mapping{};
 }
 
-/// How often the state is saved while one request follows the other: after every answer when that is a matter of
-/// nanoseconds, else so that saving takes about one part in 256 of the time, and once a second at least.
+/// Decides how often the state is saved while requests follow each other: after every answer if
+/// that takes nanoseconds; otherwise so that saving takes about 1/256 of the time, but at least
+/// once a second.
 class save_interval_rule {
     static constexpr nanoseconds always{2000}, longest = seconds(1), most_patient = milliseconds(5);
     nanoseconds begun_{}, ended_{}, takes_{};
 
 public:
+    /// True if the state has to be saved now.
     [[nodiscard]] bool due() const noexcept {
         return takes_ <= always || monotonic_now() - ended_ >= std::min(nanoseconds{takes_.count * 256}, longest);
     }
-    /// So long nobody has to ask before there is time to save: who asks before that would have waited for it.
+    /// Time without a request after which there is time to save. A request that comes during the
+    /// save has to wait for it.
     [[nodiscard]] nanoseconds patience() const noexcept { return std::clamp(takes_, short_wait, most_patient); }
+    /// A save begins.
     void begin() noexcept { begun_ = monotonic_now(); }
-    /// What was interrupted by other processes takes long once, and counts for eight times the last time at most.
+    /// A save has ended. One that was interrupted by other processes takes long once; it counts at
+    /// most eight times the last one.
     void end() noexcept {
         ended_ = monotonic_now();
         takes_ = std::min(ended_ - begun_, std::max(nanoseconds{takes_.count * 8}, always));
@@ -64,25 +73,28 @@ class worker {
     std::vector<void const*> slots_;
     table_view tables_[table_count];
     table_view const* shown_[table_count] = {};
-    std::uint32_t kept_ = 0, written_ = 1;  // places for the state: the one to keep, and the last one written
-    bool saved_ = true;                     // the last answer's state is written
+    std::uint32_t kept_ = 0, written_ = 1;  // slots for the state: the one to keep, and the last one written
+    bool saved_ = true;                     // the state after the last answer is saved
     save_interval_rule save_interval_;
     std::uint64_t number_ = 0;   // of the last tick
-    std::uint64_t changes_ = 0;  // how many rows the plugin says that it has changed
+    std::uint64_t changes_ = 0;  // number of rows that the plugin reports as changed
     ration_changed_rows changed_{};
-    // The request whose answer stands in the grants, as the host was told; 0: none
+    // The request whose answer is in the grants, as reported to the host; 0 = none
     std::uint32_t reported_ = 0;
-    // So many rows in front are as the host has them, if it still has that answer
+    // First rows that are as the host has them, if it still has that answer
     std::uint64_t same_ = 0;
 
+    /// The request of the host.
     [[nodiscard]] worker_request const& request() const noexcept {
         return *reinterpret_cast<worker_request const*>(input_.data());
     }
+    /// The reply of this worker.
     [[nodiscard]] worker_reply& reply() const noexcept { return *reinterpret_cast<worker_reply*>(output_.data()); }
-    [[nodiscard]] output_paths places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
+    /// The offsets in `output`.
+    [[nodiscard]] output_layout places() const noexcept { return {brief_.most_grants, brief_.state_capacity}; }
 
 public:
-    /// False when this process was not started by a host.
+    /// Reads the brief. Returns false if this process was not started by a host.
     [[nodiscard]] bool read_brief() noexcept {
         if (!brief_map_ || !input_ || !output_ || brief_map_.bytes().size() < sizeof brief_) return false;
         std::memcpy(&brief_, brief_map_.data(), sizeof brief_);
@@ -97,7 +109,7 @@ public:
         return true;
     }
 
-    /// One numbering for all tables.
+    /// Numbers the columns of all tables consecutively.
     void number_columns() noexcept {
         slots_.resize(schema_.size());
         for (std::size_t i = 0; i < schema_.size(); ++i) schema_[i].slot = static_cast<std::uint32_t>(i);
@@ -108,6 +120,7 @@ public:
         }
     }
 
+    /// Answers the start. Returns the exit code of the process.
     [[nodiscard]] int answer(std::int32_t code, std::string_view sentence) noexcept {
         auto& r = reply();
         std::size_t const length = sentence.size() < sizeof r.sentence ? sentence.size() : sizeof r.sentence - 1;
@@ -118,12 +131,17 @@ public:
         return code == RATION_OK ? EXIT_SUCCESS : EXIT_FAILURE;
     }
 
+    /// Makes the reply visible to the host, and wakes it.
     void publish(std::uint32_t sequence) noexcept {
         reply().sequence.store(sequence, std::memory_order_release);
         wake(reply().sequence);
     }
 
+    /// Enters the sandbox, loads the plugin and serves requests. Returns only after a failure or a
+    /// trial.
     [[nodiscard]] int run() {
+        // The worker ends with its host, also if the host is killed. The second test covers a host
+        // that ended before the call.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
         auto copy = sealed_copy::reattach(descriptor(plugin_fd));
@@ -135,7 +153,7 @@ public:
         if (!file) return answer(RATION_E_UNSUPPORTED, file.failure().remedy);
         if (readable_files files; !files.enforce_for(file->facts))
             return answer(RATION_E_UNSUPPORTED,
-                          "this kernel has Landlock and finish_starts it, so a worker could read every file");
+                          "this kernel has Landlock and refuses it, so a worker could read every file");
         std::string message;
         auto code = library::load(std::move(file).value(), &message);
         if (!code)
@@ -152,6 +170,7 @@ public:
     }
 
 private:
+    /// Creates and binds the instance, and answers the start.
     [[nodiscard]] int start(live_instance& live, worker_log_writer& log) noexcept {
         auto const finish_start = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
@@ -160,12 +179,13 @@ private:
         if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources});
             bound != RATION_OK)
             return finish_start(bound);
-        // It starts anew, and the host tells
+        // The plugin starts without state, and the host reports it
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;
         static_cast<void>(finish_start(RATION_OK));
         return serve(live, log);
     }
 
+    /// Answers requests until the process is killed.
     [[nodiscard]] int serve(live_instance& live, worker_log_writer& log) noexcept {
         for (std::uint32_t done = 1;;) {
             await(live, done);
@@ -174,7 +194,7 @@ private:
             std::uint32_t const events = request().events;
             live.on_events({request().event_at, events < most_worker_events ? events : most_worker_events});
             if (request().accepted != 0 && saved_) kept_ = written_;
-            number_ = request().number;  // the next request may stand there soon
+            number_ = request().number;  // read now: the next request may overwrite it
             bool const save = request().save != 0;
             tick(live, sequence);
             saved_ = false;
@@ -183,20 +203,22 @@ private:
         }
     }
 
-    /// For the next request. Where none comes for a while, there is time to save.
+    /// Waits for the next request. If none comes for a while, the state is saved meanwhile.
     void await(live_instance& live, std::uint32_t done) noexcept {
         while (!spin_while(request().sequence, done, saved_ ? short_wait : save_interval_.patience(), [] {})) {
             if (!saved_) {
                 save_state(live, done);
                 continue;
             }
-            // Sequentially consistent on both sides: either the host sees this, or the wait sees its request
+            // Sequentially consistent on both sides: either the host sees this flag, or the wait
+            // sees its request
             reply().asleep.store(1);
             wait_while(request().sequence, done, seconds(1));
             reply().asleep.store(0);
         }
     }
 
+    /// Decides one tick, and writes the reply except its sequence number.
     void tick(live_instance& live, std::uint32_t sequence) noexcept {
         auto const& asked = request();
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].rows = asked.rows[i];
@@ -213,6 +235,7 @@ private:
         t.table = tables_of({shown_});
         auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
+        // Changes can be listed only relative to an answer that both sides have.
         bool const known = reported_ != 0 && asked.known == reported_;
         ration_out out{sizeof out, 0, capacity, 0, 0, space};
         changes_ = all_rows;
@@ -231,8 +254,10 @@ private:
         if (r.changed_rows == all_rows) same_ = out.count;
     }
 
-    /// After the answer is out, so it costs the tick nothing. The place to keep is never written to.
+    /// Saves the state. It runs after the answer is published, so the tick does not pay for it. The
+    /// slot to keep is never overwritten.
     void save_state(live_instance& live, std::uint32_t sequence) noexcept {
+        // The other slot has the state after the last accepted answer.
         written_ = 1 - kept_;
         auto& r = reply();
         r.state_size[written_] = 0;
@@ -250,12 +275,12 @@ private:
 
 }  // namespace detail
 
-/// The whole of a worker program: `int main() { return ration::plugin::worker_main(); }`. Exit code 2 when no host
-/// started it.
+/// The whole of a worker program: `int main() { return ration::plugin::worker_main(); }`. Exit code
+/// 2 if it was not started by a host.
 [[nodiscard]] inline int worker_main() {
     detail::worker self;
     if (!self.read_brief()) return 2;
-    std::_Exit(self.run());  // nothing of the plugin runs at the end: no destructor, no atexit
+    std::_Exit(self.run());  // no code of the plugin runs at the end: neither destructors nor atexit functions
 }
 
 }  // namespace ration::plugin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a host keeps of a worker for the one that may come after it: the state after an accepted answer, and what has
-/// happened since.
+/// Data that a host keeps for the successor of a worker: the state after an accepted answer, and
+/// the events since.
 #pragma once
 
 #include <cstddef>
@@ -23,28 +23,33 @@ class worker_memory {
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
     std::vector<reported_event>
-        reported_;  // told, and perhaps not known to the state that a new worker would begin with
+        reported_;  // sent, and perhaps not part of the state that a new worker would start with
     std::vector<std::byte> state_;
-    // Numbers of ticks: whose answer was the last one accepted, after which accepted one the worker is known to have
-    // saved, and that of `state_`.
+    // Numbers of ticks: of the last accepted answer, of the last accepted one whose state the
+    // worker is known to have saved, and of `state_`.
     std::uint64_t accepted_ = never, saved_ = never, state_tick_ = never;
 
 public:
+    /// Allocates for the largest number of events.
     void reserve() { reported_.reserve(2 * most_worker_events); }
 
+    /// The saved state; empty if there is none.
     [[nodiscard]] std::span<std::byte const> state() const noexcept { return state_; }
-    /// So much was told since the last saved state that it is time for one.
+    /// True if so many events were sent since the last saved state that the worker should save now.
     [[nodiscard]] bool wants_state() const noexcept { return reported_.size() > most_worker_events / 2; }
 
+    /// Records events that were sent with this tick.
     void emit(std::span<event const> events, std::uint64_t tick, nanoseconds now) noexcept {
         for (auto const& e : events) reported_.push_back({e, tick});
         if (reported_.size() > most_worker_events)
             reported_.assign(1, {{.kind = event_kind::state_lost, .at = now}, tick});
     }
 
+    /// Records that the answer of this tick was accepted.
     void accept(std::uint64_t tick) noexcept { accepted_ = tick; }
 
-    /// The next answer is here, so the worker has saved the state after the last accepted one, or never will.
+    /// Called when the next answer is here: the worker has saved the state after the last accepted
+    /// one, or never will.
     void see_saved(worker_reply const& r) noexcept {
         if (accepted_ == saved_) return;
         for (std::size_t place = 0; place < 2; ++place)
@@ -52,9 +57,9 @@ public:
         if (accepted_ == saved_) std::erase_if(reported_, [&](reported_event const& e) { return e.tick <= saved_; });
     }
 
-    /// The newest state that came after an accepted answer, out of a worker that is idle or dead: it may have died
-    /// before it wrote the later one.
-    void keep(std::byte const* shared, output_paths const& places) noexcept {
+    /// Copies the newest state after an accepted answer from a worker that is idle or has ended. It
+    /// may have ended before it wrote the later state, so the earlier one is tried first.
+    void keep(std::byte const* shared, output_layout const& places) noexcept {
         auto const& r = *reinterpret_cast<worker_reply const*>(shared);
         for (std::uint64_t const wanted : {saved_, accepted_})
             for (std::size_t place = 0; place < 2; ++place) {
@@ -66,15 +71,15 @@ public:
             }
     }
 
-    /// A state from elsewhere: all that was told is part of it.
+    /// Sets a state from outside. It includes all events so far.
     void replace(std::span<std::byte const> saved) noexcept {
         state_.assign(saved.begin(), saved.end());
         state_tick_ = never;
         reported_.clear();
     }
 
-    /// What the state does not know of that a new worker begins with, and is not told again. Without a state it begins
-    /// with the tables.
+    /// The events that are not part of the state with which a new worker starts; they are removed
+    /// here. Without a state the worker starts from the tables.
     [[nodiscard]] std::vector<event> untold() noexcept {
         std::vector<event> again;
         if (!state_.empty())

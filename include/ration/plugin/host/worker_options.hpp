@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How a plugin runs in a worker process: its program, its timeouts and what it may do.
+/// Settings of a plugin in a worker process: its program, its timeouts and its rights.
 #pragma once
 
 #include <ration/plugin/host/shared_file.hpp>
@@ -10,14 +10,15 @@ namespace ration::plugin {
 
 /// Settings of `worker_policy`.
 struct worker_options {
+    /// The program that runs the plugin.
     worker_program program{};
     nanoseconds to_start = seconds(5);         ///< load, create and bind together
-    nanoseconds deadline = milliseconds(100);  ///< for one answer, or the tick's budget if that is longer
-    /// Where the host's store has its columns; without it they are copied each tick
+    nanoseconds deadline = milliseconds(100);  ///< of one answer, or the tick's budget if that is longer
+    /// The memory in which the host's store has its columns; without it they are copied each tick
     shared_columns const* columns = nullptr;
-    /// Of a plugin with RATION_F_OWN_THREADS: it may start some, and nothing limits how many
+    /// Allows threads to a plugin with RATION_F_OWN_THREADS; their number is not limited
     bool threads = false;
-    /// Before it is started again; doubled each time
+    /// Time until a restart; doubled each time
     nanoseconds first_pause = milliseconds(100), longest_pause = seconds(60);
 };
 

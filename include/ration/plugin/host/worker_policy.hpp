@@ -30,9 +30,9 @@
 
 namespace ration::plugin {
 
-/// A tick costs two context switches, a copy of the changed grants and, unless they are shared, a copy of the columns
-/// in the manifest. The rows stay in this object's memory until the next tick. After a crash or a missed deadline the
-/// worker restarts after a growing pause, with the state of its last accepted answer or one at most a second older.
+/// A tick costs two context switches, a copy of the changed grants and, unless they are shared, one of the columns.
+/// The rows stay in this object until the next tick. After a crash or a missed deadline the worker restarts after a
+/// growing pause, with the state of its last accepted answer or one at most a second older.
 class worker_policy final : public plugin_policy {
     enum class phase : std::uint8_t { down, starting, ready, off };
     struct shared_column {
@@ -46,19 +46,19 @@ class worker_policy final : public plugin_policy {
     worker_options options_;
     worker_process process_;
     shared_file input_, output_;
-    std::vector<column_info> schema_;  // the columns it needs, as the host has them
+    std::vector<column_info> schema_;  // the columns that it needs, in the host's schema
     std::vector<shared_column> shared_;
     limits most_;
     std::size_t most_grants_ = 0, state_capacity_ = 0;
     phase phase_ = phase::down;
     std::uint32_t sequence_ = 0, log_read_ = 0;
-    std::vector<event> events_;  // not told yet
+    std::vector<event> events_;  // not sent yet
     worker_answer answer_;
     worker_memory memory_;
-    std::uint64_t answered_ = 0;  // the number of the tick
+    std::uint64_t answered_ = 0;  // number of the tick
     bool last_taken_ = false;
     bool woken_ = false;          // for this tick
-    unsigned impatient_for_ = 0;  // so many answers: to stay awake for one was not enough
+    unsigned impatient_for_ = 0;  // answers for which spinning was not enough
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
@@ -66,8 +66,8 @@ public:
         : plugin_policy(file.manifest, log), file_(std::move(file)), config_(config), options_(std::move(options)),
           pause_(options_.first_pause) {}
 
-    /// Runs the plugin's constructors and `create` once, in a worker that is thrown away. Errors: invalid_value with
-    /// the plugin's own sentence; timed_out; io.
+    /// Tries the constructors and `create` once, in a worker that ends then. Errors: invalid_value with the plugin's
+    /// own message; timed_out; io.
     [[nodiscard]] static result<std::unique_ptr<worker_policy>> create(plugin_file file, std::string_view config,
                                                                        worker_options options, log_sink log = {}) {
         auto made = std::make_unique<worker_policy>(std::move(file), config, std::move(options), log);
@@ -82,7 +82,7 @@ public:
         phase_ = phase::off;
     }
 
-    /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own sentence;
+    /// Starts a worker for this schema. Errors: those of `offers`; invalid_value with the plugin's own message;
     /// timed_out; io.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (auto const good = offers(schema, described().manifest()); !good) return good;
@@ -115,7 +115,7 @@ public:
     void on_events(std::span<event const> events) noexcept override {
         for (auto const& e : events) {
             if (e.kind == event_kind::grant_rejected) last_taken_ = false;
-            // All, or none
+            // Either all events, or `state_lost`
             if (events_.size() == most_worker_events) events_.assign(1, {.kind = event_kind::state_lost, .at = e.at});
             events_.push_back(e);
         }
@@ -129,7 +129,7 @@ public:
         if (state.size() <= space.size() && !state.empty()) std::memcpy(space.data(), state.data(), state.size());
         return state.size();
     }
-    /// Starts a worker anew with this state.
+    /// Starts a new worker with this state.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override {
         memory_.replace(saved);
         events_.clear();
@@ -142,7 +142,7 @@ private:
     [[nodiscard]] worker_reply const& reply() const noexcept {
         return *reinterpret_cast<worker_reply const*>(output_.map.data());
     }
-    [[nodiscard]] output_paths places() const noexcept { return {most_grants_, state_capacity_}; }
+    [[nodiscard]] output_layout places() const noexcept { return {most_grants_, state_capacity_}; }
 
     [[nodiscard]] result<void> try_out() {
         if (auto const started = start(true); !started) return started;
@@ -171,7 +171,7 @@ private:
                          .system = errno,
                          .remedy = "free some memory"};
         sequence_ = 1;
-        // Before it can look
+        // Before the worker can read it
         (new (input_.map.data()) worker_request)->sequence.store(sequence_, std::memory_order_release);
         int const files[] = {file_.copy.fd(), brief.fd.get(), input_.fd.get(), output_.fd.get(),
                              columns_size() != 0 ? options_.columns->fd() : -1};
@@ -262,10 +262,10 @@ private:
         rest();
     }
 
-    /// Down, for twice as long as the last time; off for good after the longest pause.
+    /// Stops the worker for a pause that doubles each time; for good after the longest pause.
     void rest() noexcept {
         process_.kill();
-        read_log();  // its last words
+        read_log();  // its last messages
         phase_ = pause_ > options_.longest_pause ? phase::off : phase::down;
         again_ = monotonic_now() + pause_;
         pause_ = {pause_.count * 2};
@@ -304,7 +304,7 @@ private:
         RATION_ASSERT(on_line(used) <= c.room,
                       "worker: more rows than bind() was told: call it again with higher limits");
         std::memcpy(input_.map.data() + c.place, values, used);
-        // Of rows that have gone, nothing stays
+        // Rows that were removed must leave no values
         std::memset(input_.map.data() + c.place + used, 0, on_line(used) - used);
         return c.place;
     }
@@ -345,7 +345,7 @@ private:
         return fail(fault_kind::died, tick, text<120>("its worker ").append(process_.end()));
     }
 
-    /// A late answer could be taken for the next tick's, so a new worker is started.
+    /// A late answer could be mistaken for that of the next tick, so a new worker is started.
     [[nodiscard, gnu::cold, gnu::noinline]] status out_of_step(std::uint64_t tick) noexcept {
         keep_state();
         rest();
@@ -382,7 +382,7 @@ private:
         out.commit(rows.size());
     }
 
-    /// The worker writes its state when its answer is out already and nobody asks for the next one.
+    /// Waits until the worker has saved its state, which it does after its answer and before the next request.
     void wait_for_state() noexcept {
         if (phase_ != phase::ready || !last_taken_) return;
         memory_.accept(answered_);

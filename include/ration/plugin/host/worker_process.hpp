@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// One worker process as its host sees it: started with its files in place, asked, waited for, ended.
+/// One worker process: start, state, end.
 #pragma once
 
 #include <cerrno>
@@ -27,11 +27,13 @@ namespace ration::plugin {
 
 /// The program that calls `worker_main`, and its arguments.
 struct worker_program {
+    /// Its path; the search path is not used.
     std::string path;
+    /// Arguments behind the name of the program.
     std::vector<std::string> arguments{};
 };
 
-/// How a process ended, in words.
+/// The end of a process, in words.
 [[nodiscard]] inline text<95> describe_end(int wait_status) noexcept {
     if (WIFEXITED(wait_status))
         return text<95>("ended by itself with exit code ").append(std::to_string(WEXITSTATUS(wait_status)));
@@ -41,7 +43,7 @@ struct worker_program {
     return text<95>("was killed by signal SIG").append(name == nullptr ? std::to_string(signal) : name);
 }
 
-/// Killed and reaped by the destructor.
+/// A child process that the destructor kills and reaps. Move-only.
 class worker_process {
     pid_t pid_ = -1;
     int end_ = 0;
@@ -51,19 +53,24 @@ class worker_process {
     }
 
 public:
+    /// No process.
     worker_process() noexcept = default;
+    /// Takes over the process.
     worker_process(worker_process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), end_(other.end_) {}
+    /// Exchanges the processes; that of the target ends with `other`.
     worker_process& operator=(worker_process&& other) noexcept {
         std::swap(pid_, other.pid_);
         std::swap(end_, other.end_);
         return *this;
     }
+    /// Kills and reaps the process.
     ~worker_process() { kill(); }
 
-    /// `files` become the descriptors 3, 4, ...; nothing else is passed on but an empty environment and /dev/null.
+    /// Starts the program. `files` become the descriptors 3, 4, ...; besides them the process gets
+    /// an empty environment, and /dev/null as 0, 1 and 2. Error: io.
     [[nodiscard]] static result<worker_process> start(worker_program const& program,
                                                       std::span<int const> files) noexcept {
-        std::vector<descriptor> out_of_the_way;  // so that placing one never overwrites another
+        std::vector<descriptor> out_of_the_way;  // numbered from 64 on: placing one file never overwrites another
         for (int const fd : files) out_of_the_way.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 64));
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
@@ -74,13 +81,14 @@ public:
         ::sigfillset(&all);
         ::posix_spawnattr_setsigmask(&attributes, &none);
         ::posix_spawnattr_setsigdefault(&attributes, &all);
-        ::posix_spawnattr_setpgroup(&attributes, 0);  // an interrupt from the keyboard is the host's to handle
+        ::posix_spawnattr_setpgroup(&attributes, 0);  // Ctrl-C goes to the host, which decides
         ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
         bool placed = true;
         for (int const fd : {0, 1, 2})
             placed &= ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
         for (std::size_t i = 0; i < out_of_the_way.size(); ++i)
             placed &= place(actions, out_of_the_way[i].get(), plugin_fd + static_cast<int>(i));
+        // Descriptors of the host without close-on-exec must not reach the plugin.
         placed &= ::posix_spawn_file_actions_addclosefrom_np(&actions, plugin_fd + static_cast<int>(files.size())) == 0;
         std::vector<char*> arguments{const_cast<char*>(program.path.c_str())};
         for (auto const& argument : program.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -101,9 +109,10 @@ public:
                      .remedy = "name a program that calls ration::plugin::worker_main, such as `ration worker`"};
     }
 
+    /// The process; -1 after its end.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// False once it has ended; then `end` says how.
+    /// Returns false once the process has ended; then `end` describes it.
     [[nodiscard]] bool alive() noexcept {
         if (pid_ <= 0) return false;
         pid_t const found = ::waitpid(pid_, &end_, WNOHANG);
@@ -111,8 +120,10 @@ public:
         pid_ = -1;
         return false;
     }
+    /// The end of the process, in words.
     [[nodiscard]] text<95> end() const noexcept { return describe_end(end_); }
 
+    /// Kills the process and waits for its end. No effect if it has ended.
     void kill() noexcept {
         if (pid_ <= 0) return;
         ::kill(pid_, SIGKILL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The exact division of devices for policies with values per number of devices: `elastic_batch_dp`, `goodput_jobs`.
 #pragma once
 
 #include <cmath>
@@ -16,7 +17,7 @@
 
 namespace ration::policies::detail {
 
-/// Curves in a table: `values[j * width + k]` is what job j is worth with k devices.
+/// Curves in a table: `values[j * width + k]` is the worth of job j with k devices.
 struct value_table {
     double const* values = nullptr;
     std::size_t width = 0;
@@ -26,46 +27,42 @@ struct value_table {
     }
 };
 
-/// What `allocation_dp` found.
+/// The result of `allocation_dp`.
 struct allocation_value {
-    double worth = 0;    ///< of what was given, added up from the first job to the last
+    double worth = 0;    ///< of the given devices, added from the first job to the last
     double bound = 0;    ///< no allocation is worth more
     bool exact = false;  ///< none is worth more than this one
 };
 
-/// Chooses for each job a number of devices so that what the jobs are worth adds up to the most and the devices
+/// Chooses a number of devices for each job, so that the sum of the jobs' worth is the largest and the devices
 /// suffice.
 ///
-/// `curves(j)(k)`, k from least to most, is what job j is worth with k devices: at least 0 and finite, or `impossible`.
-/// Nothing is asked of its shape: it may fall and have gaps. Of equally good allocations, that which gives the last job
-/// the fewest devices, then the last but one, and so on. Values are rounded to 2^-49 of what all jobs are worth at
-/// their best (`whole_curves`), and of these the answer is exact: the same on every machine, and whatever shortcuts
-/// below apply.
+/// `curves(j)(k)`, k from least to most, is the worth of job j with k devices: at least 0 and finite, or `impossible`.
+/// A curve can have any shape; it may fall and have gaps. Ties give the last job the fewest devices, then the last but
+/// one, and so on. Values are rounded to 2^-49 of the sum of all jobs' best worth (`whole_curves`). For these values
+/// the answer is exact: the same on every machine, whichever shortcuts below apply.
 ///
-/// 1. Devices get a price, the lowest at which they suffice when each job takes what is best for it. Against that every
-/// other
-///    choice of a job loses something, and so does an idle device; the best allocation is the one that loses least.
-/// 2. Where devices suffice without a price, or the choices that lose nothing use all of them up, as they do where
-/// gains diminish, that is
-///    the answer: O(values), where values is the sum of (most - least + 1).
-/// 3. Else it is seen whether choices that lose nothing can use all devices up although they leave gaps
-/// (`reachable_sums`). If not, the
-///    dynamic programme (`loss_dp`) looks for what loses least, only at choices that lose no more than a known
-///    allocation does: where what is left over goes to the jobs in order. That is after it has tried with a fraction of
-///    it. Mostly it is left with a few jobs and choices; at worst O(values x devices).
+/// 1. Devices get a price: the lowest at which they suffice if each job takes its best choice. Relative to that, every
+/// other choice loses something, and so does an idle device; the best allocation loses least.
+/// 2. If devices suffice without a price, or choices without a loss use all devices, as with diminishing gains, that
+/// is the answer: O(values), where values is the sum of (most - least + 1).
+/// 3. Otherwise choices without a loss may still use all devices although they have gaps (`reachable_sums`). If not,
+/// the dynamic programme (`loss_dp`) searches the least loss, among choices that lose no more than a known allocation,
+/// which gives the rest to the jobs in order. It first tries a fraction of that loss. Usually few jobs and choices
+/// remain; at worst O(values x devices).
 class allocation_dp {
     struct standing {
-        std::int64_t low = 0, high = 0;  // fewest and most devices, above the least, that lose nothing
-        double best = 0;                 // what the job is worth at `low`, less their price
+        std::int64_t low = 0, high = 0;  // fewest and most devices above the least without a loss
+        double best = 0;                 // worth of the job at `low`, less the price
         double next = 0;                 // the least loss above 0
-        bool whole = true;               // nothing between low and high loses
+        bool whole = true;               // no loss between low and high
     };
 
     whole_curves curves_;
     reachable_sums sums_;
     loss_dp dp_;
     buffer<standing> jobs_;
-    buffer<std::int64_t> asked_;  // of the jobs in undecided_: what they take at the price in question
+    buffer<std::int64_t> asked_;  // of the jobs in undecided_: their choice at the tested price
     buffer<std::uint32_t> undecided_;
     buffer<std::uint32_t> open_;    // the jobs that have a choice, in order
     buffer<extent> extents_;        // of their choices
@@ -78,11 +75,10 @@ class allocation_dp {
 public:
     static constexpr double impossible = whole_curves::impossible;
 
-    /// Later calls have at most so many jobs. With more devices than that the dynamic programme is not asked, and no
-    /// job is given more. `values` values are kept in a table of their own; those beyond are asked for again, a few
-    /// times each. The dynamic programme takes at most so many jobs that have a choice left; by default as many as
-    /// there are. Memory: 3/8 byte for each of these and each device, 8 bytes for each value, 150 bytes for each job,
-    /// 300 for each device.
+    /// Allocates for `jobs` jobs. With more devices than `devices` the dynamic programme is not used, and no job gets
+    /// more. `values` values are kept in a table; others are computed again, a few times each. The dynamic programme
+    /// handles at most `open` jobs with a choice. Memory: 3/8 byte for each of these and each device, 8 bytes for each
+    /// value, 150 bytes for each job, 300 for each device.
     void reserve(std::size_t jobs, std::size_t devices, std::size_t values,
                  std::size_t open = std::numeric_limits<std::size_t>::max()) noexcept {
         most_open_ = open < jobs ? open : jobs;
@@ -101,8 +97,8 @@ public:
     /// Additions of the dynamic programme since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return sums_.additions() + dp_.additions(); }
 
-    /// Fills in what each job is given. Near the best only when the exact answer would take more than so many
-    /// additions. Preconditions: curves(j)(least) is possible, and the leasts of all jobs fit.
+    /// Sets the devices of each job. The result is only near the best if the exact one needs more than `additions`.
+    /// Preconditions: curves(j)(least) is possible, and the leasts of all jobs fit.
     template <class Curves>
     allocation_value solve(std::span<device_choice> jobs, std::int64_t devices, Curves const& curves,
                            std::int64_t additions = std::numeric_limits<std::int64_t>::max()) noexcept {
@@ -123,7 +119,7 @@ public:
         return {.worth = worth, .bound = exact ? worth : bound(), .exact = exact};
     }
 
-    /// What the allocation is worth, added up from the first job to the last.
+    /// The worth of the allocation, added from the first job to the last.
     template <class Curves>
     [[nodiscard]] static double worth(std::span<device_choice const> jobs, Curves const& curves) noexcept {
         double sum = 0;
@@ -145,9 +141,8 @@ private:
         return found;
     }
 
-    /// The lowest whole price at which the devices suffice; `low` is what each job takes then. It is sought for few
-    /// jobs first, then for eight times as many and their share of the devices, then for all: the price for some is
-    /// near that for more.
+    /// Finds the lowest whole price at which the devices suffice, and sets `low` accordingly. It starts with a sample
+    /// of jobs and their share of the devices, then takes eight times as many, then all: prices of samples are close.
     template <class Row>
     void find_price(Row const& row) noexcept {
         jobs_.clear();
@@ -164,8 +159,8 @@ private:
         }
     }
 
-    /// The lowest whole price at which the devices suffice for the undecided. As the price rises each job takes less,
-    /// so that a job is between what it took at two prices at any price between them.
+    /// Finds the lowest whole price at which the devices suffice for the undecided jobs. With a rising price each job
+    /// takes less, so between two prices it takes a number between those of the two.
     template <class Row>
     [[nodiscard]] double price_near(Row const& row, double guess, std::int64_t devices) noexcept {
         // At the highest price all jobs together would pay more than they are worth.
@@ -174,7 +169,7 @@ private:
                                 1;
         for (int round = 0; high - low > 1; ++round) {
             double middle = low < 0 ? 0 : round % 2 == 1 ? chord(row) : low;
-            if (round > 1 && middle >= high) middle = high - 1;  // it is just below where many choices change together
+            if (round > 1 && middle >= high) middle = high - 1;  // just below it, many choices change together
             if (round < 2 && guess > 0) middle = std::floor(guess + guess * (round == 0 ? -1.0 / 32 : 1.0 / 32));
             if (!(middle > low && middle < high)) middle = std::floor((low + high) / 2);
             bool const dear = ask(row, middle) <= devices;
@@ -184,8 +179,8 @@ private:
         return high;
     }
 
-    /// The price at which the undecided gain as much by the fewest devices as by the most: where many jobs are alike it
-    /// is the one.
+    /// The price at which the undecided jobs gain as much by their fewest devices as by their most. If many jobs are
+    /// alike, it is the answer.
     template <class Row>
     [[nodiscard]] double chord(Row const& row) const noexcept {
         double gain = 0;
@@ -198,7 +193,7 @@ private:
         return std::floor(gain / static_cast<double>(devices));
     }
 
-    /// What those who are undecided take at the price, all together.
+    /// The sum of the devices that the undecided jobs take at the price.
     template <class Row>
     [[nodiscard]] std::int64_t ask(Row const& row, double price) noexcept {
         asked_.clear();
@@ -211,8 +206,7 @@ private:
         return sum;
     }
 
-    /// They take no less than that when the price was too dear, else no more. Returns what those take who are decided
-    /// now.
+    /// Bounds the choices by the tested price, and returns the devices of the jobs that are decided now.
     [[nodiscard]] std::int64_t narrow(bool dear) noexcept {
         std::int64_t decided = 0;
         std::size_t left = 0;
@@ -264,8 +258,7 @@ private:
         return true;
     }
 
-    /// What is left over goes to the jobs in order: first where it loses nothing, then where it gains anything at all.
-    /// Returns what is lost by that.
+    /// Gives the remaining devices to the jobs in order: first without a loss, then with any gain. Returns the loss.
     template <class Row>
     [[nodiscard]] double give_rest(std::span<device_choice> jobs, Row const& row) noexcept {
         std::int64_t left = spare_;
@@ -291,14 +284,14 @@ private:
         return lost;
     }
 
-    /// Gives the jobs that have no choice what they take, and returns what gives to the i-th of those that have one.
+    /// Sets the jobs without a choice, and returns a function that sets the i-th job with a choice.
     [[nodiscard]] auto giver(std::span<device_choice> jobs) const noexcept {
         for (std::size_t j = 0; j < jobs.size(); ++j) jobs[j].given = jobs[j].least + jobs_[j].low;
         return
             [this, jobs](std::size_t i, std::int64_t x) noexcept { jobs[open_[i]].given = jobs[open_[i]].least + x; };
     }
 
-    /// Finds the allocation that loses least, given one that loses `known`. False when it takes too many additions.
+    /// Finds the allocation with the least loss, given one that loses `known`. False if it needs too many additions.
     template <class Row>
     [[nodiscard]] bool improve(std::span<device_choice> jobs, Row const& row, double known,
                                std::int64_t most_additions) noexcept {
@@ -306,6 +299,7 @@ private:
         std::int64_t const end = most_additions < std::numeric_limits<std::int64_t>::max() - additions()
                                      ? additions() + most_additions
                                      : most_additions;
+        // The cheap test first: bits instead of sums.
         if (lose_nothing(jobs, row, end - additions())) return true;
         double const all = static_cast<double>(curves_.values()) * static_cast<double>(spare_ + 1);
         auto const trials = additions() + static_cast<std::int64_t>(all / 16);  // cheap beside what they may save
@@ -342,8 +336,7 @@ private:
         return true;
     }
 
-    /// Lists the jobs that have a choice when none may lose more than `limit`. Returns how many devices the others
-    /// take.
+    /// Lists the jobs with a choice if no job may lose more than `limit`. Returns the devices of the others.
     template <class Row>
     [[nodiscard]] std::int64_t open(double limit, Row const& row) noexcept {
         open_.clear();
@@ -378,7 +371,7 @@ private:
         return choices_.view();
     }
 
-    /// What no allocation is worth more than.
+    /// An upper bound of every allocation's worth.
     [[nodiscard]] double bound() const noexcept {
         double units = price_ * static_cast<double>(spare_) + static_cast<double>(jobs_.size()) / 2;
         for (standing const& s : jobs_) units += s.best;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The optimisation of `sia`: one configuration for each job, on devices of several types.
+///
+/// `allocation_dp` is the counterpart for devices of one type.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +15,27 @@
 
 namespace ration::policies::detail {
 
-/// So many devices of one type, and what a job is worth with them over what it is worth with none.
+/// A number of devices of one type, and the gain of a job with them over having none.
 struct configuration {
+    /// The gain; in the unit of the caller's sum, above 0 for a useful configuration.
     double value = 0;
+    /// The number of devices.
     std::int64_t devices = 0;
+    /// Their type, from 0.
     std::uint32_t type = 0;
 };
 
-/// Chooses for each job one of its configurations or none, so that their values add up to the most and the devices of
-/// each type suffice. That is a knapsack of several dimensions; where a table of it would be too large, prices of the
-/// types give an answer near the best and a bound.
+/// Chooses one configuration or none for each job, so that the sum of their values is the largest
+/// and the devices of each type suffice. This is a knapsack of several dimensions. If a table of it
+/// would be too large, prices of the types give an answer near the optimum, and a bound.
 class configuration_choice {
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    /// A job with its options, which are consecutive in `options_`.
     struct job {
         std::uint32_t first, last;  // of its options
         std::uint32_t chosen;       // an option, or none
     };
+    /// A possible improvement in the heap of `use_what_is_left`.
     struct step {
         double gain;  // for each device more
         std::uint32_t job, option;
@@ -47,7 +55,8 @@ class configuration_choice {
     double bound_ = 0;
 
 public:
-    /// `additions`: a table takes at most so many. A job with more than 16 options may allocate later.
+    /// Allocates for this number of jobs and types; a table has at most `additions` entries. Jobs
+    /// with more than 16 options may allocate later.
     void reserve(std::size_t jobs, std::size_t types, std::size_t additions) noexcept {
         capacities_.reserve(types);
         left_.reserve(types);
@@ -61,17 +70,19 @@ public:
         table_.reserve(additions);
     }
 
+    /// Starts a new problem with these devices of each type.
     void begin(std::span<std::int64_t const> capacities) noexcept {
         capacities_.assign(capacities.data(), capacities.size());
         jobs_.clear();
         options_.clear();
     }
+    /// Adds a job without options.
     void add_job() noexcept {
         auto const here = static_cast<std::uint32_t>(options_.size());
         jobs_.push_back({here, here, none});
     }
-    /// One more for the last job. Those of one type come together, in ascending order of devices; one that is worth no
-    /// more than a smaller one, or than none, is left out.
+    /// Adds an option to the last job. Options of one type are added together, in ascending order
+    /// of devices. An option that is worth no more than a smaller one, or than none, is dropped.
     void add(configuration const& c) noexcept {
         job& j = jobs_.back();
         if (!(c.value > 0) || c.devices > capacities_[c.type]) return;
@@ -80,20 +91,22 @@ public:
         ++j.last;
     }
 
-    /// nullptr = none.
+    /// The choice for a job; nullptr if it has none.
     [[nodiscard]] configuration const* chosen(std::size_t j) const noexcept {
         return jobs_[j].chosen == none ? nullptr : &options_[jobs_[j].chosen];
     }
+    /// The sum of the values of the chosen options.
     [[nodiscard]] double value() const noexcept {
         double sum = 0;
         for (auto const& j : jobs_) sum += j.chosen == none ? 0 : options_[j.chosen].value;
         return sum;
     }
-    /// No choice is worth more.
+    /// An upper bound of every choice's value.
     [[nodiscard]] double bound() const noexcept { return bound_; }
 
-    /// True when the answer is the best there is, which it is when a table takes at most `additions`. O(options x
-    /// product of all capacities) for a table, and about 200 looks at each option for each type otherwise.
+    /// Solves the problem. Returns true if the answer is optimal, which requires a table of at most
+    /// `additions`. O(options x product of all capacities) for a table; otherwise about 200 visits
+    /// of each option for each type.
     bool solve(std::int64_t additions) noexcept {
         double states = 1, options = static_cast<double>(options_.size() + jobs_.size());
         for (std::int64_t const c : capacities_) states *= static_cast<double>(c + 1);
@@ -113,6 +126,7 @@ public:
 private:
     // The table: P(j, s) = the most that the first j jobs are worth with s devices of each type at most.
 
+    /// Fills the table job by job, then reads the choices from its last entry.
     void fill_table(std::size_t states) noexcept {
         before_.reset(states);
         best_.reset(states);
@@ -126,6 +140,8 @@ private:
             for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o)
                 offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
         }
+        // Walk back: the recorded option of the last job gives the number of devices of the earlier jobs
+        // have.
         std::size_t s = states - 1;
         for (std::size_t j = jobs_.size(); j-- > 0;) {
             std::uint16_t const taken = table[j * states + s];
@@ -135,11 +151,14 @@ private:
                      stride(options_[jobs_[j].chosen].type);
         }
     }
+    /// Distance in the table between two states that differ by one device of the type.
     [[nodiscard]] std::size_t stride(std::uint32_t type) const noexcept {
         std::size_t s = 1;
         for (std::uint32_t t = 0; t < type; ++t) s *= static_cast<std::size_t>(capacities_[t] + 1);
         return s;
     }
+    /// Tries one option of a job in every state. `name` is the number under which the row records
+    /// it.
     void offer(std::uint32_t option, std::uint16_t name, std::uint16_t* row, std::size_t states) noexcept {
         configuration const& c = options_[option];
         std::size_t const one = stride(c.type), shift = static_cast<std::size_t>(c.devices) * one;
@@ -154,12 +173,15 @@ private:
                 }
     }
 
-    // Prices: every job takes what is best for it when a device of each type has its price.
+    // Prices: every job takes its best option if a device of each type has a price.
 
+    /// The value of an option, less the price of its devices.
     [[nodiscard]] double net(configuration const& c) const noexcept {
         return c.value - prices_[c.type] * static_cast<double>(c.devices);
     }
 
+    /// Finds prices type by type. With several types the prices influence each other, so it
+    /// repeats.
     void find_prices() noexcept {
         prices_.reset(capacities_.size());
         others_.reset(jobs_.size());
@@ -169,6 +191,7 @@ private:
             choose_at_prices();
         }
     }
+    /// Finds the lowest price of one type, by bisection, at which the demand fits its capacity.
     void find_price(std::uint32_t type) noexcept {
         double low = 0, high = 0;
         for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -181,12 +204,14 @@ private:
             }
         }
         if (demand(type, 0) <= capacities_[type]) high = 0;
+        // 30 halvings give a price that is exact to 1e-9 of the highest one.
         for (int round = 0; round < 30 && high > 0; ++round) {
             double const middle = low + (high - low) / 2;
             (demand(type, middle) <= capacities_[type] ? high : low) = middle;
         }
         prices_[type] = high;
     }
+    /// The devices of the type that all jobs take at this price.
     [[nodiscard]] std::int64_t demand(std::uint32_t type, double price) const noexcept {
         std::int64_t sum = 0;
         for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -204,6 +229,8 @@ private:
         }
         return sum;
     }
+    /// Chooses the best option of each job at the prices, and improves the bound (Lagrangian
+    /// duality).
     void choose_at_prices() noexcept {
         left_.assign(capacities_.data(), capacities_.size());
         double bound = 0;
@@ -222,18 +249,21 @@ private:
         if (bound < bound_) bound_ = bound;
     }
 
-    // What the prices leave over, or overdraw where they influence each other.
+    // Corrections: devices that the prices leave over, or overdraw where prices influence each
+    // other.
 
     [[nodiscard]] double value_of(std::uint32_t option) const noexcept {
         return option == none ? 0 : options_[option].value;
     }
+    /// Changes the option of a job, and counts the devices left.
     void choose(job& j, std::uint32_t option) noexcept {
         if (j.chosen != none) left_[options_[j.chosen].type] += options_[j.chosen].devices;
         j.chosen = option;
         if (option != none) left_[options_[option].type] -= options_[option].devices;
     }
 
-    /// As long as a type is overdrawn: the change that costs the least for each device that it frees.
+    /// While a type is overdrawn, makes the change with the least loss for each device that it
+    /// frees.
     void make_it_fit() noexcept {
         for (std::uint32_t type = 0; type < left_.size(); ++type)
             while (left_[type] < 0) {
@@ -253,6 +283,7 @@ private:
                 choose(*cheapest, to);
             }
     }
+    /// Keeps the change with the smallest loss for each freed device.
     void consider(job& j, std::uint32_t to, std::int64_t freed, double& least, job*& cheapest,
                   std::uint32_t& best) const noexcept {
         double const loss = (value_of(j.chosen) - value_of(to)) / static_cast<double>(freed);
@@ -263,17 +294,19 @@ private:
         }
     }
 
-    /// The change that gains the most for each device that it takes, as long as one fits.
+    /// Makes the change with the largest gain for each device, while one fits.
     void use_what_is_left() noexcept {
         steps_.clear();
         for (std::uint32_t j = 0; j < jobs_.size(); ++j) push_step(j);
         while (!steps_.empty()) {
             step const best = steps_.top();
             steps_.pop();
+            // Other jobs may have taken the devices since the step was computed.
             if (fits(jobs_[best.job], best.option)) choose(jobs_[best.job], best.option);
             push_step(best.job);
         }
     }
+    /// The devices that the option needs beyond those that its job has.
     [[nodiscard]] std::int64_t taken(job const& j, std::uint32_t option) const noexcept {
         bool const same = j.chosen != none && options_[j.chosen].type == options_[option].type;
         return options_[option].devices - (same ? options_[j.chosen].devices : 0);
@@ -281,6 +314,7 @@ private:
     [[nodiscard]] bool fits(job const& j, std::uint32_t option) const noexcept {
         return taken(j, option) <= left_[options_[option].type];
     }
+    /// Adds the best improvement of a job to the heap.
     void push_step(std::uint32_t index) noexcept {
         job const& j = jobs_[index];
         step best{0, index, none};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The common part of policies that divide devices among elastic jobs: `afs`, `max_min`, `optimus`,
+/// `sia`, and, through `goodput_jobs`, `good_enough` and `pollux`.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +17,9 @@
 
 namespace ration::policies {
 
-/// Of `optimus` and of `afs`.
+/// Parameters of `optimus` and `afs`.
 struct division_parameters {
-    /// Seconds after which the devices are divided anew; `afs` does so as well when jobs come or go
+    /// Seconds after which the devices are divided again; `afs` also does so when jobs come or go
     double interval = 600;
 
     static constexpr parameter_note notes[] = {
@@ -35,17 +37,19 @@ struct division_parameters {
 
 namespace detail {
 
+/// The columns of elastic jobs, and those that a policy adds.
 template <class... More>
 using elastic_columns = cluster_columns<in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, More...>;
 
-/// A job among which devices are divided: what it accepts, and what it is given, 0 or from least to most.
+/// A job in a division: its bounds, and the devices given to it, 0 or from least to most.
 struct share {
     std::uint32_t row = 0;
     std::int64_t least = 0, most = 0, given = 0;
 };
 
-/// Jobs that take as many devices as a policy chooses, within what they accept. Which division is right is the policy's
-/// rule; when to divide anew, and how the answer gets onto the nodes, is here. `is_due` is O(jobs + nodes).
+/// Jobs that take any number of devices within their bounds. The policy's rule decides the
+/// division. This class decides when to divide again, and places the answer on nodes. `is_due` is
+/// O(jobs + nodes).
 class elastic_jobs {
     placement places_;
     buffer<share> shares_;
@@ -53,7 +57,7 @@ class elastic_jobs {
     std::int64_t devices_ = 0;
 
 public:
-    /// What the last division was made of; a policy saves it.
+    /// The situation of the last division; a policy saves it.
     struct division {
         bool is_made = false;
         nanoseconds at{0};
@@ -65,21 +69,25 @@ public:
         }
         [[nodiscard]] bool sane() const noexcept { return capacity >= 0; }
     };
+    /// Public, since `max_min` saves it together with its own state.
     division last;
 
+    /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, its_share, others_first, node_lost_devices };
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {
         "", "its share of the devices", "the devices are with jobs that come before it", "a node of its lost devices"};
 
+    /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         shares_.reserve(most.jobs);
         targets_.reserve(most.jobs);
     }
 
-    /// Whether the devices have to be divided anew: so many seconds have passed, or a node has lost devices that jobs
-    /// hold, or, where `at_changes`, jobs or devices have come or gone. Asked again at the time of a division it says
-    /// so again.
+    /// Returns true if the devices have to be divided again: `interval` seconds have passed, a node
+    /// has lost devices that jobs hold, or, with `at_changes`, jobs or devices have come or gone. A
+    /// tick that is asked again at the time of a division gets the same answer.
     template <class Tick>
     [[nodiscard]] bool is_due(Tick const& t, double interval, bool at_changes) noexcept {
         auto const ids = t.template get<"jobs/id">();
@@ -97,8 +105,8 @@ public:
         return true;
     }
 
-    /// All active jobs that can run, with nothing yet, in the order of rows. `usable(row)`: what the job can use at
-    /// most.
+    /// All active jobs that can run, without devices yet, in the order of rows. `usable(row)` is
+    /// the largest number that the job can use.
     template <class Tick, class Usable>
     [[nodiscard]] std::span<share> list(Tick const& t, Usable const& usable) noexcept {
         auto const least = t.template get<"jobs/min.gpu">(), most = t.template get<"jobs/max.gpu">();
@@ -117,13 +125,14 @@ public:
         }
         return shares_.edit();
     }
-    /// Devices for the jobs that were listed: all that are not with others.
+    /// The devices for the listed jobs: all devices that other jobs do not hold.
     [[nodiscard]] std::int64_t devices() const noexcept { return devices_; }
 
-    /// For a policy that chooses nodes itself instead of `apply`.
+    /// The placement, for a policy that chooses nodes itself instead of `apply`.
     [[nodiscard]] placement& places() noexcept { return places_; }
 
-    /// Answers with what the jobs of the list were given; who shrinks makes room first.
+    /// Writes the grants for the listed jobs. Jobs that shrink come first, so that their devices
+    /// are free.
     template <class Tick>
     [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {
         targets_.reset(t.jobs());
@@ -139,8 +148,9 @@ public:
         return places_.finish(out);
     }
 
-    /// The same for jobs that start again whenever their devices change, and may as well do so elsewhere: whoever
-    /// changes is placed anew, the largest first, so that few are spread over more nodes than they need.
+    /// As `apply`, for jobs that restart whenever their devices change and can do so on other
+    /// nodes. Jobs that change are placed again, the largest first, so that few are spread over
+    /// more nodes than necessary.
     template <class Tick>
     [[nodiscard]] status apply_afresh(Tick const& t, grants& out) noexcept {
         targets_.reset(t.jobs());
@@ -158,11 +168,13 @@ public:
         return places_.finish(out);
     }
 
+    /// Writes the last division if it fits, and returns its size in bytes.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
         state_writer out(space);
         out.put(last);
         return out.needed();
     }
+    /// Restores it; `status::state` for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         division loaded;

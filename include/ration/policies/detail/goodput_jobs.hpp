@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The common part of `good_enough` and `pollux`: an exact division by goodput, and batches.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,16 @@
 
 namespace ration::policies::detail {
 
+/// The columns of jobs with a goodput, and those that a policy adds.
 template <class... More>
 using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">,
                                         in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.batch">,
                                         in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/free.batch">,
                                         in<std::uint32_t, "nodes/type">, More...>;
 
-/// Gives each share that has devices the batch that is best with so many, where its job accepts that and the first node
-/// has as much free, which it has not on a host that lets nobody choose batches.
+/// Grants each share with devices its best batch. Conditions: the job accepts it, and the first
+/// node has that much capacity free. A host that does not let policies choose batches has no such
+/// capacity.
 template <class Tick>
 [[nodiscard]] status choose_batches(Tick const& t, std::span<share const> shares, std::uint16_t reason,
                                     grants& out) noexcept {
@@ -39,8 +42,8 @@ template <class Tick>
     return status::ok;
 }
 
-/// Elastic jobs whose devices are divided exactly by what each is worth with so many, and that get the batch that is
-/// best for them.
+/// Elastic jobs whose devices are divided exactly by a value for each number of devices, and that
+/// get the best batch for them.
 class goodput_jobs {
     elastic_jobs jobs_;
     allocation_dp dp_;
@@ -49,9 +52,11 @@ class goodput_jobs {
     vector_column<double> goodput_;
     std::span<std::int64_t const> held_;
 
+    // Enough for the largest published clusters; memory grows with both.
     static constexpr std::size_t most_devices = 16'384, values_per_job = 65;
 
 public:
+    /// Allocates for the largest tables, and at most `most_devices` devices.
     void reserve(limits const& most) noexcept {
         jobs_.reserve(most);
         std::size_t const jobs = most.jobs < most_devices ? most.jobs : most_devices;
@@ -59,6 +64,7 @@ public:
         choices_.reserve(jobs);
     }
 
+    /// As `elastic_jobs::is_due`, without regard to arrivals.
     template <class Tick>
     [[nodiscard]] bool is_due(Tick const& t, double interval) noexcept {
         return jobs_.is_due(t, interval, false);
@@ -73,12 +79,14 @@ public:
         shares_ = jobs_.list(t, [&](std::size_t) noexcept { return widest; });
         return shares_;
     }
+    /// The devices that can be divided.
     [[nodiscard]] std::int64_t devices() const noexcept { return jobs_.devices(); }
+    /// The goodput of a job by its devices, in steps/s.
     [[nodiscard]] speed_curve goodput(share const& s) const noexcept { return {goodput_[s.row]}; }
 
-    /// Gives the listed jobs so many devices each that what they are worth adds up to the most. `worth(share, goodput,
-    /// held)` makes the job's curve, a function of devices that is above 0 where the job runs; without devices a job is
-    /// worth 0.
+    /// Divides the devices so that the sum of the jobs' worth is the largest. `worth(share,
+    /// goodput, held)` returns the job's curve, a function of the devices that is above 0 where the
+    /// job runs. A job without devices is worth 0.
     template <class Worth>
     void divide(Worth const& worth) noexcept {
         choices_.clear();
@@ -94,14 +102,16 @@ public:
         for (std::size_t j = 0; j < choices_.size(); ++j) shares_[j].given = choices_[j].given;
     }
 
-    /// Answers with what each has been given, and with its batch.
+    /// Writes the grants of the devices and of the batches.
     template <class Tick>
     [[nodiscard]] status apply(Tick const& t, grants& out) noexcept {
         if (auto const placed = jobs_.apply_afresh(t, out); placed != status::ok) return placed;
         return choose_batches(t, shares_, elastic_jobs::its_share, out);
     }
 
+    /// As in `elastic_jobs`.
     [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
+    /// As in `elastic_jobs`.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return jobs_.load(saved); }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The choices of one job of `elastic_batch_dp`: its scaling, its bounds and its batches.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,14 @@
 
 namespace ration::policies::detail {
 
-/// How one job scales, and what of that it accepts and its node has.
+/// The scaling of one job, restricted to counts that the job accepts and the node has.
 struct job_profile {
-    std::span<double const> speedup;      // [devices]
-    std::span<std::int64_t const> batch;  // [devices]: the best one
-    bounds devices, batches;              // what the job accepts and the node has
-    bool batch_is_granted = false;        // the host leaves it to the job else
+    std::span<double const> speedup;      // by number of devices
+    std::span<std::int64_t const> batch;  // by number of devices: the best batch
+    bounds devices, batches;              // accepted by the job and available on the node
+    bool batch_is_granted = false;        // otherwise the job chooses it
 
-    /// `batch_capacity` is that of the node; 0: the host leaves the batch to the job.
+    /// `batch_capacity` is that of the node; 0 means that the job chooses its batch.
     job_profile(std::span<double const> speedups, std::span<std::int64_t const> best_batch,
                 bounds const& wanted_devices, bounds const& wanted_batches, std::int64_t batch_capacity) noexcept
         : speedup(speedups), batch(best_batch), devices(wanted_devices), batch_is_granted(batch_capacity > 0) {
@@ -28,17 +29,20 @@ struct job_profile {
         if (!batch_is_granted) batches.maximum = 0;
     }
 
+    /// The batch at k devices; 0 if it is not granted.
     [[nodiscard]] std::int64_t batch_at(std::int64_t k) const noexcept {
         return batch_is_granted ? batch[static_cast<std::size_t>(k)] : 0;
     }
+    /// True if the batch is within the bounds.
     [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept {
         return b >= batches.minimum && b <= batches.maximum;
     }
+    /// True if devices and batch are within the bounds.
     [[nodiscard]] bool accepts(std::int64_t k, std::int64_t b) const noexcept {
         return k >= devices.minimum && k <= devices.maximum && accepts_batch(b);
     }
 
-    /// The speed-up at so many devices, or `impossible`.
+    /// The speed-up at k devices, or `impossible`.
     [[nodiscard]] double at(std::int64_t k) const noexcept {
         double const f = speedup[static_cast<std::size_t>(k)];
         return f > 0 && f <= std::numeric_limits<double>::max() && accepts_batch(batch_at(k))
@@ -46,8 +50,8 @@ struct job_profile {
                    : allocation_dp::impossible;
     }
 
-    /// The smallest and the largest possible number of devices, on a node that has so many; both 0 when there is none.
-    /// O(1) where they are all possible.
+    /// The smallest and the largest possible number of devices, with `capacity` devices on the
+    /// node; both 0 if there is none. O(1) if all numbers are possible.
     [[nodiscard]] device_choice choice(std::int64_t capacity) const noexcept {
         auto const width = static_cast<std::int64_t>(speedup.size() < batch.size() ? speedup.size() : batch.size());
         device_choice c{.least = within(devices.minimum, {1, unlimited}),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The dynamic programme behind `allocation_dp`, for the jobs that its prices leave undecided.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +15,30 @@
 
 namespace ration::policies::detail {
 
-/// The fewest and the most devices among a job's choices.
+/// The fewest and the most devices among the choices of a job.
 struct extent {
     std::int64_t least = 0, most = 0;
 };
 
-/// One choice for each job, so that they take all devices and lose the least. What remains idle is taken by a job in
-/// front of the first, which loses as much by each device.
+/// Chooses one choice for each job, so that they take all devices and lose the least. Idle devices
+/// are taken by a job before the first, which loses the same for each device.
 ///
-/// L(j, k) = min over the choices c of job j of loss(c) + L(j - 1, k - devices(c)). Only those k are looked at which
-/// the jobs so far can take and which the jobs to come can complete, and of these, those in between that lose at most
-/// the limit. Of all L(j, .) every 32nd is kept, and the others are found again on the way back: that costs little,
-/// since there it is known how many devices the jobs so far have, so that few k come into question.
+/// L(j, k) = min over the choices c of job j of loss(c) + L(j - 1, k - devices(c)). Only those k
+/// are computed that the jobs so far can take and the later jobs can complete, and of these only
+/// the range that loses at most the limit. Every 32nd row L(j, .) is kept, and the others are
+/// computed again on the way back. That is cheap, since the devices of the jobs so far are known
+/// there, and few k remain.
 ///
-/// Losses are whole numbers and their sums are below 2^53, so that all sums are exact. Time O(devices x choices of all
-/// jobs), space O(devices x jobs / 32).
+/// Losses are whole numbers with sums below 2^53, so all sums are exact. Time O(devices x choices
+/// of all jobs), space O(devices x jobs / 32).
 class loss_dp {
     static constexpr std::size_t stride = 32;
 
+    /// A range of k.
     struct window {
         std::int64_t first = 0, last = -1;
     };
+    /// A stored row: its range, and the place of its values.
     struct row {
         window at;
         std::size_t place = 0;  // of L(j, at.first)
@@ -49,7 +53,7 @@ class loss_dp {
     std::int64_t additions_ = 0;
 
 public:
-    /// Later calls have at most so many jobs and devices.
+    /// Allocates for this number of jobs and devices.
     void reserve(std::size_t jobs, std::size_t devices) noexcept {
         std::size_t const width = devices + 1, rows = jobs / stride + 1, block = jobs < stride ? jobs : stride;
         origin_ = static_cast<std::int64_t>(width);
@@ -61,11 +65,12 @@ public:
         between_rows_.reserve(block);
     }
 
-    /// Additions since `reserve`.
+    /// The number of additions since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return additions_; }
 
-    /// The least loss, when it is at most `limit`; infinite else, or when it takes more than so many additions.
-    /// `choices(j)` are those of job j by ascending devices, within `jobs[j]`; each `idle` device loses so much.
+    /// The least loss if it is at most `limit`; otherwise, or if it needs more than `additions`,
+    /// infinity. `choices(j)` are those of job j by ascending devices, within `jobs[j]`. `idle` is
+    /// the loss of each idle device.
     template <class Choices>
     [[nodiscard]] double least(std::span<extent const> jobs, std::int64_t devices, double idle, double limit,
                                std::int64_t additions, Choices const& choices) noexcept {
@@ -76,6 +81,7 @@ public:
         extent rest = total(jobs);
         start(devices, idle, limit, rest);
         for (std::size_t j = 0; j < jobs.size() && at_.first <= at_.last; ++j) {
+            // Every 32nd row is kept for `trace`.
             if (j % stride == 0) keep(checkpoints_, checkpoint_rows_);
             rest.least -= jobs[j].least;
             rest.most -= jobs[j].most;
@@ -86,9 +92,9 @@ public:
         return least_;
     }
 
-    /// The choices that lose the least: `take(j, devices)`, from the last job to the first. Of equally good ones those
-    /// that give the last job the fewest devices, then the last but one, and so on. Precondition: `least` found some
-    /// for the same jobs.
+    /// Reports the best choices: `take(j, devices)`, from the last job to the first. Ties give the
+    /// last job the fewest devices, then the last but one, and so on. Precondition: `least` found a
+    /// solution for the same jobs.
     template <class Choices, class Take>
     void trace(std::span<extent const> jobs, std::int64_t devices, Choices const& choices, Take const& take) noexcept {
         double loss = least_;
@@ -108,6 +114,7 @@ public:
 private:
     [[nodiscard]] double& value(std::int64_t k) noexcept { return now_[static_cast<std::size_t>(k + origin_)]; }
 
+    /// The sums of the fewest and the most devices of these jobs.
     [[nodiscard]] static extent total(std::span<extent const> jobs) noexcept {
         extent sum;
         for (extent const& j : jobs) {
@@ -117,7 +124,7 @@ private:
         return sum;
     }
 
-    /// L(0, k): k devices remain idle.
+    /// Row L(0, .): k devices remain idle.
     void start(std::int64_t devices, double idle, double limit, extent rest) noexcept {
         at_ = {devices - rest.most, devices - rest.least};
         if (at_.first < 0) at_.first = 0;
@@ -125,11 +132,12 @@ private:
         for (std::int64_t k = at_.first; k <= at_.last; ++k) value(k) = idle * static_cast<double>(k);
     }
 
-    /// From L(j - 1, .) to L(j, .), as far as `goal`.
+    /// Computes L(j, .) from L(j - 1, .), within `goal`.
     void step(extent of, std::span<lossy_choice const> choices, extent goal, double limit) noexcept {
         window to{at_.first + of.least, at_.last + of.most};
         if (to.first < goal.least) to.first = goal.least;
         if (to.last > goal.most) to.last = goal.most;
+        // min_plus reads beyond the last row's range, so the border has to be infinite.
         for (std::int64_t k = to.first - of.most; k < at_.first; ++k)
             value(k) = std::numeric_limits<double>::infinity();
         for (std::int64_t k = at_.last + 1; k <= to.last - of.least; ++k)
@@ -142,14 +150,15 @@ private:
         at_ = to;
     }
 
+    /// Stores the present row.
     void keep(buffer<double>& values, buffer<row>& rows) noexcept {
         rows.push_back({at_, values.size()});
         auto const size = static_cast<std::size_t>(at_.last - at_.first + 1);
         std::memcpy(values.extend(size), &value(at_.first), size * sizeof(double));
     }
 
-    /// Finds all L(j, .) of these jobs again, as far as they lead to so many devices and this loss after the last of
-    /// them.
+    /// Computes all rows L(j, .) of these jobs again, as far as they lead to `devices` devices and
+    /// this loss after the last of them.
     template <class Choices>
     void repeat(std::span<extent const> jobs, std::size_t first_job, std::int64_t devices, double loss,
                 Choices const& choices) noexcept {
@@ -172,7 +181,8 @@ private:
         }
     }
 
-    /// The choice with the fewest devices that leads from `before` to so many devices and this loss.
+    /// The choice with the fewest devices that leads from row `before` to this number of devices
+    /// and this loss.
     [[nodiscard]] lossy_choice taken(row const& before, std::int64_t devices, double loss,
                                      std::span<lossy_choice const> choices) const noexcept {
         double const* const values = between_.data() + before.place;

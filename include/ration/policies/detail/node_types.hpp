@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// Nodes by the type of their devices, for `sia`.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +12,23 @@
 
 namespace ration::policies::detail {
 
-/// The nodes by type, and which type each job is on.
+/// The devices of each type, and the type that each job uses.
 class node_types {
-    static constexpr std::uint32_t no_type = 0xFFFF'FFFF;  // on none, on several, or its node failed
+    static constexpr std::uint32_t no_type = 0xFFFF'FFFF;  // on no node, on several types, or its node failed
     buffer<std::int64_t> sizes_, available_;               // by type: devices of its largest node; devices for the jobs
     buffer<std::uint32_t> type_of_;                        // by row
 
 public:
-    static constexpr std::uint32_t most_types = 64;  ///< higher numbers count as the last of them
+    static constexpr std::uint32_t most_types = 64;  ///< higher numbers count as the last type
 
+    /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         sizes_.reserve(most_types);
         available_.reserve(most_types);
         type_of_.reserve(most.jobs);
     }
 
-    /// Reads the types of all nodes. A type of which there is no node counts as one without devices. O(nodes).
+    /// Reads the types of all nodes. A type without a node counts as one without devices. O(nodes).
     template <class Tick>
     void count(Tick const& t) noexcept {
         auto const capacity = t.template get<"nodes/capacity.gpu">();
@@ -37,14 +39,15 @@ public:
             if (capacity[node] > sizes_[type]) sizes_[type] = capacity[node];
         }
     }
-    /// Types there are; at least 1.
+    /// The number of types; at least 1.
     [[nodiscard]] std::size_t declared() const noexcept { return sizes_.size(); }
+    /// The type of a node.
     template <class Tick>
     [[nodiscard]] static std::uint32_t of_node(Tick const& t, std::size_t node) noexcept {
         std::uint32_t const type = t.template get<"nodes/type">()[node];
         return type < most_types ? type : most_types - 1;
     }
-    /// Devices of each type that are free or with active jobs. O(nodes + holdings).
+    /// Computes the devices of each type that are free or held by active jobs. O(nodes + holdings).
     template <class Tick>
     void read_holdings(Tick const& t, placement const& places) noexcept {
         available_.reset(sizes_.size());
@@ -68,16 +71,21 @@ public:
             std::uint32_t const type = of_node(t, node[i]);
             if (t.template get<"nodes/free.gpu">()[node[i]] >= 0)
                 available_[type] += t.template get<"held/amount">()[i];
+            // A second holding of another type makes the job unsettled.
             types[row] = i > 0 && owner[i - 1] == owner[i] && types[row] != type ? no_type : type;
         }
+        // Jobs that lost devices have to be placed again.
         for (std::size_t i = 0; i < places.touched(); ++i) types[places.touched_row(i)] = no_type;
     }
+    /// The devices of each type that the jobs can have.
     [[nodiscard]] std::span<std::int64_t const> available() const noexcept { return available_.view(); }
-    /// All devices that it holds are of one type, and no node of them has failed.
+    /// True if all devices of the job are of one type, and no node of them has failed.
     [[nodiscard]] bool is_settled(std::size_t row) const noexcept { return type_of_[row] != no_type; }
+    /// The type of the job's devices. Precondition: `is_settled(row)`.
     [[nodiscard]] std::uint32_t type_of(std::size_t row) const noexcept { return type_of_[row]; }
 
-    /// `visit(type, devices)` for each that the job accepts: its least; 1, 2, 4 ... up to one node; whole nodes.
+    /// Calls `visit(type, devices)` for each configuration that the job accepts: its least; 1, 2, 4
+    /// ... up to one node; whole nodes.
     template <class Visit>
     void for_each_configuration(share const& s, Visit const& visit) const noexcept {
         for (std::uint32_t type = 0; type < sizes_.size(); ++type) {

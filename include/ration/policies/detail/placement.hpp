@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// Placement of devices on nodes, shared by all policies for clusters.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace ration::policies::detail {
 
-/// The columns that placing reads, and those that a policy reads besides.
+/// The columns that placement reads, and those that a policy adds.
 template <class... More>
 using cluster_columns =
     columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">,
@@ -21,7 +22,8 @@ using cluster_columns =
             in<std::int64_t, "held/amount">, in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">,
             More...>;
 
-/// The first place in an ascending column that does not come before `value`.
+/// The first index in an ascending column whose value is not below `value`; the size if there is
+/// none.
 [[nodiscard]] inline std::size_t lower_bound(std::span<std::uint64_t const> ascending, std::uint64_t value) noexcept {
     std::size_t low = 0, high = ascending.size();
     while (low < high) {
@@ -34,12 +36,13 @@ using cluster_columns =
     return low;
 }
 
+/// The free devices of the cluster.
 struct supply {
     std::int64_t free = 0;      ///< devices, on all nodes together
     bool is_overdrawn = false;  ///< a node has lost devices that jobs hold
 };
 
-/// What there is to give. O(nodes).
+/// Sums up the free devices. O(nodes).
 template <class Tick>
 [[nodiscard]] supply supply_of(Tick const& t) noexcept {
     supply s;
@@ -52,7 +55,7 @@ template <class Tick>
     return s;
 }
 
-/// All devices there are. O(nodes).
+/// The devices of all nodes. O(nodes).
 template <class Tick>
 [[nodiscard]] std::int64_t capacity_of(Tick const& t) noexcept {
     std::int64_t sum = 0;
@@ -60,16 +63,20 @@ template <class Tick>
     return sum;
 }
 
-/// Puts devices of jobs on nodes, and says in grants what differs from what is held. Consolidated: a job comes onto the
-/// node with the least free devices that suffice; else onto as few nodes as possible, the emptiest first; of equals the
-/// first. A job that changes keeps what it can where it is. `begin` is O(nodes), everything else O(nodes) for each
-/// place that changes.
+/// Places the devices of jobs on nodes, and writes grants for the changes.
+///
+/// Placement is consolidated. A job gets the node with the least free devices that suffice;
+/// otherwise as few nodes as possible, the emptiest first; ties go to the first node. A job that
+/// changes keeps as much as possible where it is. `begin` is O(nodes); everything else is O(nodes)
+/// for each holding that changes.
 class placement {
     static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
+    /// The devices of a job on one node, as a list element: before this tick and after it.
     struct place {
         std::uint32_t node, next;
         std::int64_t before, after;
     };
+    /// A job whose holdings have been loaded, since they may change.
     struct touched_job {
         std::uint32_t row, first;  // first: of its places, in the order of nodes
         std::int64_t held;
@@ -83,10 +90,13 @@ class placement {
     std::int64_t spare_ = 0;
 
 public:
+    /// The node of a learner that does not fit.
     static constexpr std::size_t nowhere = ~std::size_t{0};
+    /// The default for `allowed`: every node.
     static constexpr auto anywhere = [](std::size_t) noexcept { return true; };
 
-    /// Allocates nothing later as long as a node has at most 32 devices.
+    /// Allocates for the largest tables; nothing is allocated later as long as a node has at most
+    /// 32 devices.
     void reserve(limits const& most) noexcept {
         free_.reserve(most.nodes);
         index_.reserve(most.jobs);
@@ -94,7 +104,8 @@ public:
         places_.reserve((most.jobs < 64 ? most.jobs : 64) * most.nodes);
     }
 
-    /// Starts from what is held and free. What a node lost is taken from the jobs there that came last.
+    /// Starts from the present holdings. Devices that a node lost are taken from the jobs there
+    /// that arrived last.
     template <class Tick>
     void begin(Tick const& t, std::uint16_t reason_of_loss = 0) noexcept {
         auto const free = t.template get<"nodes/free.gpu">();
@@ -110,20 +121,23 @@ public:
         if (supplied.is_overdrawn) take_what_is_lost(t, reason_of_loss);
     }
 
-    /// Free devices on all nodes.
+    /// The free devices on all nodes.
     [[nodiscard]] std::int64_t spare() const noexcept { return spare_; }
+    /// The free devices of a node; negative if it has lost devices that are held.
     [[nodiscard]] std::int64_t free(std::size_t node) const noexcept { return free_[node]; }
-    /// What the job holds by now.
+    /// The devices that the job holds after the changes so far.
     template <class Tick>
     [[nodiscard]] std::int64_t held(Tick const& t, std::size_t row) const noexcept {
         return index_[row] == untouched ? t.template get<"jobs/held.gpu">()[row] : touched_[index_[row]].held;
     }
-    /// The jobs that lost devices with their nodes are touched from the beginning.
+    /// The number of changed jobs. After `begin` these are the jobs that lost devices with their
+    /// nodes.
     [[nodiscard]] std::size_t touched() const noexcept { return touched_.size(); }
+    /// The row of the i-th of them.
     [[nodiscard]] std::uint32_t touched_row(std::size_t i) const noexcept { return touched_[i].row; }
 
-    /// The job holds `amount` devices in all from now on, further ones on nodes that are `allowed`. It gets less only
-    /// where they do not suffice.
+    /// Sets the devices of a job to `amount`; further ones come from nodes that are `allowed`. It
+    /// gets less only if these do not suffice.
     template <class Tick, class Allowed = decltype(anywhere)>
     void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason,
                 Allowed const& allowed = anywhere) noexcept {
@@ -134,7 +148,7 @@ public:
         if (amount > job.held) grow(job, amount - job.held, allowed);
     }
 
-    /// The job gets `amount` more devices on this node. Precondition: they are free.
+    /// Gives the job `amount` more devices on this node. Precondition: they are free.
     template <class Tick>
     void put(Tick const& t, std::size_t row, std::size_t node, std::int64_t amount, std::uint16_t reason) noexcept {
         touched_job& job = open(t, row);
@@ -142,7 +156,8 @@ public:
         add(job, static_cast<std::uint32_t>(node), amount);
     }
 
-    /// The allowed node with the least free devices, but `amount` at least; `nowhere` when there is none.
+    /// The allowed node with the least free devices, but at least `amount`; `nowhere` if there is
+    /// none.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t tightest(std::int64_t amount, Allowed const& allowed = anywhere) const noexcept {
         std::size_t found = nowhere;
@@ -151,7 +166,7 @@ public:
                 found = node;
         return found;
     }
-    /// The allowed node with the most free devices; `nowhere` when none has any.
+    /// The allowed node with the most free devices; `nowhere` if none has any.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t emptiest(Allowed const& allowed = anywhere) const noexcept {
         std::size_t found = nowhere;
@@ -160,7 +175,7 @@ public:
         return found;
     }
 
-    /// Writes what differs, in the order of jobs and nodes.
+    /// Writes the changes, in the order of jobs and nodes.
     [[nodiscard]] status finish(grants& out) noexcept {
         ration::detail::sort(touched_.data(), touched_.size(),
                              [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
@@ -174,7 +189,7 @@ public:
     }
 
 private:
-    /// The job with its places as they are.
+    /// The job with its present holdings, loaded at the first use.
     template <class Tick>
     [[nodiscard]] touched_job& open(Tick const& t, std::size_t row) noexcept {
         if (index_[row] != untouched) return touched_[index_[row]];
@@ -184,6 +199,7 @@ private:
         touched_.push_back(job);
         return touched_.back();
     }
+    /// Reads the holdings of a job from the table `held`, which is sorted by job and node.
     template <class Tick>
     void load(Tick const& t, touched_job& job) noexcept {
         auto const owner = t.template get<"held/job">();
@@ -203,6 +219,8 @@ private:
         }
     }
 
+    /// Changes a holding, and the free devices of its node. Negative free devices do not count as
+    /// spare.
     void change(touched_job& job, place& p, std::int64_t by) noexcept {
         p.after += by;
         job.held += by;
@@ -211,6 +229,7 @@ private:
         free_[p.node] = after;
     }
 
+    /// Adds devices on a node; the list of holdings stays sorted by node.
     void add(touched_job& job, std::uint32_t node, std::int64_t amount) noexcept {
         std::uint32_t former = end, here = job.first;
         while (here != end && places_[here].node < node) {
@@ -226,7 +245,7 @@ private:
         change(job, places_[here], amount);
     }
 
-    /// Gives up the smallest places first, so that what stays is on few nodes.
+    /// Releases the smallest holdings first, so that the rest is on few nodes.
     void shrink(touched_job& job, std::int64_t by) noexcept {
         while (by > 0) {
             place* smallest = nullptr;
@@ -240,7 +259,7 @@ private:
         }
     }
 
-    /// First where the job is, then elsewhere.
+    /// Takes devices first on the job's own nodes, then on others.
     template <class Allowed>
     void grow(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
         auto const has = [&](std::size_t node) noexcept {
@@ -251,11 +270,12 @@ private:
         if (job.held > 0) by = fill(job, by, has);
         if (by > 0) static_cast<void>(fill(job, by, allowed));
     }
-    /// Returns how many devices found no room.
+    /// Takes devices on allowed nodes. Returns the number that did not fit.
     template <class Allowed>
     [[nodiscard]] std::int64_t fill(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
         while (by > 0) {
             std::size_t node = tightest(by, allowed);
+            // No node has enough: take as much as possible from one, then continue.
             if (node == nowhere) node = emptiest(allowed);
             if (node == nowhere) break;
             std::int64_t const amount = free_[node] < by ? free_[node] : by;
@@ -265,6 +285,7 @@ private:
         return by;
     }
 
+    /// Takes the devices that nodes have lost from their jobs, the last job first.
     template <class Tick>
     void take_what_is_lost(Tick const& t, std::uint16_t reason) noexcept {
         auto const owner = t.template get<"held/job">();

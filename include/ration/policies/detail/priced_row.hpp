@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The inner loops of `allocation_dp`: the best choice of a job at a price, with vectors.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +10,28 @@
 
 namespace ration::policies::detail {
 
-/// As many doubles as every x86-64 and AArch64 works on at once.
+/// As many doubles as every x86-64 and AArch64 handles at once.
 using double_pack [[gnu::vector_size(16)]] = double;
+/// As many integers; comparisons of `double_pack` have this type.
 using whole_pack [[gnu::vector_size(16)]] = std::int64_t;
+/// Elements of a pack.
 inline constexpr std::size_t pack_size = sizeof(double_pack) / sizeof(double);
 
+/// Loads a pack; `from` needs no alignment.
 [[nodiscard]] inline double_pack load_pack(double const* from) noexcept {
     double_pack p;
     std::memcpy(&p, from, sizeof p);
     return p;
 }
 
-/// What a job is worth with 0, 1, 2 ... devices above its least, where each of them costs `price`. The values are
-/// whole, or minus infinity where that cannot be; such ones follow the last up to a multiple of `grain`, and may be
-/// read.
+/// The worth of a job with 0, 1, 2 ... devices above its least, if each costs `price`. The values
+/// are whole numbers, or minus infinity for impossible counts. Values of minus infinity also pad
+/// the row to a multiple of `grain`, and may be read.
 class priced_row {
     double const* values_;
     double price_;
 
+    /// Several packs, so that the additions of one need not wait for those of another.
     struct packs {
         static constexpr std::size_t count = 4;  // so that none waits for the one before
         double_pack of[count];
@@ -45,6 +50,7 @@ class priced_row {
     };
 
 public:
+    /// The number of values that one pass of a loop reads.
     static constexpr std::size_t grain = packs::count * pack_size;
 
 private:
@@ -56,8 +62,10 @@ private:
     }
 
 public:
+    /// `values` has to outlive the object.
     priced_row(double const* values, double price) noexcept : values_(values), price_(price) {}
 
+    /// The worth with x devices.
     [[nodiscard]] double at(std::int64_t x) const noexcept { return values_[x] - price_ * static_cast<double>(x); }
 
     /// The most that the job is worth with `from` to `to` devices, or with a few less or more.
@@ -74,11 +82,11 @@ public:
         return most.best([](double a, double b) { return a > b; });
     }
 
-    /// The fewest devices, from `from` on, with which the job is worth so much. Precondition: there are such, and fewer
-    /// are not worth it.
+    /// The fewest devices, from `from` on, with which the job is worth `worth`. Precondition: there
+    /// are such, and fewer devices are not worth it.
     [[nodiscard]] std::int64_t find(double worth, std::int64_t from) const noexcept {
         double_pack cost = cost_from(from -= from % step);
-        for (;; from += step) {  // whole packs first: that one of them has it is seen faster than which
+        for (;; from += step) {  // whole packs first: a match is found faster than its position
             whole_pack found{};
             for (std::size_t i = 0; i < grain; i += pack_size, cost += pack_size * price_)
                 found |= load_pack(values_ + from + i) - cost == worth;
@@ -88,11 +96,12 @@ public:
         return from;
     }
 
+    /// The result of `against`.
     struct losses {
-        std::int64_t none = 0;  // how many numbers of devices lose nothing
-        double least = 0;       // what those lose at least that lose something
+        std::int64_t none = 0;  // numbers of devices without a loss
+        double least = 0;       // the smallest loss above 0
     };
-    /// How much the first `size` numbers of devices are worth less than `best`, which is the most.
+    /// Compares the worth of the first `size` numbers of devices with `best`, which is the largest.
     [[nodiscard]] losses against(double best, std::size_t size) const noexcept {
         constexpr double infinite = std::numeric_limits<double>::infinity();
         packs least(infinite);
@@ -101,7 +110,7 @@ public:
         for (std::size_t x = 0; x < size;)
             for (auto& l : least.of) {
                 double_pack const lost = cost - load_pack(values_ + x);
-                whole_pack const nothing = lost == 0;  // -1 where it is so
+                whole_pack const nothing = lost == 0;  // -1 in each lane where it is true
                 none -= nothing;
                 double_pack const some = nothing ? double_pack{} + infinite : lost;
                 l = some < l ? some : l;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// A sorted list of jobs that stays sorted from tick to tick.
 #pragma once
 
 #include <cstddef>
@@ -12,36 +13,39 @@
 
 namespace ration::policies::detail {
 
-/// The lower one comes first. No member is NaN.
+/// A sort key; the lower one comes first. Members are never NaN.
 struct priority {
     double first = 0;
     std::int64_t second = 0;
 };
 
-/// The turn of a job among those of the same rank: those that run come before those that wait, so that nobody is
-/// stopped for an equal; then the one that started first, and those that never ran last. `started` in ns, -1 = not yet.
+/// The turn of a job among those of the same rank. Running jobs come before waiting ones, so that
+/// no job is stopped for an equal one; then the job that started first; jobs that never ran come
+/// last. `started` in ns, -1 = not yet.
 [[nodiscard]] constexpr std::int64_t turn_of(std::int64_t held, std::int64_t started) noexcept {
     constexpr std::int64_t never = 0x7FFF'FFFF'FFFF'FFFF, waiting = std::int64_t{1} << 62;
     if (started < 0) return never;
     return held > 0 ? started : waiting | started;
 }
 
-/// The rows of the jobs table by priority, of equals those submitted first. Remembers the order of the last time, from
-/// which little differs as a rule: O(rows) then, and O(rows log rows) at worst.
+/// The rows of the jobs table by priority; ties go to the job submitted first. It remembers the
+/// last order, which usually changes little: O(rows) then, and O(rows log rows) at worst.
 class priority_order {
 public:
+    /// A row and its key.
     struct entry {
         priority key;
         std::uint32_t row;
     };
 
+    /// Allocates for this number of jobs.
     void reserve(std::size_t jobs) noexcept {
         ids_.reserve(jobs);
         entries_.reserve(2 * jobs);
         moved_.reserve(jobs);
     }
 
-    /// `key(row)` is asked once for each row. Precondition: `ids` ascend.
+    /// Sorts the rows. `key(row)` is called once for each row. Precondition: `ids` ascend.
     template <class Key>
     [[nodiscard]] std::span<entry const> sort(std::span<std::uint64_t const> ids, Key const& key) noexcept {
         follow(ids);
@@ -61,14 +65,14 @@ private:
         return a.key.second != b.key.second ? a.key.second < b.key.second : a.row < b.row;
     }
 
-    /// Brings the rows up to date: ended jobs leave, new ones come last.
+    /// Updates the rows: jobs that ended are removed, and new ones are appended.
     void follow(std::span<std::uint64_t const> ids) noexcept {
         if (ids.size() == ids_.size() && (ids.empty() || std::memcmp(ids.data(), ids_.data(), ids.size_bytes()) == 0))
             return;
         std::size_t const former = ids_.size();
         moved_.clear();
         std::uint32_t* const moved = moved_.extend(former);
-        // More than enough: new ones are gathered behind those that are there
+        // The buffer is large enough: new entries are collected behind the present ones
         entry* const all = entries_.extend(ids.size());
         std::size_t row = 0, fresh = 0;
         for (std::size_t old = 0; old < former; ++old) {
@@ -88,7 +92,7 @@ private:
         ids_.assign(ids.data(), ids.size());
     }
 
-    /// Sorts by insertion; gives up when too much has changed for that.
+    /// Insertion sort. Returns false, to let another sort continue, if too much has changed.
     [[nodiscard]] bool insert_in_order() noexcept {
         std::size_t moves = 8 * entries_.size() + 64;
         for (std::size_t i = 1; i < entries_.size(); ++i) {
@@ -97,6 +101,7 @@ private:
             std::size_t place = i;
             for (; place > 0 && before(e, entries_[place - 1]); --place) entries_[place] = entries_[place - 1];
             entries_[place] = e;
+            // A budget of eight moves per job keeps the sort linear.
             if (i - place > moves) return false;
             moves -= i - place;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// A subset-sum test with bits, for `allocation_dp`.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +13,11 @@
 
 namespace ration::policies::detail {
 
-/// One choice for each job, so that they take exactly so many devices, whatever the choices lose.
+/// Chooses one choice for each job, so that they take exactly a given number of devices, whatever
+/// the choices lose.
 ///
-/// Which numbers of devices the first j jobs can take is a row of bits; 64 sums are made by one addition. Time
-/// O(devices x choices of all jobs / 64), space O(devices x jobs / 64).
+/// The numbers of devices that the first j jobs can take are a row of bits; one addition handles 64
+/// sums. Time O(devices x choices of all jobs / 64), space O(devices x jobs / 64).
 class reachable_sums {
     static constexpr std::size_t bits = 64;
 
@@ -24,13 +26,14 @@ class reachable_sums {
     std::int64_t additions_ = 0;
 
 public:
-    /// Later calls have at most so many jobs and devices.
+    /// Allocates for this number of jobs and devices.
     void reserve(std::size_t jobs, std::size_t devices) noexcept { rows_.reserve((jobs + 1) * (devices / bits + 1)); }
 
-    /// Additions since `reserve`.
+    /// The number of additions since `reserve`.
     [[nodiscard]] std::int64_t additions() const noexcept { return additions_; }
 
-    /// Whether there is such a choice for each job, found within so many additions. `choices(j)` are those of job j.
+    /// Returns true if there is such a choice for each job, found within `additions`. `choices(j)`
+    /// are those of job j.
     template <class Choices>
     [[nodiscard]] bool find(std::size_t jobs, std::int64_t devices, std::int64_t additions,
                             Choices const& choices) noexcept {
@@ -47,9 +50,9 @@ public:
         return has(jobs, devices);
     }
 
-    /// `take(j, devices)`, from the last job to the first: the choices that give the last job the fewest devices, then
-    /// the last but one, and so on. `choices(j)` by ascending devices. Precondition: `find` found some for the same
-    /// jobs.
+    /// Reports the choices: `take(j, devices)`, from the last job to the first. They give the last
+    /// job the fewest devices, then the last but one, and so on. `choices(j)` by ascending devices.
+    /// Precondition: `find` returned true for the same jobs.
     template <class Choices, class Take>
     void trace(std::size_t jobs, std::int64_t devices, Choices const& choices, Take const& take) const noexcept {
         for (std::size_t j = jobs; j-- > 0;) {
@@ -60,13 +63,14 @@ public:
     }
 
 private:
+    /// True if the first j jobs can take exactly `sum` devices.
     [[nodiscard]] bool has(std::size_t j, std::int64_t sum) const noexcept {
         return sum >= 0 &&
                (rows_[j * words_ + static_cast<std::size_t>(sum) / bits] >> (static_cast<std::size_t>(sum) % bits) &
                 1) != 0;
     }
 
-    /// Job j may take so many devices on top of what those before it take.
+    /// Records that job j can take `devices` devices on top of the sums before it.
     void add(std::size_t j, std::size_t devices) noexcept {
         std::uint64_t const* const from = rows_.data() + j * words_;
         std::uint64_t* const to = rows_.data() + (j + 1) * words_;
@@ -81,6 +85,7 @@ private:
             to[w] |= from[w - whole] << part | from[w - whole - 1] >> (bits - part);
     }
 
+    /// The choice of job j with the fewest devices that leads to the sum.
     [[nodiscard]] std::int64_t taken(std::size_t j, std::int64_t devices,
                                      std::span<lossy_choice const> choices) const noexcept {
         for (lossy_choice const& c : choices)

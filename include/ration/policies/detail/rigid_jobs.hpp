@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The common part of policies for rigid jobs: `drf`, `fifo`, `gittins`, `las`, `sjf`, `srtf`.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace ration::policies::detail {
 
+/// The columns of rigid jobs, and those that a policy adds.
 template <class... More>
 using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More...>;
 
-/// Jobs that get what they ask for or nothing: who of them runs is the policy's rule, the rest is here. `begin` is
-/// O(jobs + nodes).
+/// Jobs that get all requested devices or none. The policy's rule decides which of them run; this
+/// class does the rest. `begin` is O(jobs + nodes).
 class rigid_jobs {
     placement places_;
     priority_order order_;
@@ -25,11 +27,14 @@ class rigid_jobs {
     std::int64_t all_wanted_ = 0, all_held_ = 0, capacity_ = 0;
 
 public:
+    /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, its_turn, made_room, node_lost_devices };
+    /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"", "its turn has come and its devices are there",
                                                    "stopped for jobs that come before it",
                                                    "a node of its lost devices"};
 
+    /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         order_.reserve(most.jobs);
@@ -37,22 +42,25 @@ public:
         chosen_.reserve(most.jobs);
     }
 
-    /// What the job asks for while it is active; else 0.
+    /// The devices that the job requests while it is active; otherwise 0.
     [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return wanted_[row]; }
-    /// The job is active and does not hold what it asks for, which the nodes have.
+    /// True if the job is active and does not hold its requested devices, and the nodes have that
+    /// many.
     template <class Tick>
     [[nodiscard]] bool waits(Tick const& t, std::size_t row) const noexcept {
         std::int64_t const w = wanted_[row];
         return w > 0 && w <= capacity_ && places_.held(t, row) != w;
     }
 
+    /// True if the job holds any devices.
     template <class Tick>
     [[nodiscard]] bool holds(Tick const& t, std::size_t row) const noexcept {
         return places_.held(t, row) > 0;
     }
 
-    /// False when there is nothing to do: every job has what it wants, or, unless somebody may be stopped, nothing is
-    /// free. A job that a node has failed gets what it lost elsewhere, or is stopped.
+    /// Starts a tick. Returns false if there is nothing to do: every job has its devices, or
+    /// nothing is free and, without `may_stop`, no job can be stopped. A job that lost devices with
+    /// a node gets others, or is stopped.
     template <class Tick>
     [[nodiscard]] bool begin(Tick const& t, bool may_stop) noexcept {
         auto const supplied = supply_of(t);
@@ -77,7 +85,7 @@ public:
         return true;
     }
 
-    /// Gives the job what it asks for, if that is free.
+    /// Gives the job its requested devices. Returns false if they are not free.
     template <class Tick>
     [[nodiscard]] bool start(Tick const& t, std::size_t row) noexcept {
         if (wanted_[row] - places_.held(t, row) > places_.spare()) return false;
@@ -85,8 +93,9 @@ public:
         return true;
     }
 
-    /// Starts waiting jobs in the order of their priorities, nobody is stopped. The first that does not fit holds back
-    /// all others, unless these may pass. `key(row)` is its priority. O(jobs) for each job that starts.
+    /// Starts waiting jobs in the order of their priorities; none is stopped. The first job that
+    /// does not fit blocks all later ones, unless `others_pass`. `key(row)` is the priority.
+    /// O(jobs) for each job that starts.
     template <class Tick, class Key>
     void start_in_order(Tick const& t, bool others_pass, Key const& key) noexcept {
         for (std::size_t best = t.jobs();; best = t.jobs()) {
@@ -103,11 +112,12 @@ public:
         }
     }
 
-    /// Lets those run that come first by priority, each that still fits; the others are stopped. `key(row)` is its
-    /// `priority`. O(jobs) when all fit or little has changed in their order.
+    /// Runs the jobs in the order of their priorities, each that still fits; the others are
+    /// stopped. `key(row)` is the `priority`. O(jobs) if all fit or the order has changed little.
     template <class Tick, class Key>
     void serve(Tick const& t, Key const& key) noexcept {
         std::int64_t left = places_.spare() + all_held_;
+        // Everything fits, so no order is needed.
         if (all_wanted_ <= left) {
             for (std::size_t row = 0; row < t.jobs(); ++row)
                 if (waits(t, row)) static_cast<void>(start(t, row));
@@ -121,19 +131,23 @@ public:
             chosen_[e.row] = w > 0;
             left -= w;
         }
+        // Stopped jobs first, so that their devices are free for the others.
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (!chosen_[row] && wanted_[row] > 0 && places_.held(t, row) > 0) places_.resize(t, row, 0, made_room);
         for (auto const& e : order)
             if (chosen_[e.row] && waits(t, e.row)) static_cast<void>(start(t, e.row));
     }
 
+    /// Writes the grants. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
 
+    /// The devices that a job in this state requests.
     [[nodiscard]] static std::int64_t wanted_by(std::uint32_t state, std::int64_t asked) noexcept {
         return is_active(static_cast<job_state>(state)) && asked > 0 ? asked : 0;
     }
 
 private:
+    /// Replaces devices that jobs lost with their nodes, or stops these jobs.
     template <class Tick>
     void restore(Tick const& t) noexcept {
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// The distribution of service behind the index of `gittins`.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +10,37 @@
 
 namespace ration::policies::detail {
 
-/// How much service jobs take, from those seen last, and the Gittins index that follows from it. Service is counted in
+/// The service of the last jobs, and the Gittins index that follows from it. Service is counted in
 /// quanta.
 class service_distribution {
-    buffer<double> seen_;  // in the order of arrival, the oldest at `oldest_` once all places are taken
+    buffer<double> seen_;  // in the order of arrival; once it is full, the oldest is at `oldest_`
     buffer<double> sorted_;
-    buffer<double> index_;  // by whole quanta attained; empty = to be made anew
+    buffer<double> index_;  // by whole quanta attained; empty = has to be computed
     std::size_t oldest_ = 0;
 
 public:
+    /// Jobs that are remembered, and quanta for which an index is computed.
     static constexpr std::size_t most = 512, most_quanta = 4096;
 
+    /// Allocates for all of them.
     void reserve() noexcept {
         seen_.reserve(most);
         sorted_.reserve(most + 1);
         index_.reserve(most_quanta);
     }
+    /// Forgets all jobs.
     void clear() noexcept {
         seen_.clear();
         sorted_.clear();
         index_.clear();
         oldest_ = 0;
     }
+    /// The number of jobs that are remembered.
     [[nodiscard]] std::size_t size() const noexcept { return seen_.size(); }
-    /// The k-th of those that are remembered, the oldest first.
+    /// The service of the k-th job, the oldest first.
     [[nodiscard]] double operator[](std::size_t k) const noexcept { return seen_[(oldest_ + k) % seen_.size()]; }
 
-    /// O(`most`).
+    /// Adds the service of a job, in device-seconds. O(`most`).
     void add(double service) noexcept {
         if (seen_.size() == most) {
             std::size_t const place = place_of(seen_[oldest_]);
@@ -49,9 +54,9 @@ public:
         index_.clear();
     }
 
-    /// The probability that a job which has attained this much ends within a quantum more, over the service that it
-    /// takes in that quantum on average; in 1/quantum. 0 when none of those seen took so much. O(1), after an arrival
-    /// O(`most` + quanta).
+    /// The index: the probability that a job which has attained this service ends within another
+    /// quantum, divided by its mean service in that quantum; in 1/quantum. It is 0 if no job had
+    /// that much service. O(1); after an arrival O(`most` + quanta).
     [[nodiscard]] double index(double attained, double quantum) noexcept {
         if (index_.empty()) make_index(quantum);
         double const quanta = attained / quantum;
@@ -60,6 +65,7 @@ public:
     }
 
 private:
+    /// The index of a service in the sorted list.
     [[nodiscard]] std::size_t place_of(double service) const noexcept {
         std::size_t low = 0, high = sorted_.size();
         while (low < high) {
@@ -72,6 +78,7 @@ private:
         return low;
     }
 
+    /// Computes the index for each number of whole quanta, in one pass over the sorted services.
     void make_index(double quantum) noexcept {
         std::size_t first = 0, last = 0;  // of those that end within this quantum
         while (first < sorted_.size() && index_.size() < most_quanta) {

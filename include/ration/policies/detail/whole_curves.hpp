@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
+/// Rounded values for `allocation_dp`, so that its answer does not depend on the order of
+/// additions.
 #pragma once
 
 #include <cmath>
@@ -13,15 +15,16 @@
 
 namespace ration::policies::detail {
 
-/// What one job may be given, from `least` to `most` devices, and what it is given.
+/// The bounds of one job in a division, from `least` to `most` devices, and its result.
 struct device_choice {
     std::int64_t least = 0, most = 0, given = 0;
 };
 
-/// The curves of all jobs in whole units, so that sums of them are exact in whatever order they are added up.
+/// The curves of all jobs in whole units, so that their sums are exact in any order.
 ///
-/// The unit is a power of two, and all jobs together are worth less than 2^49 units at their best: what a value loses
-/// by being rounded is half a unit, which is what it loses in a plain sum of so many doubles as well.
+/// The unit is a power of two, and all jobs together are worth less than 2^49 units at their best.
+/// Rounding changes a value by at most half a unit, the error that a plain sum of that many doubles
+/// has as well.
 class whole_curves {
     static constexpr std::size_t not_kept = std::numeric_limits<std::size_t>::max();
     struct curve {
@@ -31,17 +34,19 @@ class whole_curves {
 
     buffer<curve> curves_;
     buffer<double> kept_, passing_;
-    double units_ = 1;  // in 1
+    double units_ = 1;  // number of units in 1
     std::int64_t values_ = 0;
     bool complete_ = true;
     std::int64_t longest_ = 0;
 
 public:
+    /// Bits of the largest sum.
     static constexpr int most_bits = 49;
-    /// A value below 0: a number of devices that cannot be.
+    /// A value below 0: an impossible number of devices.
     static constexpr double impossible = -1;
 
-    /// Later calls have at most so many jobs, and `values` values are kept; what is beyond is asked for again.
+    /// Allocates for this number of jobs; `values` values are kept, and others are computed again
+    /// when needed.
     void reserve(std::size_t jobs, std::size_t devices, std::size_t values) noexcept {
         curves_.reserve(jobs);
         kept_.reserve(values + priced_row::grain);
@@ -49,7 +54,8 @@ public:
         longest_ = static_cast<std::int64_t>(devices);
     }
 
-    /// `curves(j)(k)` is what job j is worth with k devices. No job is given more than `spare` devices above its least.
+    /// Reads the curves; `curves(j)(k)` is the worth of job j with k devices. No job is given more
+    /// than `spare` devices above its least.
     template <class Curves>
     void load(std::span<device_choice const> jobs, std::int64_t spare, Curves const& curves) noexcept {
         curves_.clear();
@@ -65,7 +71,7 @@ public:
             if (kept_.capacity() - kept_.size() >= padded(c.size)) c.place = kept_.size();
             double* const values = c.place == not_kept ? passing_.data() : kept_.extend(padded(c.size));
             read(curves(j), c, values);
-            // So that it never overflows
+            // Scaled down, so that the sum never overflows
             sum += priced_row(values, 0).most(0, static_cast<std::int64_t>(c.size) - 1) * 0x1p-64;
             values_ += static_cast<std::int64_t>(c.size);
             curves_.push_back(c);
@@ -74,8 +80,8 @@ public:
         round(kept_.edit());
     }
 
-    /// What the job is worth, in units, with its least devices, one more, two more ...; minus infinity where that
-    /// cannot be. Valid until the next call.
+    /// The worth of the job, in units, with its least devices, one more, two more ...; minus
+    /// infinity for impossible numbers. Valid until the next call.
     template <class Curves>
     [[nodiscard]] std::span<double const> row(std::size_t j, Curves const& curves) noexcept {
         curve const& c = curves_[j];
@@ -85,15 +91,17 @@ public:
         return {passing_.data(), c.size};
     }
 
+    /// The number of jobs.
     [[nodiscard]] std::size_t size() const noexcept { return curves_.size(); }
-    /// How many devices above its least the job may have.
+    /// The number of devices above its least that the job can have.
     [[nodiscard]] std::int64_t room(std::size_t j) const noexcept {
         return static_cast<std::int64_t>(curves_[j].size) - 1;
     }
-    /// False when a curve was cut short where `reserve` had no room for it.
+    /// False if a curve was cut off because `reserve` had no space for it.
     [[nodiscard]] bool complete() const noexcept { return complete_; }
-    /// How many values there are.
+    /// The number of values of all curves.
     [[nodiscard]] std::int64_t values() const noexcept { return values_; }
+    /// The worth of one unit.
     [[nodiscard]] double unit() const noexcept { return 1 / units_; }
 
 private:
@@ -107,6 +115,7 @@ private:
         for (std::size_t x = c.size; x < padded(c.size); ++x) values[x] = impossible;
     }
 
+    /// Chooses the unit so that the sum of the best values is below 2^49 units.
     void choose_unit(double sum) noexcept {
         int exponent = 0;
         static_cast<void>(std::frexp(sum, &exponent));
@@ -114,6 +123,7 @@ private:
         units_ = sum > 0 ? std::ldexp(1, exponent < 1000 ? exponent : 1000) : 1;
     }
 
+    /// Rounds values to whole units.
     void round(std::span<double> values) const noexcept {
         constexpr double no_fraction = 0x1.8p52;  // at this magnitude doubles are whole
         for (double& v : values) {

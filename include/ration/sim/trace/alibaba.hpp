@@ -17,14 +17,14 @@ namespace ration::sim::trace {
 
 namespace detail {
 
-/// What the tasks of one job add up to.
+/// The sums over the tasks of one job.
 struct alibaba_job {
     std::string name;
     std::uint64_t line = 0;
-    double devices = 0, start = -1, end = -1;  ///< seconds; below 0 = no task says it
+    double devices = 0, start = -1, end = -1;  ///< seconds; below 0 = no task has it
 };
 
-/// Adds one task. False when one of its numbers is none.
+/// Adds one task. Returns false if one of its numbers is invalid.
 [[nodiscard]] inline bool add_task(row const& r, alibaba_job& job) {
     double instances = 0, per_cent = 0, start = 0, end = 0;
     auto const read = [&](field f, double& value) {
@@ -47,14 +47,14 @@ inline constexpr layout alibaba_job_layout{.is = format::alibaba, .columns = ali
 
 }  // namespace detail
 
-/// A job has the devices of all its tasks, rounded up to whole ones, from the start of its first to the end of its
-/// last. Jobs without devices, or without a start or an end, are left out. O(text + tasks log jobs).
-[[nodiscard]] inline outcome<workload> read_alibaba(std::string_view text, model_library const& library,
-                                                    std::string name) {
+/// Reads the table. A job has the devices of all its tasks, rounded up to whole ones, from the start of its first
+/// task to the end of its last. Jobs without devices, a start or an end are skipped. O(text + tasks log jobs).
+[[nodiscard]] inline result<workload, diagnostic> read_alibaba(std::string_view text, model_library const& library,
+                                                               std::string name) {
     table_reader table(text, *find_layout(format::alibaba));
     std::vector<detail::alibaba_job> jobs;
     std::map<std::string, std::size_t, std::less<>> index;
-    if (!table.begin()) return table.failure();
+    if (!table.begin()) return table.status().failure();
     for (row r; table.next(r);) {
         auto found = index.find(r[field::name]);
         if (found == index.end()) {
@@ -62,11 +62,12 @@ inline constexpr layout alibaba_job_layout{.is = format::alibaba, .columns = ali
             jobs.push_back({.name = std::string(r[field::name]), .line = r.line});
         }
         if (!detail::add_task(r, jobs[found->second]))
-            return problem{
-                r.line,
-                "inst_num, plan_gpu, start_time and end_time have to be numbers from 0 to 9000000000, or empty"};
+            return diagnostic{
+                .line = r.line,
+                .text =
+                    "inst_num, plan_gpu, start_time and end_time have to be numbers from 0 to 9000000000, or empty"};
     }
-    if (!table.failure().sentence.empty()) return table.failure();
+    if (!table.status()) return table.status().failure();
     builder made(detail::alibaba_job_layout, library);
     made.reserve(jobs.size());
     for (auto const& job : jobs) {

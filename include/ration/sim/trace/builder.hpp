@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Makes a workload of the rows of a trace.
+/// Makes a workload from the rows of a trace. All formats end here, so values are validated in one place.
 #pragma once
 
 #include <algorithm>
@@ -15,27 +15,30 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim::trace {
 
-/// What a trace says of one job: the text of each of its fields, empty where it says nothing.
+/// One job of a trace: the text of each field; empty if the trace has no value.
 struct row {
     std::array<std::string_view, fields> text{};
+    /// Line in the file, for messages; from 1.
     std::uint64_t line = 0;
 
+    /// The text of a field.
     [[nodiscard]] std::string_view& operator[](field f) noexcept { return text[static_cast<std::size_t>(f)]; }
+    /// The text of a field, read-only.
     [[nodiscard]] std::string_view operator[](field f) const noexcept { return text[static_cast<std::size_t>(f)]; }
 };
 
-/// Checks rows and collects the jobs. What it refuses is said by `failure`. Precondition: layout and library outlive
-/// it.
+/// Validates rows and collects the jobs; `failure` has the first error. Precondition: layout and library outlive it.
 class builder {
-    /// What a number may be, and the words for it.
+    /// The valid numbers of a field, and their description for messages.
     struct domain {
         double least, most;
         bool whole;
@@ -55,20 +58,23 @@ class builder {
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_;
     std::uint32_t last_tenant_ = 0;
-    problem failure_;
+    diagnostic failure_;
 
 public:
+    /// `of` is the format, and `library` has the models that rows can name.
     builder(layout const& of, model_library const& library) : layout_(of), library_(library) {}
 
+    /// Allocates for this number of jobs.
     void reserve(std::size_t jobs) {
         made_.jobs.reserve(jobs);
         submitted_.reserve(jobs);
         if (has(field::name)) made_.job_names.reserve(jobs);
     }
 
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+    /// The first error.
+    [[nodiscard]] diagnostic const& failure() const noexcept { return failure_; }
 
-    /// False when something is wrong with the row. O(log tenants + models).
+    /// Adds a row. Returns false if it is invalid. O(log tenants + models).
     [[nodiscard]] bool add(row const& r) {
         job_description job;
         double submitted = 0;
@@ -89,14 +95,14 @@ public:
         return true;
     }
 
-    /// A problem with a whole row: for readers that find one before a row reaches `add`.
+    /// Records an error in a whole row: for readers that find one before a row reaches `add`.
     bool refuse(std::uint64_t line, std::string sentence) {
-        failure_ = {line, std::move(sentence)};
+        failure_ = {.line = line, .text = std::move(sentence)};
         return false;
     }
 
-    /// The workload, its jobs in the order in which they are submitted. O(jobs), or O(jobs log jobs) where the trace is
-    /// in another order.
+    /// The workload, with its jobs in the order of submission. O(jobs), or O(jobs log jobs) if the trace is in
+    /// another order.
     [[nodiscard]] workload finish(std::string name) {
         made_.name = std::move(name);
         double const first =
@@ -109,33 +115,38 @@ public:
     }
 
 private:
+    /// True if the format has a column for the field.
     [[nodiscard]] bool has(field f) const noexcept {
         return std::any_of(layout_.columns.begin(), layout_.columns.end(), [f](column const& c) { return c.to == f; });
     }
+    /// The title of a field's column, for messages.
     [[nodiscard]] std::string title(field f) const {
         for (auto const& c : layout_.columns)
             if (c.to == f) return std::string(c.title);
         return "a column";
     }
+    /// Records an error in a field: what it is, and what to write.
     bool refuse(row const& r, field f, std::string_view what) {
         std::string const shown = r[f].empty() ? " is empty" : " is " + quoted(r[f]);
         return refuse(r.line, title(f) + shown + "; write " + std::string(what));
     }
-    /// To the nearest nanosecond.
+    /// Converts to the nearest nanosecond.
     [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
 
+    /// True if the field is empty or not above 0.
     [[nodiscard]] bool is_nothing(row const& r, field f) const noexcept {
         double value = 0;
         return r[f].empty() || (to_number(r[f], value) && value <= 0);
     }
 
+    /// Parses a number within a domain.
     [[nodiscard]] bool number(row const& r, field f, domain const& in, double& value) {
         if (to_number(r[f], value) && value >= in.least && value <= in.most &&
             (!in.whole || value == std::floor(value)))
             return true;
         return refuse(r, f, in.words);
     }
-    /// Leaves `value` alone where the trace says nothing.
+    /// The same; leaves `value` unchanged if the field is empty.
     template <class T>
     [[nodiscard]] bool number_if_any(row const& r, field f, domain const& in, T& value) {
         double read = 0;
@@ -145,6 +156,7 @@ private:
         return true;
     }
 
+    /// Parses the time of submission: seconds, or in traces of real clusters a timestamp.
     [[nodiscard]] bool when(row const& r, double& seconds) {
         if (layout_.real && to_timestamp(r[field::submitted], seconds))
             return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
@@ -154,6 +166,7 @@ private:
                    : false;
     }
 
+    /// Validates a name: names are printed to terminals.
     [[nodiscard]] bool is_word(row const& r, field f) {
         std::string_view const word = r[f];
         bool const plain = std::none_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
@@ -161,14 +174,16 @@ private:
         return refuse(r, f, "a word of 1 to 256 bytes without control characters");
     }
 
+    /// The model that the row names; nullptr if it names none, or an unknown one.
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
         return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);
     }
+    /// True if jobs of the model run on processors.
     [[nodiscard]] static bool runs_on_cpu(named_model const& known) noexcept {
         return known.model->cores(known.usual) > 0;
     }
 
-    /// Devices; none for a job on processors.
+    /// Parses the devices; a job on processors has none.
     [[nodiscard]] bool set_request(row const& r, job_description& job) {
         double devices = 0;
         named_model const* const known = model_of(r);
@@ -179,6 +194,7 @@ private:
         return true;
     }
 
+    /// Sets the model and its usual values.
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
         named_model const* const known = model_of(r);
@@ -200,8 +216,8 @@ private:
         return set_length(r, field::length, known->usual.length, job);
     }
 
-    /// Of a rigid job a step is a second, and its length may stand in either column. A job with a model has a length in
-    /// steps.
+    /// Parses the length. For a rigid job a step is a second, and its length can be in either column. A job with a
+    /// model has its length in steps.
     [[nodiscard]] bool set_length(row const& r, field given, double usual, job_description& job) {
         if (given == field::duration && r[given].empty() && !r[field::length].empty()) given = field::length;
         if (r[given].empty() && usual > 0) {
@@ -211,6 +227,7 @@ private:
         return number(r, given, given == field::length ? amount : run_time, job.length);
     }
 
+    /// Parses the bounds of the devices.
     [[nodiscard]] bool set_bounds(row const& r, job_description& job) {
         domain const& allowed = job.request == 0 ? no_device : device_count;
         if (!number_if_any(r, field::least, allowed, job.least) || !number_if_any(r, field::most, allowed, job.most))
@@ -219,6 +236,7 @@ private:
         return job.most >= job.request || refuse(r, field::most, "at least as many as " + title(field::devices));
     }
 
+    /// Parses the remaining fields.
     [[nodiscard]] bool set_rest(row const& r, job_description& job, double submitted) {
         double deadline = -1;
         if (!number_if_any(r, field::batch, samples, job.batch) || !number_if_any(r, field::weight, amount, job.weight))
@@ -232,6 +250,7 @@ private:
         return true;
     }
 
+    /// Sets the tenant.
     [[nodiscard]] bool set_tenant(row const& r, job_description& job) {
         std::string_view const name = r[field::tenant];
         if (name.empty()) {
@@ -243,6 +262,7 @@ private:
         return true;
     }
 
+    /// The index of a tenant; most rows have the tenant of the row before.
     [[nodiscard]] std::uint32_t index_of_tenant(std::string_view name) {
         if (last_tenant_ < made_.tenants.size() && made_.tenants[last_tenant_] == name) return last_tenant_;
         auto const found = tenants_.find(name);
@@ -253,6 +273,7 @@ private:
         return last_tenant_;
     }
 
+    /// The index of a model, which is added at its first use.
     [[nodiscard]] std::uint32_t index_of(std::string_view name, std::shared_ptr<job_model const> const& model) {
         for (std::size_t i = 0; i < made_.models.size(); ++i)
             if (made_.model_names[i] == name) return static_cast<std::uint32_t>(i);
@@ -260,10 +281,12 @@ private:
         made_.model_names.emplace_back(name);
         return static_cast<std::uint32_t>(made_.models.size() - 1);
     }
+    /// Adds the model of rigid jobs.
     void add_rigid() {
         made_.models.push_back(std::make_shared<rigid_model>());
         made_.model_names.emplace_back("rigid");
     }
+    /// The index of that model.
     [[nodiscard]] std::uint32_t index_of_rigid() {
         for (std::size_t i = 0; i < made_.models.size(); ++i)
             if (made_.model_names[i] == "rigid") return static_cast<std::uint32_t>(i);
@@ -271,6 +294,7 @@ private:
         return static_cast<std::uint32_t>(made_.models.size() - 1);
     }
 
+    /// The first names of the library, for messages.
     [[nodiscard]] std::string known_models() const {
         if (library_.empty()) return " (none is)";
         std::string text = ":";
@@ -278,8 +302,8 @@ private:
         return text += library_.size() > 8 ? ", ..." : "";
     }
 
-    /// Jobs of one moment stay in the order of the trace. By merging neighbours: long stretches of a trace are in order
-    /// already.
+    /// Sorts the jobs by submission; jobs of equal time keep their order. A bottom-up merge sort: long parts of a
+    /// trace are usually sorted.
     void sort() {
         using entry = std::pair<double, std::uint32_t>;
         std::vector<entry> order, merged(made_.jobs.size());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Goes through a JSON text from front to back without building it in memory: logs of clusters have hundreds of
-/// megabytes.
+/// Reads a JSON text from front to back without building it in memory: logs of clusters have hundreds of megabytes.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +9,8 @@
 
 namespace ration::sim::trace {
 
-/// The caller says what it expects next; what it is not interested in, it skips. After the first mistake everything
-/// returns false. Escapes in strings are left as they stand, \" among them: keys and times of a trace have none.
+/// The caller names the expected element and skips others. After the first error every function returns false.
+/// Escapes in strings are not decoded, which keys and times of traces do not need.
 class json_scanner {
     static constexpr int deepest = 64;
 
@@ -21,25 +20,30 @@ class json_scanner {
     char const* wrong_ = nullptr;
 
 public:
+    /// `text` has to outlive the scanner and the strings that it returns.
     explicit json_scanner(std::string_view text) noexcept : at_(text.data()), end_(at_ + text.size()) {
         if (text.starts_with("\xef\xbb\xbf")) at_ += 3;
     }
 
+    /// The first error, or nullptr.
     [[nodiscard]] char const* wrong() const noexcept { return wrong_; }
+    /// The present line, from 1.
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
+    /// Records an error; a later one is ignored.
     bool fail(char const* sentence) noexcept {
         if (wrong_ == nullptr) wrong_ = sentence;
         return false;
     }
 
-    /// What comes next begins with this character.
+    /// True if the next element starts with this character.
     [[nodiscard]] bool sees(char c) noexcept { return wrong_ == nullptr && (skip_space(), at_ != end_ && *at_ == c); }
 
+    /// Reads an opening bracket, or fails with a message.
     bool open(char bracket, char const* otherwise) noexcept { return take(bracket) || fail(otherwise); }
 
-    /// Whether another element or member comes; takes the comma, or the closing bracket. `first` is true before the
-    /// first and set to false.
+    /// True if another element or member follows; reads the comma, or the closing bracket. `first` is true before the
+    /// first one, and set to false.
     [[nodiscard]] bool more(char closing, bool& first) noexcept {
         if (wrong_ != nullptr || take(closing)) return false;
         if (!first && !take(',')) return fail("a comma or a closing bracket is missing here; is the file cut off?");
@@ -48,10 +52,12 @@ public:
         return true;
     }
 
+    /// Reads the name of a member and the colon.
     bool key(std::string_view& name) noexcept {
         return string(name) && (take(':') || fail("a colon is missing after the name of a member"));
     }
 
+    /// Reads a string.
     bool string(std::string_view& text) noexcept {
         if (!take('"')) return fail("a string in double quotes is expected here");
         char const* const begin = at_;
@@ -61,7 +67,7 @@ public:
         return true;
     }
 
-    /// A string, or a null, a number or a truth value as it is written.
+    /// Reads a string, or a null, a number or a truth value as its text.
     bool scalar(std::string_view& text) noexcept {
         if (sees('"')) return string(text);
         char const* const begin = at_;
@@ -70,7 +76,7 @@ public:
         return !text.empty() || fail("a string, a number or null is expected here");
     }
 
-    /// Any value. O(its text).
+    /// Skips any value. O(its text).
     bool skip() noexcept {
         int depth = 0;
         do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The published formats of traces, as tables of what their columns are called.
+/// The published formats of traces, as tables of their columns.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace ration::sim::trace {
 
-/// What a column says of a job. Times are in seconds, or timestamps where the layout says so.
+/// The meaning of a column for a job. Times are in seconds, or timestamps if the layout allows them.
 enum class field : std::uint8_t {
     name,
     tenant,
@@ -28,16 +28,19 @@ enum class field : std::uint8_t {
     weight,
     restart_cost,
     deadline,
-    nothing  ///< a column that is there and not read
+    nothing  ///< a column that is not read
 };
+/// The number of fields with a meaning.
 inline constexpr std::size_t fields = 17;
 
+/// A column of a format: its title, its meaning, and whether it is required.
 struct column {
     std::string_view title;
     field to;
     bool needed = true;
 };
 
+/// The formats, in the order of `format_names`.
 enum class format : std::uint8_t {
     detect,
     ration,
@@ -50,6 +53,7 @@ enum class format : std::uint8_t {
     elasticflow,
     pollux
 };
+/// Their names in options.
 inline constexpr std::array<std::string_view, 10> format_names{
     "detect", "ration", "philly", "philly-json", "helios", "alibaba", "tiresias", "gavel", "elasticflow", "pollux"};
 
@@ -58,17 +62,17 @@ struct layout {
     format is;
     std::span<column const> columns;
     char separator = ',';
-    /// Of a real cluster: times may be timestamps, the first job is submitted at 0, and rows without devices or run
-    /// time are left out
+    /// A trace of a real cluster: times can be timestamps, the first job is submitted at 0, and rows without devices
+    /// or run time are skipped
     bool real = false;
-    bool rigid_too = false;  ///< a model that the library does not have is no error: the run time says enough
-    bool untitled = false;   ///< may come without a line of titles; the columns then stand in this order
+    bool rigid_too = false;  ///< a model that is not in the library is no error: the run time is enough
+    bool untitled = false;   ///< the line of titles can be missing; the columns are in this order then
 };
 
 namespace detail {
 
-/// Our own: the first four columns make a whole trace, the others are there when a job needs them. write.hpp says what
-/// each means.
+/// ration's own format: the first four columns are enough for a trace, and the others are for jobs that need them.
+/// write.hpp defines each.
 inline constexpr column ration_columns[] = {{"job_id", field::name},
                                             {"submit_time", field::submitted},
                                             {"num_gpus", field::devices},
@@ -83,33 +87,33 @@ inline constexpr column ration_columns[] = {{"job_id", field::name},
                                             {"restart_cost", field::restart_cost, false},
                                             {"deadline", field::deadline, false}};
 
-/// Microsoft's Philly as the artifact of Pollux (OSDI'21) condensed it.
+/// Microsoft's Philly, as condensed by the artifact of Pollux (OSDI'21).
 inline constexpr column philly_columns[] = {{"timestamp", field::submitted},
                                             {"duration", field::duration},
                                             {"num_gpus", field::devices},
                                             {"cluster", field::tenant}};
 
-/// SenseTime's Helios (SC'21). A virtual cluster is the tenant where the file names one, otherwise the user is.
+/// SenseTime's Helios (SC'21). The tenant is the virtual cluster if there is one, otherwise the user.
 inline constexpr column helios_columns[] = {{"job_id", field::name},           {"user", field::tenant, false},
                                             {"vc", field::tenant, false},      {"gpu_num", field::devices},
                                             {"submit_time", field::submitted}, {"duration", field::duration}};
 
-/// The task table of Alibaba's cluster-trace-gpu-v2020, recalled from its published files. `plan_gpu` is in per cent of
-/// a device for each of `inst_num` instances; alibaba.hpp adds up the tasks of a job.
+/// The task table of Alibaba's cluster-trace-gpu-v2020, from memory of its published files. `plan_gpu` is the
+/// percentage of a device for each of `inst_num` instances; alibaba.hpp sums up the tasks of a job.
 inline constexpr column alibaba_columns[] = {{"job_name", field::name},           {"task_name", field::nothing},
                                              {"inst_num", field::instances},      {"status", field::nothing},
                                              {"start_time", field::started},      {"end_time", field::ended},
                                              {"plan_cpu", field::nothing, false}, {"plan_mem", field::nothing, false},
                                              {"plan_gpu", field::devices},        {"gpu_type", field::nothing, false}};
 
-/// The simulator of Tiresias (NSDI'19), and those that came of it.
+/// The simulator of Tiresias (NSDI'19), and its descendants.
 inline constexpr column tiresias_columns[] = {{"job_id", field::name},           {"num_gpu", field::devices},
                                               {"submit_time", field::submitted}, {"iterations", field::length},
                                               {"model_name", field::model},      {"duration", field::duration}};
 
-/// Gavel (OSDI'20), by the order in which its parser takes the columns: it has no line of titles, and no run times
-/// either, so the library has to know its models. The traces that it made of Philly are of an older parser, with seven
-/// columns; the newest has ten.
+/// Gavel (OSDI'20), in the order in which its parser reads the columns. It has neither a line of titles nor run
+/// times, so the library has to contain its models. The traces that it made from Philly are for an older parser with
+/// seven columns; the newest has ten.
 inline constexpr column gavel_columns[] = {
     {"job_type", field::model},        {"command", field::nothing},        {"working_directory", field::nothing},
     {"num_steps_arg", field::nothing}, {"needs_data_dir", field::nothing}, {"total_steps", field::length},
@@ -130,7 +134,7 @@ inline constexpr column elasticflow_columns[] = {{"job_id", field::name},       
                                                  {"batch_size", field::batch},  {"num_gpu", field::devices},
                                                  {"duration", field::duration}, {"iteration", field::length}};
 
-/// The workloads of Pollux (OSDI'21) and, with the same columns, Sia (SOSP'23).
+/// The workloads of Pollux (OSDI'21) and, with the same columns, of Sia (SOSP'23).
 inline constexpr column pollux_columns[] = {{"name", field::name},
                                             {"time", field::submitted},
                                             {"application", field::model},
@@ -139,7 +143,7 @@ inline constexpr column pollux_columns[] = {{"name", field::name},
 
 }  // namespace detail
 
-/// In the order in which `detect` tries them: the more exact before the less.
+/// All layouts, in the order in which `detect` tries them: the more specific first.
 inline constexpr layout layouts[] = {
     {.is = format::elasticflow, .columns = detail::elasticflow_columns, .rigid_too = true},
     {.is = format::tiresias, .columns = detail::tiresias_columns, .rigid_too = true},
@@ -153,7 +157,7 @@ inline constexpr layout layouts[] = {
     {.is = format::gavel, .columns = detail::gavel_seven_columns, .separator = '\t', .real = true, .untitled = true},
 };
 
-/// The first layout of a format, or nullptr for `detect` and for what is no table.
+/// The first layout of a format; nullptr for `detect`, and for formats that are not tables.
 [[nodiscard]] constexpr layout const* find_layout(format f) noexcept {
     for (auto const& one : layouts)
         if (one.is == f) return &one;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads `cluster_job_log` of msr-fiddle/philly-traces (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters
-/// for DNN Training Workloads", USENIX ATC 2019).
+/// Reads `cluster_job_log` of msr-fiddle/philly-traces (Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU
+/// Clusters for DNN Training Workloads", USENIX ATC 2019).
 #pragma once
 
 #include <algorithm>
@@ -23,20 +23,24 @@ inline constexpr column philly_json_columns[] = {{"jobid", field::name},
                                                  {"attempts", field::duration}};
 inline constexpr layout philly_json_layout{.is = format::philly_json, .columns = philly_json_columns, .real = true};
 
-/// What the attempts of one job add up to.
+/// The sums over the attempts of one job.
 struct philly_job {
     std::string_view name, tenant, submitted;
     std::size_t devices = 0;  ///< of its largest attempt
-    double seconds = 0;       ///< of all attempts that began and ended
+    double seconds = 0;       ///< of all attempts with a begin and an end
 };
 
+/// Reads the log member by member.
 class philly_json_reader {
     json_scanner json_;
 
 public:
+    /// `text` has to outlive the reader.
     explicit philly_json_reader(std::string_view text) noexcept : json_(text) {}
+    /// The scanner, for its position and its error.
     [[nodiscard]] json_scanner& json() noexcept { return json_; }
 
+    /// Reads one job.
     bool job(philly_job& into) {
         return each_member([&](std::string_view key) {
             if (key == "jobid") return json_.scalar(into.name);
@@ -46,7 +50,7 @@ public:
         });
     }
 
-    /// Calls `act` before each element of an array; it reads the element.
+    /// Calls `act` before each element of an array; `act` reads the element.
     template <class Act>
     bool each_element(Act const& act) {
         if (!json_.open('[', "an array in [ ] is expected here")) return false;
@@ -56,6 +60,7 @@ public:
     }
 
 private:
+    /// Calls `act(key)` for each member of an object; `act` reads the value.
     template <class Act>
     bool each_member(Act const& act) {
         if (!json_.open('{', "an object in { } is expected here")) return false;
@@ -65,6 +70,7 @@ private:
         return json_.wrong() == nullptr;
     }
 
+    /// Reads one attempt: its time, and the devices of its nodes.
     bool attempt(philly_job& into) {
         std::string_view start, end;
         std::size_t devices = 0;
@@ -80,6 +86,7 @@ private:
         return true;
     }
 
+    /// Reads one node, and counts its devices.
     bool node(std::size_t& devices) {
         return each_member([&](std::string_view key) {
             if (key != "gpus" || !json_.sees('[')) return json_.skip();
@@ -93,10 +100,10 @@ private:
 
 }  // namespace detail
 
-/// Each job with the devices of its largest attempt, and the time of all its attempts. Jobs of which none has both,
-/// left out. O(text).
-[[nodiscard]] inline outcome<workload> read_philly_json(std::string_view text, model_library const& library,
-                                                        std::string name) {
+/// Reads the log. A job has the devices of its largest attempt, and the time of all its attempts. Jobs without
+/// devices or time are skipped. O(text).
+[[nodiscard]] inline result<workload, diagnostic> read_philly_json(std::string_view text, model_library const& library,
+                                                                   std::string name) {
     detail::philly_json_reader reader(text);
     builder jobs(detail::philly_json_layout, library);
     bool const read = reader.each_element([&] {
@@ -114,7 +121,8 @@ private:
         r[field::duration] = seconds;
         return jobs.add(r);
     });
-    if (reader.json().wrong() != nullptr) return problem{reader.json().line(), reader.json().wrong()};
+    if (reader.json().wrong() != nullptr)
+        return diagnostic{.line = reader.json().line(), .text = reader.json().wrong()};
     if (!read) return jobs.failure();
     return jobs.finish(std::move(name));
 }

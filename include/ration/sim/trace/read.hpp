@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads a trace of any format that there is a reader for.
+/// Reads a trace of any known format.
+///
+/// The entry for programs: `read_file` recognises the format by the first line.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +12,14 @@
 #include <utility>
 
 #include <ration/process/input_file.hpp>
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/trace/alibaba.hpp>
 #include <ration/sim/trace/philly_json.hpp>
 #include <ration/sim/trace/table.hpp>
 
 namespace ration::sim::trace {
 
-/// The format of this name; false when there is none. The names are `format_names`.
+/// Finds a format by its name, one of `format_names`. Returns false if it is unknown.
 [[nodiscard]] inline bool to_format(std::string_view name, format& into) noexcept {
     auto const found = std::find(format_names.begin(), format_names.end(), name);
     if (found == format_names.end()) return false;
@@ -26,7 +29,7 @@ namespace ration::sim::trace {
 
 namespace detail {
 
-/// The first layout that the first line of a text fits, of this format unless that is `detect`; nullptr when none does.
+/// The first layout that fits the first line of a text, of this format unless that is `detect`; nullptr if none fits.
 /// O(first line).
 [[nodiscard]] inline layout const* fitting_layout(std::string_view text, format as) {
     std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
@@ -40,7 +43,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The format that a text has by its first line, or `detect` when none fits. O(first line).
+/// The format of a text by its first line; `detect` if none fits. O(first line).
 [[nodiscard]] inline format format_of(std::string_view text) {
     std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
     if (begin != text.npos && text[begin] == '[') return format::philly_json;
@@ -48,9 +51,9 @@ namespace detail {
     return fitting != nullptr ? fitting->is : format::detect;
 }
 
-/// The jobs that a text describes. Models that it names are looked up in `library`. O(text).
-[[nodiscard]] inline outcome<workload> read(std::string_view text, model_library const& library, std::string name,
-                                            format as = format::detect) {
+/// Reads the jobs of a text. Models that it names are looked up in `library`. The error names the line. O(text).
+[[nodiscard]] inline result<workload, diagnostic> read(std::string_view text, model_library const& library,
+                                                       std::string name, format as = format::detect) {
     if (as == format::detect) as = format_of(text);
     if (as == format::philly_json) return read_philly_json(text, library, std::move(name));
     if (as == format::alibaba) return read_alibaba(text, library, std::move(name));
@@ -58,31 +61,34 @@ namespace detail {
     if (as != format::detect)
         return read_table(text, fitting != nullptr ? *fitting : *find_layout(as), library, std::move(name));
     if (text.find_first_not_of(" \t\r\n") == text.npos)
-        return problem{0, "this file is empty; a trace of jobs is expected"};
-    return problem{
-        1,
-        "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
-        "the simplest one"};
+        return diagnostic{.text = "this file is empty; a trace of jobs is expected"};
+    return diagnostic{
+        .line = 1,
+        .text =
+            "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
+            "the simplest one"};
 }
 
-/// The bytes of a regular file of at most 1 GiB. Never blocks.
-[[nodiscard]] inline outcome<std::string> contents(char const* path) {
+/// Reads a regular file of at most 1 GiB. Never blocks.
+[[nodiscard]] inline result<std::string, diagnostic> contents(char const* path) {
     static constexpr process::input_rules rules{.remedy = "name a file that is there and may be read",
                                                 .most_bytes = std::uint64_t{1} << 30,
                                                 .too_large = "is larger than 1 GiB"};
     auto text = process::read_input(path, rules);
-    if (!text) return problem{0, process::input_sentence(text.failure())};
+    if (!text) return diagnostic{.file = path, .text = process::input_sentence(text.failure())};
     return std::move(text).value();
 }
 
-/// The same of a file; the workload is called like the file, without its folder and its ending.
-[[nodiscard]] inline outcome<workload> read_file(char const* path, model_library const& library,
-                                                 format as = format::detect) {
+/// Reads a trace file. The workload has the name of the file, without folder and extension.
+[[nodiscard]] inline result<workload, diagnostic> read_file(char const* path, model_library const& library,
+                                                            format as = format::detect) {
     auto text = contents(path);
     if (!text) return text.failure();
     std::string_view name(path);
     name.remove_prefix(name.rfind('/') + 1);
-    return read(*text, library, std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1))), as);
+    auto made = read(*text, library, std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1))), as);
+    if (!made) return in_file(path, made.failure());
+    return made;
 }
 
 }  // namespace ration::sim::trace

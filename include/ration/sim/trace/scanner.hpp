@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Rows of a text of separated values, read in place.
+/// Rows of separated values, read in place; and parsers for their fields.
 #pragma once
 
 #include <array>
@@ -14,18 +14,17 @@
 #include <system_error>
 #include <vector>
 
-#include <ration/sim/trace/outcome.hpp>
-
 namespace ration::sim::trace {
 
+/// The text without blanks and tabs at its ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     return text;
 }
 
-/// A finite number. Whole ones of up to 15 digits, which are most of what traces hold, take the short way and are
-/// exact.
+/// Parses a finite number; the whole text has to be one. Whole numbers of up to 15 digits, which are most numbers of
+/// traces, take a short exact path.
 [[nodiscard]] inline bool to_number(std::string_view text, double& value) noexcept {
     std::int64_t whole = 0;
     bool digits = !text.empty() && text.size() <= 15;
@@ -42,15 +41,15 @@ namespace ration::sim::trace {
     return failed == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
 }
 
-/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar (years that begin in March make leap days come
-/// last).
+/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar. (Years are counted from March, so that leap
+/// days are last.)
 [[nodiscard]] constexpr std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t day) noexcept {
     year -= month <= 2 ? 1 : 0;
     std::int64_t const day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719'468;
 }
 
-/// "2017-10-09 07:01:55", with 'T' for the space and a 'Z' behind it if it likes: seconds since 1970, as if in UTC.
+/// Parses "2017-10-09 07:01:55", optionally with 'T' for the space and a final 'Z': seconds since 1970 in UTC.
 [[nodiscard]] inline bool to_timestamp(std::string_view text, double& seconds) noexcept {
     if (text.size() == 20 && text.back() == 'Z') text.remove_suffix(1);
     constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
@@ -73,9 +72,8 @@ namespace ration::sim::trace {
     return true;
 }
 
-/// Goes through a text row by row; fields are views into the text where that is possible, and good until the next row.
-/// Understands a byte order mark, CR LF, empty lines, and fields in double quotes with doubled quotes in them. O(text)
-/// in all.
+/// Reads a text row by row. Fields are views into the text where possible, and valid until the next row. It handles a
+/// byte order mark, CR LF, empty lines, and fields in double quotes with doubled quotes inside. O(text) in total.
 class row_scanner {
     static constexpr std::size_t most_fields = 64;
 
@@ -85,16 +83,17 @@ class row_scanner {
     std::uint64_t line_ = 0;
     std::size_t count_ = 0;
     std::array<std::string_view, most_fields> fields_{};
-    std::vector<std::string> unquoted_;  ///< one place for each field, made when the first one needs it
+    std::vector<std::string> unquoted_;  ///< one for each field, allocated at the first use
     char const* wrong_ = nullptr;
 
 public:
+    /// `text` has to outlive the scanner.
     row_scanner(std::string_view text, char separator) noexcept
         : at_(text.data()), end_(at_ + text.size()), separator_(separator) {
         if (text.starts_with("\xef\xbb\xbf")) at_ += 3;
     }
 
-    /// False at the end of the text, and when `wrong` says something.
+    /// Reads the next row. Returns false at the end of the text, and after an error.
     [[nodiscard]] bool next() {
         do {
             if (at_ == end_ || wrong_ != nullptr) return false;
@@ -104,12 +103,17 @@ public:
         return wrong_ == nullptr;
     }
 
+    /// The fields of the row.
     [[nodiscard]] std::span<std::string_view const> fields() const noexcept { return {fields_.data(), count_}; }
+    /// The line of the row, from 1.
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
+    /// The error, or nullptr.
     [[nodiscard]] char const* wrong() const noexcept { return wrong_; }
+    /// The bytes that are not read yet, to estimate the number of rows.
     [[nodiscard]] std::size_t bytes_left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
 private:
+    /// Reads the fields of one line.
     void read_row() {
         count_ = 0;
         do {
@@ -122,6 +126,7 @@ private:
         } while (wrong_ == nullptr && more_on_this_line());
     }
 
+    /// A field without quotes, up to the separator.
     [[nodiscard]] std::string_view plain_field() noexcept {
         char const* const begin = at_;
         while (at_ != end_ && *at_ != separator_ && *at_ != '\n') ++at_;
@@ -130,6 +135,7 @@ private:
         return {begin, static_cast<std::size_t>(last - begin)};
     }
 
+    /// A field in quotes.
     [[nodiscard]] std::string_view quoted_field() {
         char const* const begin = ++at_;
         bool doubled = false;
@@ -147,6 +153,7 @@ private:
         return doubled ? without_doubled_quotes(inside) : inside;
     }
 
+    /// Copies a field with doubled quotes, since the text cannot be changed.
     [[nodiscard]] std::string_view without_doubled_quotes(std::string_view inside) {
         unquoted_.resize(most_fields);
         std::string& text = unquoted_[count_];
@@ -158,8 +165,9 @@ private:
         return text;
     }
 
+    /// Reads the separator; false at the end of the line.
     [[nodiscard]] bool more_on_this_line() noexcept {
-        if (at_ != end_ && *at_ == '\r') ++at_;  // after a closing quote; a plain field has taken its own
+        if (at_ != end_ && *at_ == '\r') ++at_;  // after a closing quote; a plain field has already dropped it
         if (at_ == end_) return false;
         char const c = *at_++;
         if (c == '\n') return false;

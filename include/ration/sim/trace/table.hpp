@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads a trace that is a table. O(text).
+/// Reads a trace that is a table, with one of the layouts of layout.hpp.
 #pragma once
 
 #include <algorithm>
@@ -10,25 +10,27 @@
 #include <utility>
 #include <vector>
 
+#include <ration/sim/diagnostic.hpp>
 #include <ration/sim/trace/builder.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/outcome.hpp>
+#include <ration/sim/trace/quoted.hpp>
 #include <ration/sim/trace/scanner.hpp>
 
 namespace ration::sim::trace {
 
-/// Hands out the rows of a table by what their columns mean.
+/// Reads the rows of a table, and assigns each column its meaning.
 class table_reader {
     layout const& layout_;
     row_scanner rows_;
     std::vector<field> columns_;  // what each column of the file is
-    problem failure_;
+    result<void, diagnostic> status_;
     bool first_ = false;  // the row that the scanner stands on is the first, and is no line of titles
 
 public:
+    /// Both arguments have to outlive the reader.
     table_reader(std::string_view text, layout const& of) : layout_(of), rows_(text, of.separator) {}
 
-    /// Reads the line of titles. False when a column is missing.
+    /// Reads the line of titles. Returns false if a column is missing.
     [[nodiscard]] bool begin() {
         if (!rows_.next())
             return refuse_scan() ||
@@ -53,7 +55,7 @@ public:
         return true;
     }
 
-    /// The next row; false at the end, and when `failure` says something.
+    /// Reads the next row. Returns false at the end, and after an error.
     [[nodiscard]] bool next(row& into) {
         if (!std::exchange(first_, false) && !rows_.next()) return refuse_scan();
         auto const values = rows_.fields();
@@ -65,17 +67,18 @@ public:
         return true;
     }
 
-    [[nodiscard]] problem const& failure() const noexcept { return failure_; }
+    /// The error; empty text if there was none.
+    [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     [[nodiscard]] std::size_t bytes_left() const noexcept { return rows_.bytes_left(); }
 
 private:
     bool refuse(std::string sentence) {
-        failure_ = {rows_.line(), std::move(sentence)};
+        status_ = diagnostic{.line = rows_.line(), .text = std::move(sentence)};
         return false;
     }
     bool refuse_scan() { return rows_.wrong() != nullptr ? refuse(rows_.wrong()) : false; }
 
-    /// Whether this is a row of the columns of the layout, in their order, rather than a line of titles.
+    /// True if this is a row of the layout's columns in their order, and not a line of titles.
     [[nodiscard]] bool is_row(std::span<std::string_view const> values) const noexcept {
         double ignored = 0;
         if (values.size() != layout_.columns.size()) return false;
@@ -87,7 +90,8 @@ private:
         return true;
     }
 
-    /// Where two columns of the file may be the same field, the later one of the layout is it.
+    /// The meaning of a column. If two columns of the file have the same meaning, the later one of the layout is
+    /// used.
     [[nodiscard]] field meaning(std::span<std::string_view const> titles, std::string_view title) const {
         field found = field::nothing;
         for (auto const& c : layout_.columns)
@@ -100,18 +104,20 @@ private:
     }
 };
 
-[[nodiscard]] inline outcome<workload> read_table(std::string_view text, layout const& of, model_library const& library,
-                                                  std::string name) {
+/// Reads all jobs of a table. O(text).
+[[nodiscard]] inline result<workload, diagnostic> read_table(std::string_view text, layout const& of,
+                                                             model_library const& library, std::string name) {
     table_reader table(text, of);
     builder jobs(of, library);
-    if (!table.begin()) return table.failure();
+    if (!table.begin()) return table.status().failure();
     row r;
+    // The length of the first row gives an estimate of the number of rows.
     std::size_t const bytes = table.bytes_left();
     for (std::size_t count = 0; table.next(r); ++count) {
         if (count == 0) jobs.reserve(bytes / std::max<std::size_t>(bytes - table.bytes_left(), 8) + 16);
         if (!jobs.add(r)) return jobs.failure();
     }
-    if (!table.failure().sentence.empty()) return table.failure();
+    if (!table.status()) return table.status().failure();
     return jobs.finish(std::move(name));
 }
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Writes a workload as a trace of our own format.
+/// Writes a workload as a trace in ration's own format.
 ///
 /// | column | meaning | when empty |
 /// |---|---|---|
 /// | job_id | its name | |
 /// | submit_time | seconds | |
-/// | num_gpus | devices that its user asked for | 0, of a job whose model runs on processors |
-/// | duration | seconds with so many devices, for a job without a model | `length` says it |
+/// | num_gpus | devices that the user requested | 0, for a job on processors |
+/// | duration | seconds with these devices, for a job without a model | `length` is used |
 /// | tenant | name of its tenant | "default" |
-/// | model | name of its model | it is rigid |
-/// | min_gpus, max_gpus | devices that it accepts | as its model says; num_gpus for a rigid job |
-/// | batch_size | samples per step of all devices that its user asked for | as its model says |
-/// | length | steps of its model until it is done | as its model says |
+/// | model | name of its model | the job is rigid |
+/// | min_gpus, max_gpus | bounds of its devices | those of its model; num_gpus for a rigid job |
+/// | batch_size | samples per step of all devices that the user requested | that of its model |
+/// | length | steps of the whole job | that of its model |
 /// | weight | of its tenant | 1 |
-/// | restart_cost | seconds without progress whenever its devices change | as its model says; 0 for a rigid job |
-/// | deadline | seconds, on the clock of submit_time | it has none |
+/// | restart_cost | seconds without progress at each change of its devices | that of its model; 0 for a rigid job |
+/// | deadline | seconds, on the clock of submit_time | none |
 ///
-/// The first three have to be there, and one of `duration`, `length` and `model`.
+/// Required are the first three, and one of `duration`, `length` and `model`.
 #pragma once
 
 #include <charconv>
@@ -31,18 +31,19 @@ namespace ration::sim::trace {
 
 namespace detail {
 
-/// With the fewest digits that read back as the same number.
+/// Appends a number with the fewest digits that read back as the same value.
 inline void append(std::string& to, double value) {
     char digits[32];
     auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     to.append(digits, end);
 }
+/// Appends a whole number.
 inline void append(std::string& to, std::int64_t value) {
     char digits[24];
     auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     to.append(digits, end);
 }
-/// Exactly, as seconds.
+/// Appends a time as seconds, exactly.
 inline void append(std::string& to, nanoseconds t) {
     append(to, t.count / 1'000'000'000);
     std::int64_t const rest = t.count % 1'000'000'000;
@@ -52,7 +53,7 @@ inline void append(std::string& to, nanoseconds t) {
     digits[0] = '.';
     to += digits;
 }
-/// In double quotes where that is needed.
+/// Appends a word, in double quotes if necessary.
 inline void append(std::string& to, std::string_view word) {
     if (word.find_first_of(",\" ") == word.npos) return static_cast<void>(to += word);
     to += '"';
@@ -60,6 +61,7 @@ inline void append(std::string& to, std::string_view word) {
     to += '"';
 }
 
+/// Appends the line of one job.
 inline void append_job(std::string& to, workload const& from, std::size_t j) {
     job_description const& job = from.jobs[j];
     bool const rigid = from.model_names[job.model] == "rigid";
@@ -85,7 +87,7 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
 
 }  // namespace detail
 
-/// What `read` makes the same workload of, given the same models. O(jobs).
+/// The trace as text. `read` makes the same workload from it, given the same models. O(jobs).
 [[nodiscard]] inline std::string written(workload const& from) {
     std::string text =
         "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline\n";

@@ -14,6 +14,7 @@
 #include <ration/cgroup/detail/operation.hpp>
 #include <ration/cgroup/detail/reconcile.hpp>
 #include <ration/host/backend.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/text.hpp>
 
 namespace ration::cgroup {
@@ -24,13 +25,15 @@ struct options {
 };
 
 /// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is
-/// left in the run's groups and removes them. One thread at a time; the `io` must outlive it.
+/// left in the run's groups and removes them. One thread at a time; the `io` must outlive it. Where memory runs out,
+/// every function returns `errc::no_memory` and may be called again (docs/adr/0021); those that change or measure a
+/// limit allocate nothing in the steady state.
 class backend {
     struct member {
         job_id id;
         group where;
         int first = 0;  // the first process that was placed; 0: none yet
-        detail::written_texts written = {};
+        detail::written_limits written = {};
     };
     /// In one place for good: groups point to the tree and to the run's group. Destroyed from the last to the first.
     struct state {
@@ -54,22 +57,7 @@ public:
     /// Errors: not_supported or denied (nobody can limit cpu here: see the remedy), conflict (v2: other processes in
     /// our group), invalid_value (the name), out_of_range (the cap).
     [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
-        if (auto const sound = check_name(wanted.name); !sound) return sound.failure();
-        auto const who = self_as_owner(machine);
-        auto found = who ? tree::discover(machine) : result<tree>(who.failure());
-        if (!found) return found.failure();
-        auto ready = std::make_unique<state>();
-        ready->hierarchies = std::move(found).value();
-        if (auto const roomy = ready->room.prepare(ready->hierarchies); !roomy) return roomy.failure();
-        if (!ready->hierarchies.has(controller::cpu)) return ready->hierarchies.owner(controller::cpu).why;
-        auto run = group::create(ready->hierarchies, nullptr, group_name_of({std::string(wanted.name), *who}));
-        if (!run) return run.failure();
-        ready->run = std::make_unique<group>(std::move(run).value());
-        backend opened(std::move(ready));
-        auto const capped = opened.set_cap(wanted.cpus);
-        if (!capped) return capped.failure();
-        opened.list_resources();
-        return opened;
+        return or_no_memory("open the cgroup backend", wanted.name, [&] { return open_here(machine, wanted); });
     }
 
     [[nodiscard]] std::span<resource_id const> resources() const noexcept { return state_->resources; }
@@ -80,13 +68,15 @@ public:
 
     /// Changes what the whole run may use, live.
     [[nodiscard]] result<void> set_cap(cpu_cap const& wanted) noexcept {
-        std::vector<group const*> jobs;
-        for (member const& each : state_->jobs) jobs.push_back(&each.where);
-        auto const done = cgroup::set_cap(*state_->run, jobs, wanted);
-        auto const capacity = done ? capacity_of(*state_->run) : result<millicores>(done.failure());
-        if (!capacity) return capacity.failure();
-        state_->capacity = *capacity;
-        return {};
+        return or_no_memory("cap", state_->run->name(), [&]() -> result<void> {
+            std::vector<group const*> jobs;
+            for (member const& each : state_->jobs) jobs.push_back(&each.where);
+            auto const done = cgroup::set_cap(*state_->run, jobs, wanted);
+            auto const capacity = done ? capacity_of(*state_->run) : result<millicores>(done.failure());
+            if (!capacity) return capacity.failure();
+            state_->capacity = *capacity;
+            return {};
+        });
     }
 
     /// Makes the job's group. Errors: already_exists (the id or the name), invalid_value (the name), gone (the run's
@@ -94,44 +84,47 @@ public:
     [[nodiscard]] result<void> add(job_id id, std::string_view name) noexcept {
         auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
         if (at != state_->jobs.end() && at->id == id) return make_error(errc::already_exists, "add job", name);
-        auto made = group::create(state_->hierarchies, state_->run.get(), name);
-        if (!made) return made.failure();
-        state_->jobs.insert(at, member{id, std::move(made).value()});
-        return {};
+        return or_no_memory("add job", name, [&]() -> result<void> {
+            auto made = group::create(state_->hierarchies, state_->run.get(), name);
+            if (!made) return made.failure();
+            state_->jobs.insert(at, member{id, std::move(made).value()});
+            return {};
+        });
     }
 
     /// Kills what is left of the job and removes its group; from then on the id is unknown. On an error the job stays
     /// known, and `remove` may be called again.
     [[nodiscard]] result<void> remove(job_id id) noexcept {
-        auto const where = find(id);
-        if (!where) return where.failure();
-        auto const killed = (*where)->kill();
-        auto const removed = killed ? (*where)->remove() : killed;
-        if (removed) std::erase_if(state_->jobs, [id](member const& each) { return each.id == id; });
-        return removed;
+        return with(id, "remove", [&](group& where) {
+            auto const killed = where.kill();
+            auto const removed = killed ? where.remove() : killed;
+            if (removed) std::erase_if(state_->jobs, [id](member const& each) { return each.id == id; });
+            return removed;
+        });
     }
 
     [[nodiscard]] result<void> freeze(job_id id) noexcept {
-        return with(id, [](group const& where) noexcept { return where.freeze(); });
+        return with(id, "freeze", [](group const& where) { return where.freeze(); });
     }
     [[nodiscard]] result<void> thaw(job_id id) noexcept {
-        return with(id, [](group const& where) noexcept { return where.thaw(); });
+        return with(id, "thaw", [](group const& where) { return where.thaw(); });
     }
     [[nodiscard]] result<void> kill(job_id id) noexcept {
-        return with(id, [](group const& where) noexcept { return where.kill(); });
+        return with(id, "kill", [](group const& where) { return where.kill(); });
     }
 
     /// Asks the job to end: SIGTERM to every process of it and below it, thawed so that it hears.
     [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
         auto const job = find_member(id);
         if (!job) return job.failure();
-        group const& where = (*job)->where;
         (*job)->written.forget();  // it shall not be frozen again
-        directory const* const freezer = where.place_of(controller::freezer);
-        auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
-        auto const gathered = where.gather();
-        auto const asked = detail::signal_tree(where.places().front(), SIGTERM);
-        return !asked ? asked : thawed ? gathered : thawed;
+        return with(id, "ask to end", [](group const& where) {
+            directory const* const freezer = where.place_of(controller::freezer);
+            auto const thawed = freezer != nullptr ? detail::thaw_tree(*freezer) : result<void>();
+            auto const gathered = where.gather();
+            auto const asked = detail::signal_tree(where.places().front(), SIGTERM);
+            return !asked ? asked : thawed ? gathered : thawed;
+        });
     }
 
     /// Puts a process into the job's group in every hierarchy. Error: busy when the group is frozen: it could not even
@@ -150,10 +143,12 @@ public:
     [[nodiscard]] result<drift> reconcile(job_id id, int pid) noexcept {
         auto const job = find_member(id);
         if (!job) return job.failure();
-        drift found;
-        detail::bring_back((*job)->where, pid, found);
-        (*job)->written.restore((*job)->where, found, state_->scratch);
-        return found;
+        return or_no_memory("reconcile", (*job)->where.name(), [&]() -> result<drift> {
+            drift found;
+            detail::bring_back((*job)->where, pid, found, state_->scratch);
+            (*job)->written.restore((*job)->where, found, state_->scratch);
+            return found;
+        });
     }
 
     /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place`
@@ -173,14 +168,13 @@ public:
     }
 
     [[nodiscard]] result<std::vector<int>> members(job_id id) noexcept {
-        auto const where = find(id);
-        return where ? (*where)->members() : result<std::vector<int>>(where.failure());
+        return with(id, "list the members of", [](group const& where) { return where.members(); });
     }
 
     /// Sets a weight, a set of cpus or a number of processes, for which no grant exists.
     template <class Limit>
     [[nodiscard]] result<void> set(job_id id, Limit const& limit) noexcept {
-        return with(id, [&](group const& where) noexcept { return cgroup::set(where, limit); });
+        return with(id, "limit", [&](group const& where) { return cgroup::set(where, limit); });
     }
 
     [[nodiscard]] result<observation> observe(job_id id) noexcept {
@@ -201,56 +195,80 @@ public:
                     return make_error(errc::no_capacity, "plan cpu for", (*where)->name(), 0,
                                       "give no job more than the run may use");
                 }
-                return plan_cpu(**where, wanted.job, wanted.amount, out, state_->scratch);
-            case resource_id::memory: return plan_memory(**where, wanted.job, wanted.amount, out, state_->scratch);
+                return with(wanted.job, "plan cpu for", [&](group const& job) {
+                    return plan_cpu(job, wanted.job, wanted.amount, out, state_->scratch);
+                });
+            case resource_id::memory:
+                return with(wanted.job, "plan memory for", [&](group const& job) {
+                    return plan_memory(job, wanted.job, wanted.amount, out, state_->scratch);
+                });
             default:
                 return make_error(errc::not_supported, "plan", (*where)->name(), 0,
                                   "this backend limits cpu and memory");
         }
     }
 
-    /// All or nothing: after an error the file holds the old value, unless that could not be written either.
+    /// All or nothing: after an error the file holds the old value, unless that could not be written either. Writes;
+    /// `verify` reads back.
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         auto const done = change(op, op.new_value);
         if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
             static_cast<void>(change(op, op.old_value));  // the first error is the one to tell
         return done;
     }
-    [[nodiscard]] result<void> undo(operation const& op) noexcept { return change(op, op.old_value); }
+    /// Writes the old value and reads it back. Errors: those of `apply`; unverified.
+    [[nodiscard]] result<void> undo(operation const& op) noexcept {
+        auto const done = change(op, op.old_value);
+        return done ? confirm(op, op.old_value) : done;
+    }
 
     /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is
     /// not in the group.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         auto const job = find_member(op.job);
-        auto const inside = job && (*job)->first != 0 ? (*job)->where.contains((*job)->first) : result<bool>(true);
+        if (!job) return job.failure();
+        int const first = (*job)->first;
+        auto const inside = first != 0 ? (*job)->where.contains(first, state_->scratch) : result<bool>(true);
+        if (!inside && inside.failure().code == errc::no_memory) return inside.failure();
         if (inside && !*inside) {
             return make_error(errc::unverified, "verify that the first process is in", (*job)->where.name(), 0,
                               "it was moved to another group, where no limit holds it");
         }
-        auto const where = place_of(op);
-        auto const now =
-            where ? detail::shown(**where, op, state_->scratch) : result<std::string_view>(where.failure());
-        if (!now) return now.failure();
-        if (!same_value(*now, op.new_value)) {
-            return make_error(errc::unverified, "verify", (*where)->path() + "/" + op.file, 0,
-                              "another program writes this file too: stop that one");
-        }
-        return {};
+        return confirm(op, op.new_value);
     }
 
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
+        operation_text out{
+            .job = op.job, .resource = op.resource, .when = op.when, .subject = {}, .old_value = {}, .new_value = {}};
         auto const where = place_of(op);
-        std::string const path = where ? (*where)->path() + "/" + op.file : std::string(op.file);
-        return {.job = op.job,
-                .resource = op.resource,
-                .when = op.when,
-                .subject = tail_of<160>(path),
-                .old_value = op.old_value,
-                .new_value = op.new_value};
+        if (!where) return out;
+        out.subject = detail::path_text<160>((*where)->path(), detail::limit_file(**where, op.new_value));
+        out.old_value = detail::limit_text(**where, op.old_value);
+        out.new_value = detail::limit_text(**where, op.new_value);
+        return out;
     }
 
 private:
-    void list_resources() noexcept {
+    [[nodiscard]] static result<backend> open_here(io& machine, options const& wanted) {
+        if (auto const sound = check_name(wanted.name); !sound) return sound.failure();
+        auto const who = self_as_owner(machine);
+        auto found = who ? tree::discover(machine) : result<tree>(who.failure());
+        if (!found) return found.failure();
+        auto ready = std::make_unique<state>();
+        ready->hierarchies = std::move(found).value();
+        if (auto const roomy = ready->room.prepare(ready->hierarchies); !roomy) return roomy.failure();
+        if (!ready->hierarchies.has(controller::cpu)) return ready->hierarchies.owner(controller::cpu).why;
+        auto run = group::create(ready->hierarchies, nullptr, group_name_of({std::string(wanted.name), *who}));
+        if (!run) return run.failure();
+        ready->run = std::make_unique<group>(std::move(run).value());
+        backend opened(std::move(ready));
+        auto const capped = opened.set_cap(wanted.cpus);
+        if (!capped) return capped.failure();
+        opened.list_resources();
+        return opened;
+    }
+
+    void list_resources() {
         state_->resources.push_back(resource_id::cpu);
         if (state_->hierarchies.has(controller::memory)) state_->resources.push_back(resource_id::memory);
     }
@@ -258,8 +276,8 @@ private:
     [[nodiscard]] result<member*> find_member(job_id id) noexcept {
         auto const at = std::ranges::lower_bound(state_->jobs, id, {}, &member::id);
         if (at == state_->jobs.end() || at->id != id) {
-            return make_error(errc::not_found, "find the group of", "job " + std::to_string(id.value), 0,
-                              "add the job first");
+            return make_error(errc::not_found, "find the group of",
+                              text<32>("job ").append(detail::number_text(id.value)), 0, "add the job first");
         }
         return &*at;
     }
@@ -268,10 +286,13 @@ private:
         return job ? result<group*>(&(*job)->where) : result<group*>(job.failure());
     }
 
+    /// What `action` returns for the job's group. `operation` is for errors.
     template <class Action>
-    [[nodiscard]] result<void> with(job_id id, Action action) noexcept {
+    [[nodiscard]] auto with(job_id id, char const* operation, Action action) noexcept
+        -> decltype(action(std::declval<group&>())) {
         auto const where = find(id);
-        return where ? action(**where) : result<void>(where.failure());
+        if (!where) return where.failure();
+        return or_no_memory(operation, (*where)->name(), [&] { return action(**where); });
     }
 
     [[nodiscard]] static result<void> unfrozen(group const& where) noexcept {
@@ -284,14 +305,21 @@ private:
 
     [[nodiscard]] result<directory const*> place_of(operation const& op) noexcept {
         auto const where = find(op.job);
-        return where ? detail::find_place(**where, op.place) : result<directory const*>(where.failure());
+        return where ? detail::find_place(**where, op.new_value) : result<directory const*>(where.failure());
     }
 
-    [[nodiscard]] result<void> change(operation const& op, std::string_view value) noexcept {
-        auto const where = place_of(op);
-        auto const done = where ? detail::put(**where, op, value) : result<void>(where.failure());
-        if (auto const job = find_member(op.job); done && job) (*job)->written.keep(**where, op, value);
+    [[nodiscard]] result<void> change(operation const& op, limit const& value) noexcept {
+        auto const job = find_member(op.job);
+        if (!job) return job.failure();
+        auto const where = detail::find_place((*job)->where, value);
+        auto const done = where ? detail::put_limit(**where, value) : result<void>(where.failure());
+        if (done) (*job)->written.keep(value);
         return done;
+    }
+
+    [[nodiscard]] result<void> confirm(operation const& op, limit const& value) noexcept {
+        auto const where = place_of(op);
+        return where ? detail::confirm(**where, value, state_->scratch) : result<void>(where.failure());
     }
 };
 

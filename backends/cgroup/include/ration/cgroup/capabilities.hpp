@@ -42,7 +42,7 @@ inline constexpr ability abilities[] = {
     {"starting inside the group", controller::core, "", "cgroup.procs"},
 };
 
-[[nodiscard]] inline capability examine_one(group const& trial, ability const& each) noexcept {
+[[nodiscard]] inline capability examine_one(group const& trial, ability const& each) {
     tree const& where = trial.hierarchy();
     capability row{.what = each.what,
                    .by = each.by,
@@ -70,7 +70,7 @@ inline constexpr ability abilities[] = {
 
 /// Makes a group as a run would, looks, and removes it. Never fails as a whole: where no group can be made, every row
 /// says why.
-[[nodiscard]] inline std::vector<capability> examine(io& machine) noexcept {
+[[nodiscard]] inline std::vector<capability> examine(io& machine) {
     std::vector<capability> rows;
     auto const fail = [&](error const& why) {
         rows.clear();

@@ -23,7 +23,7 @@ namespace detail {
 
 /// Lets everything pass but the character devices named: the program is asked of each device that is opened or made,
 /// and answers 0 (no) or 1.
-[[nodiscard]] inline std::vector<bpf_insn> device_program(std::span<device_number const> denied) noexcept {
+[[nodiscard]] inline std::vector<bpf_insn> device_program(std::span<device_number const> denied) {
     constexpr std::uint8_t load_word = BPF_LDX | BPF_MEM | BPF_W, and_number = BPF_ALU64 | BPF_AND | BPF_K,
                            jump_unequal = BPF_JMP32 | BPF_JNE | BPF_K, move_number = BPF_ALU64 | BPF_MOV | BPF_K,
                            end = BPF_JMP | BPF_EXIT;
@@ -82,8 +82,7 @@ public:
     /// From now on no process in the group, or below it, opens these; what is open stays open, so deny before a job is
     /// placed. Errors: `not_supported` (not a v2 group of the running kernel; a kernel without such programs),
     /// `denied`, `out_of_range` (too many).
-    [[nodiscard]] static result<device_filter> deny(directory const& group,
-                                                    std::span<device_number const> devices) noexcept {
+    [[nodiscard]] static result<device_filter> deny(directory const& group, std::span<device_number const> devices) {
         int const native = group.machine().native(group.handle());
         if (group.kind() != version::v2 || native < 0) {
             return make_error(errc::not_supported, "filter devices in", group.path(), 0,
@@ -139,15 +138,20 @@ private:
 
 /// By which version a group can be kept from device files here, found out by doing it with a group of this name: v2
 /// wherever it can, as the job's own group serves there. Errors: why neither can.
-[[nodiscard]] inline result<version> find_device_control(io& machine, std::string const& name) noexcept {
+[[nodiscard]] inline result<version> find_device_control(io& machine, std::string const& name) {
     auto const found = tree::discover(machine);
     if (!found) return found.failure();
     error why = found->owner(controller::core).why;
     if (branch const* const v2 = found->branch_of(controller::core); v2 != nullptr) {
         auto const made = v2->own.make(name);
+        fresh_group fresh(v2->own, name, milliseconds(200));
+        if (!made) fresh.keep();
         auto const group = made ? v2->own.child(name) : result<directory>(made.failure());
         auto const filter = group ? device_filter::deny(*group, {}) : result<device_filter>(group.failure());
-        if (group) static_cast<void>(remove_tree(v2->own, name, group->inode(), milliseconds(200)));
+        if (group) {
+            static_cast<void>(remove_tree(v2->own, name, group->inode(), milliseconds(200)));
+            fresh.keep();
+        }
         if (filter) return version::v2;
         why = filter.failure();
     }

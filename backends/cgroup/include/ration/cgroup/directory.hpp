@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ration/cgroup/detail/errors.hpp>
+#include <ration/cgroup/detail/numbers.hpp>
 #include <ration/cgroup/io.hpp>
 #include <ration/result.hpp>
 
@@ -46,10 +47,11 @@ public:
     }
 
     /// Opens the group `name` right below this one.
-    [[nodiscard]] result<directory> child(std::string const& name) const noexcept {
+    [[nodiscard]] result<directory> child(std::string const& name) const {
+        std::string path = path_ + "/" + name;  // before the handle, which nobody would close
         int handle = -1;
         if (int const failed = io_->open_child(handle_, name.c_str(), handle)) return failure("open", name, failed);
-        return reattach(*io_, handle, path_ + "/" + name);
+        return reattach(*io_, handle, std::move(path));
     }
 
     void close() noexcept {
@@ -104,10 +106,19 @@ public:
 
     /// The error of a call on `file`: tells a removed group from an absent file.
     [[nodiscard]] error failure(char const* operation, std::string_view file, int number) const noexcept {
-        std::string subject = path_;
-        if (!file.empty()) subject.append("/").append(file);
         bool const lost = number == ENODEV || (number == ENOENT && !alive());
-        return make_error(lost ? errc::gone : code_of(number), operation, subject, number);
+        errc const code = lost ? errc::gone : code_of(number);
+        return problem(code, operation, file, number, remedy_of(code));
+    }
+
+    /// An error about `file`, whose cause the caller knows.
+    [[nodiscard]] error problem(errc code, char const* operation, std::string_view file, int number,
+                                char const* remedy) const noexcept {
+        return {.code = code,
+                .operation = operation,
+                .subject = detail::path_text<120>(path_, file),
+                .system = number,
+                .remedy = remedy};
     }
 
 private:

@@ -26,7 +26,7 @@ struct dmem_region {
 
 /// The text of dmem.capacity, dmem.current, dmem.max, dmem.low or dmem.min. Error: `invalid_value` (a line that is no
 /// name and number).
-[[nodiscard]] inline result<std::vector<dmem_region>> parse_dmem(std::string_view text) noexcept {
+[[nodiscard]] inline result<std::vector<dmem_region>> parse_dmem(std::string_view text) {
     std::vector<dmem_region> out;
     std::optional<error> wrong;
     for_each_line(text, [&](std::string_view line) {
@@ -45,7 +45,7 @@ struct dmem_region {
 
 /// The PCI address of the device that has the region, as sysfs writes it: of `nvidia/00000000:17:00.0/vidmem` and
 /// `drm/0000:17:00.0/vram0` it is 0000:17:00.0. Empty for any other name.
-[[nodiscard]] inline std::string pci_of(std::string_view region) noexcept {
+[[nodiscard]] inline std::string pci_of(std::string_view region) {
     auto const parts = detail::split(region, '/');
     bool const known = parts.size() >= 2 && (parts[0] == "nvidia" || parts[0] == "drm");
     auto const colon = known ? parts[1].find(':') : std::string::npos;
@@ -57,8 +57,7 @@ struct dmem_region {
 }
 
 /// Those of the regions that are memory of the device with this address.
-[[nodiscard]] inline std::vector<std::string> regions_of(std::vector<dmem_region> const& all,
-                                                         std::string_view pci) noexcept {
+[[nodiscard]] inline std::vector<std::string> regions_of(std::vector<dmem_region> const& all, std::string_view pci) {
     std::vector<std::string> out;
     for (auto const& each : all)
         if (pci_of(each.name) == pci) out.push_back(each.name);
@@ -73,7 +72,7 @@ struct dmem_view {
 
 /// Errors: `not_supported` (no v2 hierarchy, or a kernel or driver without dmem), `namespace_mismatch` (the root is not
 /// to be seen from here), `invalid_value`.
-[[nodiscard]] inline result<dmem_view> find_dmem(io& machine) noexcept {
+[[nodiscard]] inline result<dmem_view> find_dmem(io& machine) {
     std::string mountinfo, memberships, scratch;
     if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo))
         return system_error("read", "/proc/self/mountinfo", failed);
@@ -114,8 +113,7 @@ struct dmem_view {
 
 /// Whether dmem.max of a group says so of a region, less what the driver rounds down. Errors: `unverified`, and those
 /// of `directory::read`.
-[[nodiscard]] inline result<void> verify_dmem_max(directory const& group, std::string_view region,
-                                                  bytes most) noexcept {
+[[nodiscard]] inline result<void> verify_dmem_max(directory const& group, std::string_view region, bytes most) {
     std::string scratch;
     auto const shown = group.read("dmem.max", scratch);
     auto const lines = shown ? parse_dmem(*shown) : result<std::vector<dmem_region>>(shown.failure());
@@ -132,7 +130,7 @@ struct dmem_view {
 /// Lets a group have at most so much of a region; `unlimited` for no limit. Live: an allocation beyond it fails, what
 /// is held stays. Errors: `not_supported` (NVIDIA's regions: its driver has to be told, a write to the file alone is
 /// not passed on; or a group without dmem), `out_of_range`, `unverified`, and those of `directory::write`.
-[[nodiscard]] inline result<void> set_dmem_max(directory const& group, std::string_view region, bytes most) noexcept {
+[[nodiscard]] inline result<void> set_dmem_max(directory const& group, std::string_view region, bytes most) {
     if (region.starts_with("nvidia/")) {
         return make_error(
             errc::not_supported, "limit", region, 0,

@@ -36,7 +36,7 @@ struct ownership {
 /// The place of our own group in one hierarchy, from text alone.
 [[nodiscard]] inline result<std::pair<std::string, std::string>> locate(version kind, std::string_view name,
                                                                         std::vector<mount> const& mounts,
-                                                                        membership const& line) noexcept {
+                                                                        membership const& line) {
     if (line.deleted) {
         return make_error(errc::gone, "find the own group", line.path, 0,
                           "the group of this process was removed: start it from another one");
@@ -70,7 +70,7 @@ class tree {
 public:
     /// Reads /proc, opens every hierarchy that has a controller for us and creates and removes a group in each. A
     /// controller that cannot be used is no error: its `owner` says why. Errors: /proc cannot be read.
-    [[nodiscard]] static result<tree> discover(io& machine) noexcept {
+    [[nodiscard]] static result<tree> discover(io& machine) {
         std::string memberships;
         if (int const failed = machine.read_system("/proc/self/cgroup", memberships))
             return system_error("read", "/proc/self/cgroup", failed);
@@ -78,7 +78,7 @@ public:
     }
 
     /// The same from the group that another process is or was in, given the text of its `/proc/PID/cgroup`.
-    [[nodiscard]] static result<tree> discover(io& machine, std::string_view memberships) noexcept {
+    [[nodiscard]] static result<tree> discover(io& machine, std::string_view memberships) {
         std::string mountinfo;
         if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo))
             return system_error("read", "/proc/self/mountinfo", failed);
@@ -114,7 +114,7 @@ private:
         owners_[static_cast<std::size_t>(which)] = {.kind = branches_[index].kind, .branch = index, .why = {}};
     }
 
-    void find_v2(io& machine, std::vector<mount> const& mounts, std::vector<membership> const& lines) noexcept {
+    void find_v2(io& machine, std::vector<mount> const& mounts, std::vector<membership> const& lines) {
         auto const line = std::ranges::find(lines, 0U, &membership::hierarchy);
         if (line == lines.end()) {
             give_up_all(make_error(errc::not_supported, "find", "the v2 hierarchy", 0,
@@ -148,7 +148,7 @@ private:
     }
 
     void find_v1(io& machine, controller which, std::vector<mount> const& mounts,
-                 std::vector<membership> const& lines) noexcept {
+                 std::vector<membership> const& lines) {
         auto const line = std::ranges::find_if(lines, [&](membership const& entry) {
             return entry.hierarchy != 0 && detail::has(entry.controllers, name_of(which));
         });
@@ -172,7 +172,7 @@ private:
 
     /// The branch at this directory, opened and tried if it is a new one.
     [[nodiscard]] result<std::size_t> attach(io& machine, version kind,
-                                             std::pair<std::string, std::string> const& place) noexcept {
+                                             std::pair<std::string, std::string> const& place) {
         auto const known =
             std::ranges::find_if(branches_, [&](branch const& b) { return b.own.path() == place.first; });
         if (known != branches_.end()) return static_cast<std::size_t>(known - branches_.begin());
@@ -189,7 +189,7 @@ private:
     }
 
     /// Permission is not read off user ids or modes: a group is created and removed.
-    [[nodiscard]] result<void> try_out(directory const& own) const noexcept {
+    [[nodiscard]] result<void> try_out(directory const& own) const {
         std::string scratch;
         if (own.kind() == version::v2) {
             auto const type = own.read("cgroup.type", scratch);  // the root of the hierarchy has no such file
@@ -201,7 +201,10 @@ private:
         }
         auto const made = own.make(probe_);
         if (!made && made.failure().code != errc::already_exists) return made;
-        return remove_tree(own, probe_, 0, milliseconds(200));
+        fresh_group probe(own, probe_, milliseconds(200));
+        auto const removed = remove_tree(own, probe_, 0, milliseconds(200));
+        probe.keep();
+        return removed;
     }
 };
 

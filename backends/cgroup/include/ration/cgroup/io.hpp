@@ -28,8 +28,9 @@ struct identity {
     friend constexpr bool operator==(identity const&, identity const&) noexcept = default;
 };
 
-/// The calls. Each returns 0 or an errno value, as the kernel gives it. Directories are held by number: a directory
-/// that was removed stays removed (ENOENT, ENODEV), even when another of the same name appears.
+/// The calls. Each returns 0 or an errno value, as the kernel gives it; ENOMEM also where an answer finds no memory
+/// here. Directories are held by number: a directory that was removed stays removed (ENOENT, ENODEV), even when another
+/// of the same name appears.
 class io {
 public:
     io() noexcept = default;

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <new>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,14 +43,26 @@ template <class Call>
     return answer;
 }
 
+/// The errno value of `call()`, or ENOMEM where an allocation in it fails: a system call answers so too.
+template <class Call>
+[[nodiscard]] int or_enomem(Call call) noexcept {
+    try {
+        return call();
+    } catch (std::bad_alloc const&) {
+        return ENOMEM;
+    }
+}
+
 [[nodiscard]] inline int read_all(int file, std::string& into) noexcept {
     into.clear();
     std::array<char, 4096> block;
-    for (;;) {
-        ssize_t const got = uninterrupted([&] { return ::read(file, block.data(), block.size()); });
-        if (got <= 0) return got < 0 ? errno : 0;
-        into.append(block.data(), static_cast<std::size_t>(got));
-    }
+    return or_enomem([&] {
+        for (;;) {
+            ssize_t const got = uninterrupted([&] { return ::read(file, block.data(), block.size()); });
+            if (got <= 0) return got < 0 ? errno : 0;
+            into.append(block.data(), static_cast<std::size_t>(got));
+        }
+    });
 }
 
 }  // namespace detail
@@ -108,15 +121,19 @@ public:
             process::descriptor const unused(own);
             return failed;
         }
-        errno = 0;
-        while (dirent const* const entry = ::readdir(stream))
-            if (entry->d_type == DT_DIR && entry->d_name[0] != '.') children.emplace_back(entry->d_name);
-        int const failed = errno;
+        int const failed = detail::or_enomem([&] {
+            errno = 0;
+            while (dirent const* const entry = ::readdir(stream))
+                if (entry->d_type == DT_DIR && entry->d_name[0] != '.') children.emplace_back(entry->d_name);
+            return errno;
+        });
         ::closedir(stream);
         return failed;
     }
 
-    int signal_members(int directory, int number, std::size_t& reached) noexcept override;
+    int signal_members(int directory, int number, std::size_t& reached) noexcept override {
+        return detail::or_enomem([&] { return signal_each(directory, number, reached); });
+    }
     int wait_change(int directory, char const* file, std::string_view known, nanoseconds at_most) noexcept override;
 
     int read_system(char const* path, std::string& into) noexcept override {
@@ -128,8 +145,10 @@ public:
         std::array<char, PATH_MAX> target;
         ssize_t const length = ::readlink(path, target.data(), target.size());
         if (length < 0) return errno;
-        into.assign(target.data(), static_cast<std::size_t>(length));
-        return 0;
+        return detail::or_enomem([&] {
+            into.assign(target.data(), static_cast<std::size_t>(length));
+            return 0;
+        });
     }
 
     int self() noexcept override { return ::getpid(); }
@@ -146,6 +165,8 @@ public:
     }
 
 private:
+    [[nodiscard]] int signal_each(int directory, int number, std::size_t& reached);
+
     /// Opens a single name right below `parent`. Without openat2 (ENOSYS, or EPERM from an old seccomp filter) the name
     /// itself is the protection: it holds no '/', and a link as its last part is refused.
     [[nodiscard]] static int open_raw(int parent, char const* name, int flags, process::descriptor& opened) noexcept {
@@ -178,7 +199,7 @@ private:
 /// First every member is held by a pidfd, then the list is read again: a number that is still in it is a member that
 /// the pidfd holds, or one that died, whose pidfd reaches nobody. A number given to a stranger in between is in no
 /// list.
-inline int kernel_io::signal_members(int directory, int number, std::size_t& reached) noexcept {
+inline int kernel_io::signal_each(int directory, int number, std::size_t& reached) {
     reached = 0;
     std::string text;
     if (int const failed = read(directory, "cgroup.procs", text)) return failed;

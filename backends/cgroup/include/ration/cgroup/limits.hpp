@@ -5,13 +5,12 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <unistd.h>
 
 #include <ration/cgroup/detail/errors.hpp>
+#include <ration/cgroup/detail/numbers.hpp>
 #include <ration/cgroup/names.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>
@@ -46,8 +45,8 @@ public:
             (quota == none ? burst == 0 : quota >= least && quota <= largest && burst >= 0 && burst <= quota);
         if (!sound) {
             return make_error(errc::out_of_range, "make a cpu quota",
-                              std::to_string(quota) + " of " + std::to_string(period), 0,
-                              "quota 1000 us or more, period 1000 to 1000000 us, burst 0 to the quota");
+                              text<64>(detail::number_text(quota)).append(" of ").append(detail::number_text(period)),
+                              0, "quota 1000 us or more, period 1000 to 1000000 us, burst 0 to the quota");
         }
         return cpu_quota(quota, period, burst);
     }
@@ -57,7 +56,8 @@ public:
     [[nodiscard]] static result<cpu_quota> of(millicores amount, std::int64_t period = usual_period) noexcept {
         if (amount.count == unlimited) return of(none, period);
         if (amount.count <= 0 || amount.count > largest / 1000) {
-            return make_error(errc::out_of_range, "make a cpu quota", std::to_string(amount.count) + " millicores", 0,
+            return make_error(errc::out_of_range, "make a cpu quota",
+                              text<40>(detail::number_text(amount.count)).append(" millicores"), 0,
                               "ask for 1 millicore or more");
         }
         return of(std::clamp(amount.count * period / 1000, least, largest), period);
@@ -69,10 +69,11 @@ public:
     [[nodiscard]] constexpr bool is_unlimited() const noexcept { return quota_ == none; }
 
     /// For cpu.cfs_quota_us.
-    [[nodiscard]] std::string v1_text() const noexcept { return std::to_string(quota_); }
+    [[nodiscard]] text<64> v1_text() const noexcept { return detail::number_text(quota_).view(); }
     /// For cpu.max.
-    [[nodiscard]] std::string v2_text() const noexcept {
-        return (is_unlimited() ? "max" : std::to_string(quota_)) + " " + std::to_string(period_);
+    [[nodiscard]] text<64> v2_text() const noexcept {
+        text<64> out = is_unlimited() ? std::string_view("max") : detail::number_text(quota_).view();
+        return out.append(" ").append(detail::number_text(period_));
     }
     friend constexpr bool operator==(cpu_quota const&, cpu_quota const&) noexcept = default;
 };
@@ -86,7 +87,7 @@ public:
     constexpr weight() noexcept = default;
     [[nodiscard]] static result<weight> of(std::int64_t value) noexcept {
         if (value < 1 || value > 10'000) {
-            return make_error(errc::out_of_range, "make a weight", std::to_string(value), 0,
+            return make_error(errc::out_of_range, "make a weight", detail::number_text(value), 0,
                               "a weight is 1 to 10000; 100 is usual");
         }
         return weight(value);
@@ -97,8 +98,8 @@ public:
     [[nodiscard]] constexpr std::int64_t shares() const noexcept {
         return std::clamp<std::int64_t>((value_ * 1024 + 50) / 100, 2, 262'144);
     }
-    [[nodiscard]] std::string v1_text() const noexcept { return std::to_string(shares()); }
-    [[nodiscard]] std::string v2_text() const noexcept { return std::to_string(value_); }
+    [[nodiscard]] text<64> v1_text() const noexcept { return detail::number_text(shares()).view(); }
+    [[nodiscard]] text<64> v2_text() const noexcept { return detail::number_text(value_).view(); }
     friend constexpr bool operator==(weight const&, weight const&) noexcept = default;
 };
 
@@ -111,21 +112,29 @@ public:
     [[nodiscard]] static std::int64_t page() noexcept { return ::sysconf(_SC_PAGESIZE); }
 
     constexpr memory_limit() noexcept = default;
+    /// A limit that the kernel shows: any number of bytes, also one that `of` refuses.
+    [[nodiscard]] static constexpr memory_limit shown(bytes amount) noexcept { return memory_limit(amount.count); }
     /// Rounds down to a page, as the kernel does. Error: out_of_range below one page: the kernel would take 0 and kill
     /// the job.
     [[nodiscard]] static result<memory_limit> of(bytes amount) noexcept {
         if (amount.count == unlimited) return memory_limit();
         if (amount.count < page() || amount.count > max_amount) {
-            return make_error(errc::out_of_range, "make a memory limit", std::to_string(amount.count) + " bytes", 0,
+            return make_error(errc::out_of_range, "make a memory limit",
+                              text<40>(detail::number_text(amount.count)).append(" bytes"), 0,
                               "give at least one page of memory; to stop a job, freeze or kill it");
         }
         return memory_limit(amount.count / page() * page());
     }
     [[nodiscard]] constexpr std::int64_t count() const noexcept { return bytes_; }
     [[nodiscard]] constexpr bool is_unlimited() const noexcept { return bytes_ == unlimited; }
-    [[nodiscard]] std::string v1_text() const noexcept { return is_unlimited() ? "-1" : std::to_string(bytes_); }
-    [[nodiscard]] std::string v2_text() const noexcept { return is_unlimited() ? "max" : std::to_string(bytes_); }
+    [[nodiscard]] text<64> v1_text() const noexcept { return text_or("-1"); }
+    [[nodiscard]] text<64> v2_text() const noexcept { return text_or("max"); }
     friend constexpr bool operator==(memory_limit const&, memory_limit const&) noexcept = default;
+
+private:
+    [[nodiscard]] text<64> text_or(std::string_view without) const noexcept {
+        return is_unlimited() ? without : detail::number_text(bytes_).view();
+    }
 };
 
 /// How many processes and threads.
@@ -140,12 +149,14 @@ public:
     [[nodiscard]] static result<pids_limit> of(std::int64_t count) noexcept {
         if (count == unlimited) return pids_limit();
         if (count < 1 || count > largest) {
-            return make_error(errc::out_of_range, "make a limit on processes", std::to_string(count), 0,
+            return make_error(errc::out_of_range, "make a limit on processes", detail::number_text(count), 0,
                               "ask for 1 to 4194304 of them");
         }
         return pids_limit(count);
     }
-    [[nodiscard]] std::string text() const noexcept { return count_ == unlimited ? "max" : std::to_string(count_); }
+    [[nodiscard]] ration::text<24> text() const noexcept {
+        return count_ == unlimited ? ration::text<24>("max") : detail::number_text(count_);
+    }
     friend constexpr bool operator==(pids_limit const&, pids_limit const&) noexcept = default;
 };
 

@@ -16,13 +16,17 @@ namespace detail {
 inline constexpr char const* memory_remedy =
     "the job uses more than that: ask it to give memory back, or leave it the limit it has";
 
-[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
-    std::string text;
-    auto const shown = where.read(file, text);
+[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file,
+                                                    std::string& scratch) noexcept {
+    auto const shown = where.read(file, scratch);
     if (!shown) return shown.failure();
     auto const number = amount_of(*shown);
-    return number ? result<std::int64_t>(*number)
-                  : result<std::int64_t>(make_error(errc::io, "read", where.path() + "/" + file));
+    return number ? result<std::int64_t>(*number) : result<std::int64_t>(where.problem(errc::io, "read", file, 0, ""));
+}
+
+[[nodiscard]] inline result<std::int64_t> number_in(directory const& where, char const* file) noexcept {
+    std::string scratch;
+    return number_in(where, file, scratch);
 }
 
 /// File pages and slab that the kernel can drop. Shared memory counts as file and cannot: the lists tell them apart.
@@ -36,7 +40,7 @@ inline constexpr char const* memory_remedy =
 /// Puts memory.high back in its destructor: left below what a job needs, it slows the job down for ever.
 class high_guard {
     directory const& where_;
-    std::string old_;
+    text<64> old_;
 
 public:
     high_guard(directory const& where, std::string_view old) noexcept : where_(where), old_(old) {}
@@ -76,10 +80,10 @@ public:
     if (*used > target.count()) {
         // EAGAIN means that not all of it could be reclaimed at once; kernels before 5.19 have no such file. The wait
         // decides.
-        static_cast<void>(where.write("memory.reclaim", std::to_string(*used - target.count())));
+        static_cast<void>(where.write("memory.reclaim", number_text(*used - target.count())));
     }
     if (auto const below = await_usage(where, target.count(), at_most); !below) return below;
-    return write_verified(where, "memory.max", target.v2_text());
+    return write_value(where, "memory.max", target.v2_text());
 }
 
 /// What the processes of a group have resident, each page once: anonymous memory and mapped pages. Cached files that no
@@ -120,13 +124,13 @@ struct memory_shortage {
     return where.kind() == version::v2 ? "memory.max" : "memory.limit_in_bytes";
 }
 
-/// Sets the limit. v1 refuses one below what cannot be reclaimed and keeps the old; v2 would kill, so this refuses for
-/// it. May block for `at_most` on v2, and as long as the kernel reclaims inside the write. Errors: conflict, timed_out,
-/// gone.
-[[nodiscard]] inline result<void> set_memory(directory const& where, memory_limit target,
-                                             nanoseconds at_most = milliseconds(100)) noexcept {
+/// Writes the limit. v1 refuses one below what cannot be reclaimed and keeps the old; v2 would kill, so this refuses
+/// for it: the present limit is read here and not taken from a plan, because a wrong guess would kill. May block for
+/// `at_most` on v2, and as long as the kernel reclaims inside the write. Errors: conflict, timed_out, gone.
+[[nodiscard]] inline result<void> write_memory(directory const& where, memory_limit target,
+                                               nanoseconds at_most = milliseconds(100)) noexcept {
     if (where.kind() == version::v1) {
-        auto const written = write_verified(where, memory_file(where), target.v1_text());
+        auto const written = write_value(where, memory_file(where), target.v1_text());
         if (!written && written.failure().system == EBUSY) {
             error why = written.failure();
             why.remedy = detail::memory_remedy;
@@ -137,7 +141,16 @@ struct memory_shortage {
     auto const old = detail::number_in(where, "memory.max");
     if (!old) return old.failure();
     return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most)
-                                 : write_verified(where, "memory.max", target.v2_text());
+                                 : write_value(where, "memory.max", target.v2_text());
+}
+
+/// The same, and reads it back. Errors: those of `write_memory`; unverified.
+[[nodiscard]] inline result<void> set_memory(directory const& where, memory_limit target,
+                                             nanoseconds at_most = milliseconds(100)) noexcept {
+    if (auto const written = write_memory(where, target, at_most); !written) return written;
+    auto const now = detail::number_in(where, memory_file(where));
+    if (!now) return now.failure();
+    return *now == target.count() ? result<void>() : unverified(where, "write and read back", memory_file(where));
 }
 
 }  // namespace ration::cgroup

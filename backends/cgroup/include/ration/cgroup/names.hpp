@@ -81,13 +81,13 @@ struct run_name {
 };
 
 /// The group of a run: `ration-<name>.<pid>.<started>.<pid namespace>`.
-[[nodiscard]] inline std::string group_name_of(run_name const& run) noexcept {
+[[nodiscard]] inline std::string group_name_of(run_name const& run) {
     return "ration-" + run.name + "." + std::to_string(run.who.pid) + "." + std::to_string(run.who.started) + "." +
            std::to_string(run.who.pid_namespace);
 }
 
 /// The reverse. Nothing for a group that no run made.
-[[nodiscard]] inline std::optional<run_name> parse_run_name(std::string_view group) noexcept {
+[[nodiscard]] inline std::optional<run_name> parse_run_name(std::string_view group) {
     if (!group.starts_with("ration-")) return std::nullopt;
     group.remove_prefix(7);
     std::array<std::uint64_t, 3> numbers{};

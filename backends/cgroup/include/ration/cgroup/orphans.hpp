@@ -27,7 +27,8 @@ namespace detail {
 /// later process as well. Owners of another pid namespace cannot be judged from here and count as alive.
 [[nodiscard]] inline result<bool> lives(io& machine, owner const& who, std::uint64_t our_namespace) noexcept {
     if (who.pid_namespace != our_namespace) return true;
-    std::string const file = "/proc/" + std::to_string(who.pid) + "/stat";
+    text<40> file("/proc/");
+    file.append(number_text(who.pid)).append("/stat");
     std::string text;
     if (int const failed = machine.read_system(file.c_str(), text)) {
         return failed == ENOENT || failed == ESRCH ? result<bool>(false)
@@ -38,7 +39,7 @@ namespace detail {
 }
 
 [[nodiscard]] inline result<void> add_orphans_of(branch const& hierarchy, std::uint64_t our_namespace,
-                                                 std::vector<orphan>& all) noexcept {
+                                                 std::vector<orphan>& all) {
     auto const names = hierarchy.own.list();
     if (!names) return names.failure();
     for (std::string const& name : *names) {
@@ -60,7 +61,7 @@ namespace detail {
 }  // namespace detail
 
 /// The dead runs below our own group, in every hierarchy. Nothing is changed.
-[[nodiscard]] inline result<std::vector<orphan>> find_orphans(io& machine, tree const& where) noexcept {
+[[nodiscard]] inline result<std::vector<orphan>> find_orphans(io& machine, tree const& where) {
     auto const self = self_as_owner(machine);
     if (!self) return self.failure();
     std::vector<orphan> all;
@@ -77,7 +78,7 @@ namespace detail {
 /// Kills what lives in a dead run's groups and removes them, and the leaf that it sat in, if nobody else does. Errors:
 /// timed_out, busy. Then it may be called again.
 [[nodiscard]] inline result<void> clean(tree const& where, orphan const& left,
-                                        nanoseconds at_most = milliseconds(2000)) noexcept {
+                                        nanoseconds at_most = milliseconds(2000)) {
     for (bool const freezers_first : {true, false}) {  // racing forks can only be held where the group can be frozen
         for (branch const& hierarchy : where.branches()) {
             auto const top = hierarchy.controllers.contains(controller::freezer) == freezers_first
@@ -96,7 +97,7 @@ namespace detail {
 
 /// Removes the groups of dead runs in the v1 hierarchy of devices (device_guard) in which nothing lives any more. What
 /// cannot be removed stays.
-inline void clean_device_guards(io& machine) noexcept {
+inline void clean_device_guards(io& machine) {
     auto const self = self_as_owner(machine);
     auto const found =
         self ? detail::find_devices_group(machine) : result<std::pair<directory, std::string>>(self.failure());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// GPUs and how the driver names them. Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; NVIDIA MIG
-/// User Guide.
+/// GPUs, and the names that the driver gives them. Source: CUDA C++ Programming Guide, "CUDA
+/// Environment Variables"; NVIDIA MIG User Guide.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace ration::cuda {
 
-/// A whole GPU, or one instance of a GPU that is cut up (MIG).
+/// A whole GPU, or an instance of a partitioned GPU (MIG).
 enum class device_kind : std::uint8_t { gpu, mig };
 
-/// The name that the driver gives a device for good: `GPU-` or `MIG-` and a UUID. An index is no name: it depends on
-/// the order and on the mask of whoever asks.
+/// The permanent name of a device: `GPU-` or `MIG-` and a UUID. An index is not a name, since it
+/// depends on the order and on the mask of a process.
 class device_id {
     std::array<std::uint8_t, 16> bytes_{};
     device_kind kind_ = device_kind::gpu;
@@ -28,12 +28,14 @@ class device_id {
     static constexpr std::array<std::size_t, 5> group_ends{4, 6, 8, 10, 16};  // of bytes, as a UUID is written
 
 public:
+    /// The zero UUID, which is no device.
     constexpr device_id() noexcept = default;
+    /// A device with this UUID.
     constexpr device_id(device_kind kind, std::array<std::uint8_t, 16> const& uuid) noexcept
         : bytes_(uuid), kind_(kind) {}
 
-    /// Reads a whole name, `GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c`. Errors: `invalid_value`, also for a prefix and
-    /// for the MIG names of drivers before R470.
+    /// Parses a full name, such as `GPU-4404041a-04cf-1ccf-9e70-f139a9b1e23c`. Error:
+    /// `invalid_value`, also for a prefix and for MIG names of drivers before R470.
     [[nodiscard]] static result<device_id> parse(std::string_view name) noexcept {
         bool const mig = name.starts_with("MIG-");
         device_id id(mig ? device_kind::mig : device_kind::gpu, {});
@@ -60,9 +62,10 @@ public:
         return id;
     }
 
+    /// A whole GPU or an instance.
     [[nodiscard]] constexpr device_kind kind() const noexcept { return kind_; }
 
-    /// As `parse` reads it.
+    /// The name, as `parse` reads it.
     [[nodiscard]] text<40> name() const noexcept {
         static constexpr char digits[] = "0123456789abcdef";
         text<40> out(kind_ == device_kind::mig ? "MIG-" : "GPU-");
@@ -83,20 +86,23 @@ public:
 private:
     [[nodiscard]] static constexpr int hex_value(char c) noexcept {
         if (c >= '0' && c <= '9') return c - '0';
-        // The driver writes small letters and compares letter by letter
+        // The driver writes lower-case letters and compares exactly
         return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
     }
 };
 
-/// One GPU as found. Order of a list of them: that of the PCI bus, as with CUDA_DEVICE_ORDER=PCI_BUS_ID.
+/// One GPU. Lists are in the order of the PCI bus, as with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 struct gpu {
+    /// Its permanent name.
     device_id id;
-    bool cut = false;                    ///< MIG is on: jobs can have its instances, not the whole
-    std::vector<device_id> instances{};  ///< of a GPU that is cut
+    bool cut = false;                    ///< MIG is enabled: jobs can use its instances, but not the whole GPU
+    std::vector<device_id> instances{};  ///< of a GPU with MIG
     text<16> pci{};                      ///< domain:bus:device.function
+    /// The name of the product.
     text<64> model{};
+    /// Its memory.
     bytes memory{0};
-    int numa_node = -1;  ///< -1 = not known
+    int numa_node = -1;  ///< -1 = unknown
 };
 
 }  // namespace ration::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// CUDA_VISIBLE_DEVICES: reading what was inherited as the driver does, and writing only what the driver cannot read
-/// differently. Source: CUDA C++ Programming Guide, "CUDA Environment Variables"; what happens with faulty lists as
-/// PyTorch's tests record it.
+/// CUDA_VISIBLE_DEVICES: parses an inherited value as the driver does, and writes only values that
+/// the driver cannot interpret in another way. Source: CUDA C++ Programming Guide, "CUDA
+/// Environment Variables"; for faulty lists, the tests of PyTorch.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace ration::cuda {
 
 namespace detail {
 
-/// Cuts the next item off a list behind commas, without the blanks around it.
+/// Removes and returns the next item of a comma-separated list, without blanks around it.
 [[nodiscard]] inline std::string_view next_item(std::string_view& list) noexcept {
     auto const comma = std::min(list.find(','), list.size());
     std::string_view item = list.substr(0, comma);
@@ -31,8 +31,8 @@ namespace detail {
     return item;
 }
 
-/// The number with which an item begins; nothing when it begins with none, or with a negative one. What follows the
-/// number counts for nothing: `2ampere` is 2.
+/// The number at the start of an item; empty if there is none, or a negative one. Text after the
+/// number is ignored: `2ampere` is 2.
 [[nodiscard]] inline std::optional<std::size_t> leading_number(std::string_view item) noexcept {
     if (item.starts_with('+')) item.remove_prefix(1);
     std::size_t number = 0;
@@ -41,7 +41,7 @@ namespace detail {
     return number;
 }
 
-/// The one device whose name begins with `prefix`; nothing when there is none or more than one.
+/// The only device whose name starts with `prefix`; empty if there is none or more than one.
 [[nodiscard]] inline std::optional<device_id> only_match(std::span<device_id const> among,
                                                          std::string_view prefix) noexcept {
     std::optional<device_id> found;
@@ -66,12 +66,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a mask lets a program use, in the mask's order. `mask`: the value of CUDA_VISIBLE_DEVICES; nothing when it is
-/// not set. Numbers count the GPUs of `machine` in its order. The driver's rules: not set is all, empty is none; the
-/// list ends before the first item that is no device; a device named twice leaves none; names need only be unambiguous;
-/// the first item says whether the list is of numbers, GPUs or MIG instances, and the list ends before one of another
-/// kind. A GPU that is cut cannot be used as a whole: where a mask allows it all its instances are meant, as where no
-/// mask is set. O(items x devices).
+/// The devices that a program can use under a mask, in the order of the mask. `mask` is the value
+/// of CUDA_VISIBLE_DEVICES; empty if it is not set. Numbers index the GPUs of `machine`.
+///
+/// The driver's rules: an unset mask means all devices, and an empty one means none. The list ends
+/// before the first item that is not a device. A device that is named twice leaves none. Names may
+/// be abbreviated if they are unambiguous. The first item decides whether the list has numbers,
+/// GPUs or MIG instances, and the list ends before an item of another kind. A GPU with MIG cannot
+/// be used as a whole; where a mask allows it, all its instances are meant. O(items x devices).
 [[nodiscard]] inline std::vector<device_id> visible_devices(std::span<gpu const> machine,
                                                             std::optional<std::string_view> mask) noexcept {
     bool const mig = mask && mask->starts_with("MIG-"), named = mig || (mask && mask->starts_with("GPU-"));
@@ -100,19 +102,20 @@ namespace detail {
     return usable;
 }
 
-/// Devices that one job may use, in the order in which it will count them. Cannot hold what the driver would read
-/// differently: names are whole, distinct, known and of one kind, and of MIG instances there is one at most, because a
-/// process uses no more.
+/// The devices of one job, in the order in which the job numbers them. The mask cannot contain
+/// anything that the driver would interpret in another way: names are complete, distinct, known and
+/// of one kind. There is at most one MIG instance, since a process uses no more.
 class device_mask {
     std::vector<device_id> devices_;
 
 public:
-    /// No device at all.
+    /// No device.
     device_mask() noexcept = default;
 
-    /// A job's part of `usable`, which is what this program may use itself (`visible_devices`). Errors: `not_found` (a
-    /// device that is not among them), `already_exists` (one is named twice), `conflict` (whole GPUs beside MIG
-    /// instances, or two devices of one name), `out_of_range` (several MIG instances). O(chosen x usable).
+    /// A job's part of `usable`, the devices that this program can use (`visible_devices`). Errors:
+    /// `not_found` (a device that is not among them), `already_exists` (one is named twice),
+    /// `conflict` (whole GPUs and MIG instances, or two devices with one name), `out_of_range`
+    /// (several MIG instances). O(chosen x usable).
     [[nodiscard]] static result<device_mask> of(std::span<device_id const> chosen,
                                                 std::span<device_id const> usable) noexcept {
         device_mask mask;
@@ -123,22 +126,24 @@ public:
         return mask;
     }
 
+    /// The devices.
     [[nodiscard]] std::span<device_id const> devices() const noexcept { return devices_; }
 
-    /// The value of CUDA_VISIBLE_DEVICES; empty when the job may use none.
+    /// The value of CUDA_VISIBLE_DEVICES; empty for no device.
     [[nodiscard]] std::string value() const {
         std::string out;
         for (device_id const& id : devices_) out.append(out.empty() ? "" : ",").append(id.name().view());
         return out;
     }
 
-    /// For a job's environment. The order is set too: what a job counts is then what nvidia-smi counts.
+    /// Entries for a job's environment. They set the order too, so that a job's numbers are those
+    /// of nvidia-smi.
     [[nodiscard]] std::array<std::string, 2> environment() const {
         return {"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + value()};
     }
 
-    /// Compares with what a job says it sees: whole names with commas between, in the order in which it counts. Errors:
-    /// `unverified` (others, more, fewer, or in another order).
+    /// Compares with the devices that a job reports: full names separated by commas, in its order.
+    /// Error: `unverified` (other devices, more, fewer, or another order).
     [[nodiscard]] result<void> verify(std::string_view seen) const {
         if (seen == value()) return {};
         return error{
@@ -152,6 +157,7 @@ public:
     friend bool operator==(device_mask const&, device_mask const&) noexcept = default;
 
 private:
+    /// The error of adding a device; empty if it can be added.
     [[nodiscard]] std::optional<error> fault_of(device_id const& id, std::span<device_id const> usable) const noexcept {
         auto const fault = [&id](errc code, char const* remedy) {
             return error{

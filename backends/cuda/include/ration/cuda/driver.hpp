@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the CUDA driver shows a program, asked without a context: as a job would see it under a mask. Source: CUDA
-/// Driver API reference.
+/// The devices that the CUDA driver shows to a program, queried without a context: as a job would
+/// see them under a mask. Source: CUDA Driver API reference.
 #pragma once
 
 #include <algorithm>
@@ -27,56 +27,67 @@
 
 namespace ration::cuda {
 
-/// Which processes may compute on a GPU. `prohibited`: none.
+/// Which processes can compute on a GPU. `prohibited`: none.
 enum class compute_mode : std::uint8_t { shared, prohibited, exclusive };
 
-/// One device as the driver counts it. What the driver did not say is 0 or empty.
+/// One device, as the driver numbers it. Values that the driver does not report are 0 or empty.
 struct driver_device {
-    device_id id{};  ///< all zero where the driver has no name for it
+    device_id id{};  ///< all zero if the driver has no name for it
+    /// The name of the product; contains MIG and the profile for an instance.
     text<64> model{};
+    /// The PCI name, as in sysfs.
     text<16> pci{};
+    /// Total memory.
     bytes memory{0};
     int multiprocessors = 0;   ///< SMs
     int major = 0, minor = 0;  ///< compute capability
+    /// Which processes can compute on it.
     compute_mode mode = compute_mode::shared;
 };
 
-/// All that one process sees, in the order in which it counts.
+/// All devices that one process sees, in its order.
 struct driver_view {
-    int version = 0;  ///< newest CUDA that the driver serves: 1000 x major + 10 x minor
+    int version = 0;  ///< newest CUDA that the driver supports: 1000 x major + 10 x minor
+    /// In the order of their ordinals.
     std::vector<driver_device> devices{};
 };
 
-/// The driver in this process, loaded and initialised; it reads CUDA_VISIBLE_DEVICES once, here, for as long as the
-/// process lives. A controller asks `visible_to_driver` instead.
+/// The driver in this process. It reads CUDA_VISIBLE_DEVICES once, at its initialisation, for the
+/// lifetime of the process. A controller uses `visible_to_driver` instead.
 class driver {
     library library_;
 
     explicit driver(library&& loaded) noexcept : library_(std::move(loaded)) {}
 
 public:
+    /// A result code of the driver.
     using status = int;
+    /// A device handle.
     using device = int;
 
+    /// The result codes that are handled.
     static constexpr status success = 0, no_device = 100, not_supported = 801;
 
-    /// Errors: `not_supported` (no driver here).
+    /// Loads the driver. Error: `not_supported` if there is none.
     [[nodiscard]] static result<driver> load() noexcept {
         auto loaded = library::open("libcuda.so.1");
         if (!loaded) return loaded.failure();
         return driver(std::move(*loaded));
     }
 
+    /// Initialises CUDA in this process.
     [[nodiscard]] status initialise() const noexcept { return call<status(unsigned)>("cuInit", 0U); }
 
-    /// 0 when it does not say. Needs no `initialise`.
+    /// The CUDA version of the driver; 0 if it does not report it. Works without `initialise`.
     [[nodiscard]] int version() const noexcept {
         int out = 0;
         return call<status(int*)>("cuDriverGetVersion", &out) == success ? out : 0;
     }
 
+    /// The number of devices.
     [[nodiscard]] status count(int& out) const noexcept { return call<status(int*)>("cuDeviceGetCount", &out); }
 
+    /// Reads one device.
     [[nodiscard]] status read(int ordinal, driver_device& out) const noexcept {
         device handle = 0;
         if (status const code = call<status(device*, int)>("cuDeviceGet", &handle, ordinal); code != success)
@@ -107,14 +118,15 @@ private:
         return function != nullptr ? function(args...) : not_supported;
     }
 
+    /// An attribute of a device; 0 if the driver does not report it.
     [[nodiscard]] int attribute(device handle, int which) const noexcept {
         int out = 0;
         return call<status(int*, int, device)>("cuDeviceGetAttribute", &out, which, handle) == success ? out : 0;
     }
 
-    /// Only the second version of the function names a MIG instance; the first gives the name of the GPU that it is a
-    /// part of. The driver does not say which of the two a name belongs to, but writes MIG and the profile into the
-    /// model: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
+    /// Reads the name. Only the second version of the function names a MIG instance; the first
+    /// returns the name of its GPU. The driver does not report which of the two a name is, but the
+    /// model of an instance contains MIG and its profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb".
     void read_identity(device handle, driver_device& out) const noexcept {
         std::array<std::uint8_t, 16> uuid{};
         bool const mig = out.model.view().find(" MIG ") != std::string_view::npos;
@@ -130,7 +142,7 @@ namespace detail {
 
 inline constexpr int most_devices = 256;
 
-/// How far the child came, the driver's code there, and how many devices follow.
+/// The progress of the child, the driver's code there, and the number of devices that follow.
 struct driver_words {
     enum class stage : std::uint8_t { load, initialise, count, device, done };
     stage reached = stage::load;
@@ -139,7 +151,7 @@ struct driver_words {
 static_assert(std::is_trivially_copyable_v<driver_words> && std::is_trivially_copyable_v<driver_device>,
               "both go through a pipe between two copies of one program");
 
-/// `changes`: NAME=VALUE sets a variable, NAME alone removes it.
+/// Changes the environment: NAME=VALUE sets a variable, NAME alone removes it.
 inline void change_environment(std::span<std::string const> changes) noexcept {
     for (std::string const& change : changes) {
         auto const equals = change.find('=');
@@ -148,9 +160,11 @@ inline void change_environment(std::span<std::string const> changes) noexcept {
     }
 }
 
-/// A driver that finds an MPS daemon makes it start a server, and is a client from then on: a question shall not.
+/// Hides an MPS daemon. A driver that finds one makes it start a server and becomes its client,
+/// which a query must not do.
 inline void stay_away_from_mps() noexcept { ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/proc/self/no-mps", 1); }
 
+/// Writes all bytes, or ends the child.
 inline void write_all(int to, void const* data, std::size_t size) noexcept {
     auto const* at = static_cast<char const*>(data);
     while (size > 0) {
@@ -161,7 +175,7 @@ inline void write_all(int to, void const* data, std::size_t size) noexcept {
     }
 }
 
-/// The child's part.
+/// The child: loads the driver, and writes what it reports.
 inline void report_driver(int to) noexcept {
     driver_words words;
     std::vector<driver_device> devices;
@@ -173,7 +187,7 @@ inline void report_driver(int to) noexcept {
             words.reached = driver_words::stage::count;
             words.code = loaded->count(words.devices);
         } else if (words.code == driver::no_device) {
-            words.code = driver::success;  // what an empty mask leaves
+            words.code = driver::success;  // the result of an empty mask
         }
         for (int i = 0; words.code == driver::success && i < std::min(words.devices, most_devices); ++i) {
             words.reached = driver_words::stage::device;
@@ -186,8 +200,8 @@ inline void report_driver(int to) noexcept {
     write_all(to, devices.data(), devices.size() * sizeof(driver_device));
 }
 
-/// The devices behind the words, byte by byte as the child had them; nothing when they are not as many as it says, or
-/// have texts without an end.
+/// Parses the devices in the child's answer; empty if their number differs, or if a text has no
+/// end.
 [[nodiscard]] inline std::optional<std::vector<driver_device>> read_driver_devices(std::string_view bytes, int count) {
     if (count < 0 || count > most_devices || bytes.size() != static_cast<std::size_t>(count) * sizeof(driver_device))
         return std::nullopt;
@@ -198,7 +212,7 @@ inline void report_driver(int to) noexcept {
     return whole ? std::optional(std::move(out)) : std::nullopt;
 }
 
-/// The answer of the child, in which the driver may have written over anything.
+/// Parses the answer of the child, in which the driver may have overwritten anything.
 [[nodiscard]] inline result<driver_view> read_driver_words(std::string_view reply) noexcept {
     static constexpr char const* operations[] = {"load the NVIDIA driver", "initialise CUDA", "count CUDA devices",
                                                  "ask the CUDA driver about a device"};
@@ -219,13 +233,18 @@ inline void report_driver(int to) noexcept {
 
 }  // namespace detail
 
-/// What a process with this environment would see: the driver itself is asked, in a child process, as it reads a mask
-/// only once and this process shall not initialise CUDA. `changes` to the own environment: NAME=VALUE sets a variable,
-/// NAME alone removes it; `device_mask::environment()` fits. No device is no error. No MPS daemon is asked, unless
-/// `changes` name its CUDA_MPS_PIPE_DIRECTORY: the driver would make it start a server. Precondition: this process has
-/// not initialised CUDA, which does not survive fork. Errors: `not_supported` (no driver), those of `driver_failure`,
-/// `timed_out` (also where another thread held a lock of the C library while this one forked: ask again). Takes as long
-/// as the driver needs to wake up the GPUs: seconds, where no daemon keeps them awake.
+/// The devices that a process with this environment would see. The driver is queried in a child
+/// process, since it reads a mask only once, and since this process must not initialise CUDA.
+/// `changes` modify the environment: NAME=VALUE sets a variable, NAME alone removes it;
+/// `device_mask::environment()` can be passed.
+///
+/// No device is not an error. No MPS daemon is used unless `changes` name its
+/// CUDA_MPS_PIPE_DIRECTORY, since the driver would make it start a server. Precondition: this
+/// process has not initialised CUDA, which does not survive fork.
+///
+/// Errors: `not_supported` (no driver); those of `driver_failure`; `timed_out`, also if another
+/// thread held a lock of the C library during fork (retry). It takes as long as the driver needs to
+/// wake up the GPUs: seconds without a persistence daemon.
 [[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes,
                                                            nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which GPUs this machine has. NVML is asked first; the kernel module's files and sysfs say what NVML does not. One
-/// broken GPU hides no other.
+/// The GPUs of this machine, from NVML first; the files of the kernel module and sysfs add values
+/// that NVML lacks. One broken GPU does not hide others.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,24 @@
 
 namespace ration::cuda {
 
-/// Where the kernel shows GPUs; other places in tests.
+/// Folders in which the kernel shows GPUs; tests use others.
 struct gpu_files {
+    /// One folder for each GPU, with a file `information`.
     std::filesystem::path module = "/proc/driver/nvidia/gpus";
+    /// One folder for each PCI device, with a file `numa_node`.
     std::filesystem::path bus = "/sys/bus/pci/devices";
 };
 
-/// All GPUs in the order of the PCI bus, the broken ones too.
+/// All GPUs in the order of the PCI bus, including broken ones.
 struct inventory {
+    /// The GPUs.
     std::vector<found_gpu> gpus;
-    /// Set when NVML did not answer: what is here then is what the kernel's files say
+    /// Set if NVML did not answer; all values are from the kernel's files then
     std::optional<error> why_no_nvml;
-    /// The driver can limit a cgroup's GPU memory (nvmlDeviceSetMemoryLimits, r615 and later)
+    /// The driver can limit the GPU memory of a cgroup (nvmlDeviceSetMemoryLimits, r615 and later)
     bool limits_memory = false;
 
-    /// Those that can be handed out.
+    /// The GPUs without a fault, which can be allocated.
     [[nodiscard]] std::vector<gpu> sound() const noexcept {
         std::vector<gpu> out;
         for (found_gpu const& one : gpus)
@@ -45,7 +48,7 @@ struct inventory {
 
 namespace detail {
 
-/// The first `most_characters` of a file; empty when there is none.
+/// The first `most_characters` of a file; empty if there is none.
 [[nodiscard]] inline std::string read_start(std::filesystem::path const& file,
                                             std::size_t most_characters = 4096) noexcept {
     std::string out(most_characters, '\0');
@@ -66,7 +69,7 @@ namespace detail {
     return out;
 }
 
-/// The value of a line `key: value`, without blanks before it.
+/// The value of a line `key: value`, without leading blanks.
 [[nodiscard]] inline std::string_view value_of(std::string_view text, std::string_view key) noexcept {
     for (std::string_view const line : lines_of(text)) {
         if (!line.starts_with(key) || line.substr(key.size(), 1) != ":") continue;
@@ -76,7 +79,7 @@ namespace detail {
     return {};
 }
 
-/// What the kernel module's folder of one GPU says; its name is the GPU's on the bus.
+/// Reads the kernel module's folder of one GPU. The folder has the GPU's PCI name.
 [[nodiscard]] inline found_gpu read_module_file(std::filesystem::path const& folder) noexcept {
     std::string const text = read_start(folder / "information");
     found_gpu out;
@@ -84,6 +87,7 @@ namespace detail {
     out.what.model = ration::text<64>(value_of(text, "Model"));
     std::string_view const minor = value_of(text, "Device Minor");
     static_cast<void>(std::from_chars(minor.data(), minor.data() + minor.size(), out.minor));
+    // The driver writes question marks here before it has initialised the GPU.
     auto const id = device_id::parse(value_of(text, "GPU UUID"));
     if (id)
         out.what.id = *id;
@@ -95,6 +99,7 @@ namespace detail {
     return out;
 }
 
+/// Reads all folders.
 [[nodiscard]] inline std::vector<found_gpu> read_module_files(std::filesystem::path const& module) noexcept {
     std::vector<found_gpu> out;
     std::error_code none;
@@ -103,7 +108,7 @@ namespace detail {
     return out;
 }
 
-/// -1 when the file says so, is not there, or holds no number.
+/// The NUMA node of a GPU; -1 if the kernel does not report one.
 [[nodiscard]] inline int read_numa_node(std::filesystem::path const& bus, gpu const& one) noexcept {
     std::string const text = read_start(bus / one.pci.view() / "numa_node");
     int node = -1;
@@ -111,7 +116,7 @@ namespace detail {
     return failed == std::errc{} && node >= 0 ? node : -1;
 }
 
-/// What NVML says of each GPU; `why` is set where it says nothing at all.
+/// Reads all GPUs from NVML; `why` is set if it does not answer.
 [[nodiscard]] inline std::vector<found_gpu> ask_nvml(std::optional<error>& why, bool& limits_memory) noexcept {
     std::vector<found_gpu> out;
     auto const library = nvml::open();
@@ -119,6 +124,7 @@ namespace detail {
     if (!count) why = count.failure();
     limits_memory = library && library->limits_memory();
     for (unsigned i = 0; count && i < *count; ++i) out.push_back(library->read(i));
+    // Distances are symmetric, so each pair is queried once.
     for (unsigned i = 0; i < out.size(); ++i)
         for (unsigned k = i + 1; k < out.size(); ++k)
             if (auto const over = library->between(i, k)) {
@@ -128,7 +134,7 @@ namespace detail {
     return out;
 }
 
-/// Two GPUs of one name: no mask could tell them apart.
+/// Marks GPUs with equal names as faulty: a mask could not distinguish them.
 inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
     for (found_gpu& one : gpus) {
         auto const same = std::ranges::count_if(gpus, [&one](found_gpu const& other) {
@@ -144,12 +150,12 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
 
 }  // namespace detail
 
-/// Never fails: what cannot be read is a `fault` of the GPU concerned, or `why_no_nvml`. Makes no CUDA context.
-/// Milliseconds; some hundred where the driver has to wake up GPUs.
+/// Finds the GPUs. It never fails: a problem becomes the `fault` of a GPU, or `why_no_nvml`.
+/// Creates no CUDA context. Takes milliseconds, or some hundred if the driver has to wake up GPUs.
 [[nodiscard]] inline inventory find_gpus(gpu_files const& files = {}) noexcept {
     inventory out;
     out.gpus = detail::ask_nvml(out.why_no_nvml, out.limits_memory);
-    // A GPU that NVML could not even place on the bus is one of those that only the module names.
+    // A GPU whose PCI name NVML could not read must be one that only the module names.
     std::vector<found_gpu> module = detail::read_module_files(files.module);
     std::erase_if(module, [&out](found_gpu const& m) {
         auto const same =
@@ -158,6 +164,7 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
         return same != out.gpus.end();
     });
     std::ranges::sort(module, {}, [](found_gpu const& g) { return g.what.pci.view(); });
+    // Both lists are in the order of the bus, so the first unmatched ones belong together.
     for (found_gpu& lost : out.gpus) {
         if (!lost.what.pci.empty() || module.empty()) continue;
         lost.what = module.front().what;
@@ -165,6 +172,7 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
         module.erase(module.begin());
     }
     for (found_gpu& silent : module) {
+        // NVML answered, but did not list it: it must not be allocated.
         if (!out.why_no_nvml && !silent.fault)
             silent.fault = error{.code = errc::not_found,
                                  .operation = "find a GPU with NVML",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A limit on what a cgroup has of a GPU's memory, set by NVIDIA's driver (r615 and later, Linux 6.14 and later): a
-/// write to the group's dmem.max is not passed on to it. Source: NVIDIA Multi-Process Service, document of the v3
-/// interface, "memory-limits".
+/// A limit on the GPU memory of a cgroup, set by NVIDIA's driver (r615 and later, Linux 6.14 and
+/// later). A write to the group's dmem.max does not reach it. Source: NVIDIA Multi-Process Service,
+/// document of the v3 interface, "memory-limits".
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,10 @@
 
 namespace ration::cuda {
 
-/// Whole MiB, rounded down, 1 at least. `group`: its directory. What an allocation beyond it gets is CUDA's
-/// out-of-memory error; what is held stays. Runs nvidia-smi. Errors: `not_found` (there is none), `not_supported` (it
-/// refuses: its first line is the subject), `timed_out`.
+/// Limits the memory of a group on one GPU, in whole MiB, rounded down, at least 1. `group` is its
+/// directory. An allocation beyond the limit fails with CUDA's out-of-memory error; memory that is
+/// in use stays. Runs nvidia-smi. Errors: `not_found` (no nvidia-smi), `not_supported` (it refuses;
+/// its first line is the subject), `timed_out`.
 [[nodiscard]] inline result<void> limit_memory(device_id const& gpu, std::string const& group, bytes most,
                                                nanoseconds at_most = seconds(10)) noexcept {
     constexpr std::int64_t mib = std::int64_t{1} << 20U;

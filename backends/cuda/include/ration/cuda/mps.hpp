@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// MPS, by which several processes share one GPU: what a share is to a client, and whether a job really is a client. A
-/// client that does not reach the daemon runs without MPS and without any limit, and is not told: nothing here is taken
-/// for granted. Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of the legacy (v2) and the
-/// v3 interface.
+/// MPS, through which several processes share one GPU: the share of a client, and whether a job really is a
+/// client. A process that does not reach the daemon runs without MPS and without a limit, and is not informed;
+/// so nothing is assumed here. Every call has a deadline. Source: NVIDIA Multi-Process Service, documents of
+/// the legacy (v2) and the v3 interface.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,16 @@
 
 namespace ration::cuda {
 
-/// Where the daemon listens, and the program that speaks with it.
+/// The directory of the daemon, and its control program.
 struct mps_place {
+    /// CUDA_MPS_PIPE_DIRECTORY of the daemon and its clients.
     std::string pipe_directory = "/tmp/nvidia-mps";
+    /// The control program, searched in PATH.
     std::string program = "nvidia-cuda-mps-control";
-    /// Of a daemon that is started; empty: what CUDA_MPS_LOG_DIRECTORY says, else the daemon's own
+    /// Of a daemon that is started here; empty: CUDA_MPS_LOG_DIRECTORY, or the daemon's default
     std::string log_directory{};
 
-    /// That which a client started from here would use.
+    /// The place that a client with this environment would use.
     [[nodiscard]] static mps_place here() noexcept {
         mps_place out;
         if (char const* const named = std::getenv("CUDA_MPS_PIPE_DIRECTORY"); named != nullptr && *named != '\0')
@@ -42,17 +44,18 @@ struct mps_place {
     }
 };
 
-/// A share of a GPU's SMs as MPS counts it: whole percents. A ceiling and no reservation, read by a process when it
-/// becomes a client and never again; memory bandwidth and caches are not divided.
+/// A share of a GPU's SMs in MPS: whole percents. It is an upper limit and not a reservation. A process reads
+/// it when it becomes a client, and never again. Memory bandwidth and caches are not divided.
 class mps_share {
     int percent_ = 100;
     constexpr explicit mps_share(int percent) noexcept : percent_(percent) {}
 
 public:
+    /// The whole GPU.
     constexpr mps_share() noexcept = default;
 
-    /// `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do; less than one
-    /// percent becomes one. Error: `out_of_range`.
+    /// Converts `per_mille` of `gpu.sm`, 1 to 1000, rounded down, so that shares which fit together still do;
+    /// less than one percent becomes one. Error: `out_of_range`.
     [[nodiscard]] static result<mps_share> of(std::int64_t per_mille) noexcept {
         if (per_mille < 1 || per_mille > 1000)
             return error{.code = errc::out_of_range,
@@ -62,14 +65,16 @@ public:
         return mps_share(std::max(1, static_cast<int>(per_mille / 10)));
     }
 
+    /// The share in percent, 1 to 100.
     [[nodiscard]] constexpr int percent() const noexcept { return percent_; }
 
-    /// How many SMs that is: rounded down to pairs, as they are built, and one pair at least (188 SMs: 25 % are 46).
+    /// The number of SMs: rounded down to pairs, in which they are built, and at least one pair (188 SMs: 25 %
+    /// are 46).
     [[nodiscard]] constexpr int multiprocessors(int of_all) const noexcept {
         return std::max(2, of_all * percent_ / 100 / 2 * 2);
     }
 
-    /// For a job's environment.
+    /// Entries for a job's environment.
     [[nodiscard]] std::array<std::string, 2> environment(mps_place const& place) const {
         return {"CUDA_MPS_PIPE_DIRECTORY=" + place.pipe_directory,
                 "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(percent_)};
@@ -78,18 +83,20 @@ public:
     friend constexpr bool operator==(mps_share, mps_share) noexcept = default;
 };
 
+/// The protocol of the daemon.
 enum class mps_protocol : std::uint8_t { v2 = 2, v3 = 3 };
 
 /// One server with its clients, as process numbers in the daemon's pid namespace.
 struct mps_server {
+    /// 0 with v3, where one entry contains all clients.
     std::int32_t pid = 0;
     std::vector<std::int32_t> clients{};
 };
 
 namespace detail {
 
-/// The own environment, so that the program finds this daemon. Without what would be a limit of every client of a
-/// daemon that is started with it.
+/// The environment of the control program, so that it finds this daemon. Variables are removed that would limit
+/// every client of a daemon started with them.
 [[nodiscard]] inline std::vector<std::string> environment_at(mps_place const& place) noexcept {
     std::vector<std::string> out = process::current_environment();
     auto const unset = [&out](std::string_view name) {
@@ -106,6 +113,7 @@ namespace detail {
     return out;
 }
 
+/// Parses a process number; empty if the word is not one.
 [[nodiscard]] inline std::optional<std::int32_t> whole_number(std::string_view word) noexcept {
     while (!word.empty() && (word.front() == ' ' || word.front() == '\t')) word.remove_prefix(1);
     while (!word.empty() && (word.back() == ' ' || word.back() == '\t' || word.back() == '\r')) word.remove_suffix(1);
@@ -115,7 +123,7 @@ namespace detail {
                                                                                    : std::nullopt;
 }
 
-/// A process number on each line; nothing when a line is anything else.
+/// Parses a process number on each line; empty if a line is anything else.
 [[nodiscard]] inline std::optional<std::vector<std::int32_t>> pids_of(std::string_view text) noexcept {
     std::vector<std::int32_t> out;
     for (std::string_view const line : lines_of(text)) {
@@ -126,6 +134,7 @@ namespace detail {
     return out;
 }
 
+/// A cell of a row in CSV.
 [[nodiscard]] inline std::string_view cell(std::string_view row, std::size_t column) noexcept {
     for (; column > 0; --column) row.remove_prefix(std::min(row.find(',') + 1, row.size()));
     row = row.substr(0, row.find(','));
@@ -134,7 +143,7 @@ namespace detail {
     return row;
 }
 
-/// Which column of a header has this name, whatever the size of its letters.
+/// The column of a header with this name, in any case.
 [[nodiscard]] inline std::optional<std::size_t> column_of(std::string_view header, std::string_view name) noexcept {
     auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     for (std::size_t i = 0; i <= static_cast<std::size_t>(std::ranges::count(header, ',')); ++i)
@@ -142,7 +151,7 @@ namespace detail {
     return std::nullopt;
 }
 
-/// The process numbers of a table in CSV, by the header's word for them; nothing when it has none, or a row none.
+/// The process numbers of a table in CSV; empty if it has no such column, or if a row is invalid.
 [[nodiscard]] inline std::optional<std::vector<std::int32_t>> pids_of_table(std::string_view text) noexcept {
     auto const rows = lines_of(text);
     auto const column = rows.empty() ? std::nullopt : column_of(rows.front(), "pid");
@@ -167,11 +176,12 @@ class mps {
     mps(mps_place place, nanoseconds at_most) noexcept : place_(std::move(place)), at_most_(at_most) {}
 
 public:
+    /// The default deadline of a query.
     static constexpr nanoseconds patience = seconds(5);
 
-    /// Finds out whether a daemon listens and which protocol it speaks; starts none. `at_most`: for each question put
-    /// to the daemon, now and later. Errors: `not_found` (nothing listens in this directory, or the program is not
-    /// there), `gone` (what listened is dead), `timed_out`, `denied`, `not_supported` (an answer in no known form).
+    /// Connects to a daemon, and finds its protocol; starts none. `at_most` is the deadline of each query, now
+    /// and later. Errors: `not_found` (no daemon in this directory, or no control program), `gone` (the daemon
+    /// has ended), `timed_out`, `denied`, `not_supported` (an answer in an unknown form).
     [[nodiscard]] static result<mps> connect(mps_place place = mps_place::here(),
                                              nanoseconds at_most = patience) noexcept {
         std::error_code none;
@@ -187,18 +197,20 @@ public:
         if (!answer) return answer.failure();
         if (detail::pids_of(*answer)) return out;
         if (auto const dead = out.no_daemon(*answer)) return *dead;
-        auto const table = out.send({"server", "list", "--format=csv"});  // a daemon of v3 refuses the words of v2
+        auto const table = out.send({"server", "list", "--format=csv"});  // a v3 daemon refuses v2 commands
         if (!table) return table.failure();
         if (!detail::pids_of_table(*table)) return out.strange(*answer);
         out.protocol_ = mps_protocol::v3;
         return out;
     }
 
+    /// The place of the daemon.
     [[nodiscard]] mps_place const& place() const noexcept { return place_; }
+    /// Its protocol.
     [[nodiscard]] mps_protocol protocol() const noexcept { return protocol_; }
 
-    /// The servers and their clients; with v3, where one question answers for all, one entry without a number. A
-    /// process is a client once it has initialised CUDA. Errors: as `connect`.
+    /// The servers and their clients. With v3, one query answers for all, and the result is one entry without a
+    /// number. A process is a client once it has initialised CUDA. Errors: as `connect`.
     [[nodiscard]] result<std::vector<mps_server>> servers() const noexcept {
         std::vector<mps_server> out;
         if (protocol_ == mps_protocol::v3) {
@@ -217,8 +229,8 @@ public:
         return out;
     }
 
-    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and without
-    /// its share), and those of `servers`.
+    /// Waits until all these processes are clients. Errors: `unverified` (one is not: it runs without MPS and
+    /// without its share), and those of `servers`.
     [[nodiscard]] result<void> verify(std::span<std::int32_t const> pids,
                                       nanoseconds until_clients = patience) const noexcept {
         nanoseconds const deadline = process::now() + until_clients;
@@ -243,13 +255,15 @@ public:
         }
     }
 
-    /// Ends the daemon and its servers, after their clients. For one that the caller has started. Errors: as `connect`.
+    /// Ends the daemon and its servers, after their clients. For a daemon that the caller has started. Errors:
+    /// as `connect`.
     [[nodiscard]] result<void> quit() const noexcept {
         auto const reply = protocol_ == mps_protocol::v3 ? send({"-q"}) : send_line("quit\n");
         return reply ? result<void>() : result<void>(reply.failure());
     }
 
 private:
+    /// Runs the control program.
     [[nodiscard]] result<std::string> run(std::vector<std::string> words, std::string_view input) const noexcept {
         question const about{
             "ask the MPS daemon in", text<120>(std::string_view(place_.pipe_directory)),
@@ -263,6 +277,7 @@ private:
         return run(std::move(words), "");
     }
 
+    /// Parses an answer, or finds the reason why it cannot be parsed.
     [[nodiscard]] result<std::vector<std::int32_t>> understood(
         result<std::string> const& answer,
         std::optional<std::vector<std::int32_t>> (*read)(std::string_view) noexcept) const noexcept {
@@ -273,6 +288,7 @@ private:
                     : result<std::vector<std::int32_t>>(strange(*answer));
     }
 
+    /// The error for the answer that the daemon has ended; empty for others.
     [[nodiscard]] std::optional<error> no_daemon(std::string_view answer) const noexcept {
         if (answer.find("annot find MPS control daemon") == std::string_view::npos) return std::nullopt;
         return error{
@@ -283,6 +299,7 @@ private:
                 "it has ended, and jobs started now run without MPS and without limits: start nvidia-cuda-mps-control -d"};
     }
 
+    /// The error for an unknown answer.
     [[nodiscard]] static error strange(std::string_view answer) noexcept {
         auto const lines = detail::lines_of(answer);
         return {.code = errc::not_supported,
@@ -292,8 +309,8 @@ private:
     }
 };
 
-/// Starts a daemon, which stays until `quit`, and connects to it. Only for a caller who wants one of his own: it serves
-/// every process that uses this directory. Errors: those of `connect`.
+/// Starts a daemon, which runs until `quit`, and connects to it. The daemon serves every process that uses this
+/// directory. Errors: those of `connect`.
 [[nodiscard]] inline result<mps> start_mps(mps_place const& place, nanoseconds at_most = seconds(15)) noexcept {
     question const about{"start the MPS daemon in", text<120>(std::string_view(place.pipe_directory)),
                          "it does not come up: see control.log in CUDA_MPS_LOG_DIRECTORY"};
@@ -305,8 +322,8 @@ private:
     return mps::connect(place, at_most);
 }
 
-/// Ways past a share by MPS on these GPUs that nobody would be told of; empty where there is none. To be looked at
-/// before a share is promised.
+/// The ways in which a job could silently avoid an MPS share on these GPUs; empty if there is none. To be
+/// checked before a share is granted.
 [[nodiscard]] inline std::vector<error> ways_past_mps(std::span<found_gpu const> gpus,
                                                       std::span<std::string const> job_environment) noexcept {
     std::vector<error> out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The CUDA runtime that programs here would load, and whether the driver serves it: tells "no driver" from "too old a
-/// driver". Source: CUDA Runtime API reference; measured without a driver.
+/// The CUDA runtime that programs on this machine would load, and whether the driver supports it:
+/// distinguishes "no driver" from "driver too old". Source: CUDA Runtime API reference; measured
+/// without a driver.
 #pragma once
 
 #include <array>
@@ -12,17 +13,20 @@
 
 namespace ration::cuda {
 
-/// Versions are 1000 x major + 10 x minor.
+/// The result of the query. Versions are 1000 x major + 10 x minor.
 struct runtime_view {
+    /// The library that was found.
     text<32> library{};
+    /// Its version.
     int runtime = 0;
-    int driver = 0;  ///< newest CUDA that the driver serves; 0 = no driver
+    int driver = 0;  ///< newest CUDA that the driver supports; 0 = no driver
+    /// The number of devices.
     int devices = 0;
-    int code = 0;  ///< of counting them
+    int code = 0;  ///< result code of counting them
 };
 
-/// Why programs with this runtime cannot use a GPU; nothing where they can. Errors: `not_supported` (no driver; or too
-/// old a one), those of `driver_failure`.
+/// The reason why programs with this runtime cannot use a GPU; success if they can. Errors:
+/// `not_supported` (no driver, or too old), those of `driver_failure`.
 [[nodiscard]] inline result<void> usable(runtime_view const& seen) noexcept {
     if (seen.code == 0) return {};
     error out = driver_failure(seen.code, "count GPUs with the CUDA runtime", seen.library.view());
@@ -38,7 +42,8 @@ namespace detail {
 
 static_assert(std::is_trivially_copyable_v<runtime_view>, "it goes through a pipe between two copies of one program");
 
-/// The child's part. Newest first, as a program finds what it was built for and nothing else.
+/// The child: loads the newest runtime, since a program loads exactly the one that it was built
+/// for.
 inline void report_runtime(int to) noexcept {
     runtime_view out;
     stay_away_from_mps();
@@ -59,8 +64,8 @@ inline void report_runtime(int to) noexcept {
 
 }  // namespace detail
 
-/// Asked in a child process, as counting devices initialises CUDA. Errors: `not_found` (no libcudart here: PyTorch and
-/// others bring their own), `timed_out`, `io`.
+/// Finds the runtime in a child process, since counting devices initialises CUDA. Errors:
+/// `not_found` (no libcudart: PyTorch and others bring their own), `timed_out`, `io`.
 [[nodiscard]] inline result<runtime_view> find_runtime(nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA runtime", "libcudart.so",
                          "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};

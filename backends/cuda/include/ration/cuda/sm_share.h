@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * A job holds itself to its share of a GPU: RATION_SM_SHARE (per mille) becomes a green context of so many SMs. For
- * jobs in C99 and C++; nothing is linked.
+ * Limits a job to its share of a GPU: RATION_SM_SHARE (per mille) becomes a green context with that share of the SMs.
+ * For jobs in C99 and C++; nothing is linked.
  *
  *     ration_sm_share share;
- *     ration_sm_share_begin(&share, 0);                      // device 0 of those that CUDA_VISIBLE_DEVICES leaves
- *     puts(share.message);                                    // what it got, or why it runs on all SMs
+ *     ration_sm_share_begin(&share, 0);                      // device 0 of those in CUDA_VISIBLE_DEVICES
+ *     puts(share.message);                                    // the SMs of the job, or the reason for all SMs
  *     ...                                                     // kernels that this thread launches use those SMs
  *     ration_sm_share_end(&share);
  *
- * Call it before anything else in the thread uses CUDA; the runtime and libraries above it then use the context that is
- * current. A share is rounded down to what the architecture can cut off, and up to the least that it can. It holds from
- * here on, for this process: a new share needs a new process. It is an agreement, and not a wall: nobody can impose it
- * from outside, memory bandwidth and caches are not divided, and two processes may be given the same SMs. Outside
- * ration (RATION_SM_SHARE not set), with a share of 1000, and where the driver cannot do it the job runs on all SMs and
- * `message` says so. Source: CUDA Driver API reference, Green Contexts (CUDA 12.4 and later).
+ * Call it before any other use of CUDA in the thread; the runtime and its libraries then use the current context. A
+ * share is rounded down to a size that the architecture supports, and up to the smallest one. It applies to this
+ * process from here on: a new share needs a new process. It is cooperative: no other process can enforce it, memory
+ * bandwidth and caches are not divided, and two processes may get the same SMs. Without RATION_SM_SHARE, with a share
+ * of 1000, or with a driver that lacks green contexts, the job runs on all SMs, and `message` has the reason. Source:
+ * CUDA Driver API reference, Green Contexts (CUDA 12.4 and later).
  */
 #ifndef RATION_CUDA_SM_SHARE_H
 #define RATION_CUDA_SM_SHARE_H
@@ -25,22 +25,23 @@
 #include <string.h>
 
 enum {
-    RATION_SM_SHARE_WHOLE = 0,   /* all SMs: nothing else was asked for */
+    RATION_SM_SHARE_WHOLE = 0,   /* all SMs: no smaller share was requested */
     RATION_SM_SHARE_HELD = 1,    /* the context of the share is current in this thread */
-    RATION_SM_SHARE_REFUSED = -1 /* all SMs, although less was asked for: `message` says why */
+    RATION_SM_SHARE_REFUSED = -1 /* all SMs, although less was requested: see `message` */
 };
 
+/* The share of one job; filled by ration_sm_share_begin. */
 typedef struct ration_sm_share {
     int state;     /* one of the above */
-    int per_mille; /* asked for; 1000 where nothing is */
+    int per_mille; /* requested; 1000 without a request */
     unsigned total, granted, minimum,
-        step; /* SMs: of the device, of this job, the least that can be cut off, and the step above it; 0 = not known */
-    int error;         /* the driver's code, or 0 */
+        step;  /* SMs: of the device, of this job, the smallest part, and the step of larger parts; 0 = unknown */
+    int error; /* the driver's code, or 0 */
     char message[160]; /* one sentence */
     void *library_, *green_, *context_;
 } ration_sm_share;
 
-/* CUdevResource as of CUDA 12.4: 144 bytes, of which the type and the SMs mean something here. */
+/* CUdevResource as of CUDA 12.4: 144 bytes, of which the type and the SMs are used here. */
 typedef struct ration_sm_resource_ {
     int type;
     unsigned char reserved[92];
@@ -50,6 +51,7 @@ typedef struct ration_sm_resource_ {
 
 typedef char ration_sm_resource_has_144_bytes_[sizeof(ration_sm_resource_) == 144 ? 1 : -1];
 
+/* The functions of the driver that are used. */
 typedef struct ration_sm_driver_ {
     int (*init)(unsigned);
     int (*device_get)(int*, int);
@@ -63,13 +65,14 @@ typedef struct ration_sm_driver_ {
     int (*set_current)(void*);
 } ration_sm_driver_;
 
-/* 1 when the library has the function. The two kinds of pointers have no conversion in the language. */
+/* Returns 1 if the library has the function. C has no conversion between pointers to data and to functions. */
 static inline int ration_sm_find_(void* library, char const* name, void* function) {
     void* const address = dlsym(library, name);
     memcpy(function, &address, sizeof address);
     return address != NULL;
 }
 
+/* Loads the driver. Returns 0 if it, or one of the functions, is missing. */
 static inline int ration_sm_load_(ration_sm_share* s, ration_sm_driver_* d) {
     s->library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     return s->library_ != NULL && ration_sm_find_(s->library_, "cuInit", &d->init) &&
@@ -84,7 +87,7 @@ static inline int ration_sm_load_(ration_sm_share* s, ration_sm_driver_* d) {
            ration_sm_find_(s->library_, "cuCtxSetCurrent", &d->set_current);
 }
 
-/* Digits only, 1 to 1000; 0 for anything else. */
+/* Parses a number from 1 to 1000; returns 0 for any other text. */
 static inline int ration_sm_per_mille_(char const* text) {
     int value = 0;
     if (*text == '\0') return 0;
@@ -95,8 +98,8 @@ static inline int ration_sm_per_mille_(char const* text) {
     return value <= 1000 ? value : 0;
 }
 
-/* Down to a whole number of steps, and the least at least. Where the driver does not say which these are the
- * documentation does, by compute capability: 7.x 2 and 2, 8.x 4 and 2, 9.0 and later 8 and 8. */
+/* Rounds down to a whole number of steps, and up to the smallest part. If the driver does not report these, they are
+ * those of the documentation, by compute capability: 7.x 2 and 2, 8.x 4 and 2, 9.0 and later 8 and 8. */
 static inline unsigned ration_sm_round_(ration_sm_share* s, int major) {
     unsigned wanted = (unsigned)((unsigned long long)s->total * (unsigned)s->per_mille / 1000u);
     if (s->minimum == 0) s->minimum = major >= 9 ? 8u : major == 8 ? 4u : 2u;
@@ -105,6 +108,7 @@ static inline unsigned ration_sm_round_(ration_sm_share* s, int major) {
     return wanted < s->minimum ? s->minimum : wanted;
 }
 
+/* Records the reason why the job uses all SMs. */
 static inline int ration_sm_refuse_(ration_sm_share* s, char const* why, int error) {
     s->state = RATION_SM_SHARE_REFUSED;
     s->error = error;
@@ -116,7 +120,7 @@ static inline int ration_sm_refuse_(ration_sm_share* s, char const* why, int err
     return s->state;
 }
 
-/* One group of `wanted` SMs, and a context of it that is current here. 0, or the driver's code. */
+/* Creates a group of `wanted` SMs, and makes its context current in this thread. Returns 0, or the driver's code. */
 static inline int ration_sm_cut_(ration_sm_share* s, ration_sm_driver_ const* d, int device,
                                  ration_sm_resource_ const* all, unsigned wanted) {
     ration_sm_resource_ part;
@@ -138,7 +142,7 @@ static inline int ration_sm_cut_(ration_sm_share* s, ration_sm_driver_ const* d,
     return error;
 }
 
-/* What is known of the device, then the share of it. */
+/* Reads the device, then creates the share. Returns `state`. */
 static inline int ration_sm_take_(ration_sm_share* s, ration_sm_driver_ const* d, int ordinal) {
     ration_sm_resource_ all;
     int device = 0, major = 0, error;
@@ -162,7 +166,7 @@ static inline int ration_sm_take_(ration_sm_share* s, ration_sm_driver_ const* d
     return s->state;
 }
 
-/* Makes the share of device `ordinal` and its context current in this thread. Returns `state`. */
+/* Creates the share of device `ordinal`, and makes its context current in this thread. Returns `state`. */
 static inline int ration_sm_share_begin(ration_sm_share* s, int ordinal) {
     ration_sm_driver_ driver;
     char const* const asked = getenv("RATION_SM_SHARE");
@@ -182,15 +186,15 @@ static inline int ration_sm_share_begin(ration_sm_share* s, int ordinal) {
     return ration_sm_take_(s, &driver, ordinal);
 }
 
-/* Makes the share's context current in another thread. The driver lets it be current in one thread at a time: threads
- * must take turns. 0, or the driver's code. */
+/* Makes the context of the share current in another thread. It can be current in one thread at a time, so threads
+ * have to take turns. Returns 0, or the driver's code. */
 static inline int ration_sm_share_use(ration_sm_share const* s) {
     int (*set_current)(void*) = NULL;
     if (s->state != RATION_SM_SHARE_HELD || !ration_sm_find_(s->library_, "cuCtxSetCurrent", &set_current)) return 0;
     return set_current(s->context_);
 }
 
-/* Gives the share back; what was allocated in its context goes with it. */
+/* Releases the share, and the memory that was allocated in its context. */
 static inline void ration_sm_share_end(ration_sm_share* s) {
     int (*set_current)(void*) = NULL, (*destroy)(void*) = NULL;
     if (s->state == RATION_SM_SHARE_HELD && ration_sm_find_(s->library_, "cuCtxSetCurrent", &set_current) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Errors of GPUs that the driver reports by a number (Xid), as they come. Source: NVIDIA NVML API Reference Guide,
-/// "Event Handling Methods".
+/// Errors of GPUs (Xid), as the driver reports them. quarantine.hpp decides what follows. Source:
+/// NVIDIA NVML API Reference Guide, "Event Handling Methods".
 #pragma once
 
 #include <utility>
@@ -10,14 +10,16 @@
 
 namespace ration::cuda {
 
-/// One error that the driver has reported.
+/// One error that the driver reported.
 struct xid_report {
+    /// The GPU.
     device_id gpu;
+    /// The number of the error.
     unsigned xid = 0;
     friend constexpr bool operator==(xid_report const&, xid_report const&) noexcept = default;
 };
 
-/// Hears what the driver reports from its making on. Keeps NVML open. Move-only.
+/// Collects the driver's reports from its construction on. Keeps NVML open. Move-only.
 class xid_watch {
     using event_set = struct event_set_handle*;
     struct event {
@@ -29,13 +31,13 @@ class xid_watch {
 
     nvml nvml_;
     event_set set_ = nullptr;
-    std::vector<std::pair<nvml::device, device_id>> gpus_;  // a lost one does not say its name any more
+    std::vector<std::pair<nvml::device, device_id>> gpus_;  // a lost GPU no longer reports its name
 
     explicit xid_watch(nvml&& opened) noexcept : nvml_(std::move(opened)) {}
 
 public:
-    /// A GPU that reports nothing is left out. Errors: those of `nvml::open`, `not_supported` (NVML is too old, or has
-    /// no events here).
+    /// Starts the watch. GPUs without reports are left out. Errors: those of `nvml::open`;
+    /// `not_supported` (NVML is too old, or has no events here).
     [[nodiscard]] static result<xid_watch> open() noexcept {
         auto opened = nvml::open();
         auto const count = opened ? opened->count() : result<unsigned>(opened.failure());
@@ -46,14 +48,16 @@ public:
         for (unsigned i = 0; i < *count; ++i) out.add(i);
         return out;
     }
+    /// Takes over the watch.
     xid_watch(xid_watch&& other) noexcept
         : nvml_(std::move(other.nvml_)), set_(std::exchange(other.set_, nullptr)), gpus_(std::move(other.gpus_)) {}
     xid_watch& operator=(xid_watch&&) = delete;
+    /// Ends the watch.
     ~xid_watch() {
         if (set_ != nullptr) (void)nvml_.call<nvml::status(event_set)>("nvmlEventSetFree", set_);
     }
 
-    /// What came since the last call, 256 at most. Does not wait.
+    /// The reports since the last call, at most 256. Never blocks.
     [[nodiscard]] std::vector<xid_report> take() noexcept {
         static constexpr int most = 256;
         std::vector<xid_report> out;
@@ -62,6 +66,7 @@ public:
             if (nvml_.call<nvml::status(event_set, event*, unsigned)>("nvmlEventSetWait_v2", set_, &received, 0U) !=
                 nvml::success)
                 break;
+            // The event has only the handle; a lost GPU can no longer be queried for its name.
             for (auto const& [device, id] : gpus_)
                 if (device == received.device && received.kind == critical_xid)
                     out.push_back({id, static_cast<unsigned>(received.number)});
@@ -70,6 +75,7 @@ public:
     }
 
 private:
+    /// Registers one GPU.
     void add(unsigned index) noexcept {
         nvml::device handle = nullptr;
         found_gpu about;

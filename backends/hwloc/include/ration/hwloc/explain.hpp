@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Why a job got what it got, in plain sentences.
+/// The reasons of a placement in plain sentences. Used by `ration run` for its event log.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,13 @@ namespace ration::hwloc {
 
 namespace detail {
 
+/// A number with its unit, in the plural if needed.
 [[nodiscard]] inline std::string counted(std::size_t count, std::string const& one) noexcept {
     return std::to_string(count) + ' ' + one + (count == 1 ? "" : "s");
 }
 
-/// ", 2 of them new", ", 1 given back, the farthest", ", all as before"; nothing for a job that had none.
+/// The change of a job's list: ", 2 of them new", ", 1 given back, the farthest", ", all as
+/// before"; empty for a job that had none.
 [[nodiscard]] inline std::string change(std::span<std::uint32_t const> before, std::span<std::uint32_t const> now,
                                         bool fewer_wanted) noexcept {
     if (before.empty()) return "";
@@ -28,6 +30,7 @@ namespace detail {
         std::ranges::count_if(now, [&](std::uint32_t i) { return std::ranges::find(before, i) == before.end(); });
     auto const lost =
         std::ranges::count_if(before, [&](std::uint32_t i) { return std::ranges::find(now, i) == now.end(); });
+    // The usual case for a job that is not resized.
     if (fresh == 0 && lost == 0) return ", all as before";
     std::string out;
     if (fresh > 0) out += ", " + std::to_string(fresh) + " of them new";
@@ -37,6 +40,7 @@ namespace detail {
     return out;
 }
 
+/// The different values of a list, ascending.
 template <class List, class Value>
 [[nodiscard]] auto distinct(List const& indices, Value value) noexcept {
     std::set<std::uint32_t> out;
@@ -44,7 +48,8 @@ template <class List, class Value>
     return std::vector<std::uint32_t>(out.begin(), out.end());
 }
 
-/// "on NUMA node 0", "on NUMA nodes 0,2", "on package 1"; nothing where neither is known.
+/// The place: "on NUMA node 0", "on NUMA nodes 0,2", "on package 1"; a general phrase if neither is
+/// known.
 [[nodiscard]] inline std::string place_of(machine const& m, std::span<std::uint32_t const> nodes,
                                           std::span<std::uint32_t const> packages) noexcept {
     auto const known = [](std::span<std::uint32_t const> list) { return !list.empty() && list.back() != unknown; };
@@ -56,12 +61,13 @@ template <class List, class Value>
     return " somewhere on this machine";
 }
 
-/// "joined by NVLink of 50 GB/s or more", "below one PCIe switch": what ties several GPUs together.
+/// The connection of several GPUs: "joined by NVLink of 50 GB/s or more", "below one PCIe switch".
 [[nodiscard]] inline std::string ties(machine const& m, std::span<std::uint32_t const> gpus) noexcept {
     if (gpus.size() < 2) return "";
     gpu_market const none{.free = std::vector<std::uint8_t>(m.gpus.size()),
                           .near_cores = std::vector<std::uint32_t>(m.nodes.size())};
     auto const score = gpu_chooser(m, none).score(gpus);
+    // The scores are negative where more is better.
     if (score.weakest_link < 0)
         return ", joined by NVLink of " + std::to_string(-score.weakest_link / 1000) + " GB/s or more";
     if (score.switches == 1) return ", below one PCIe switch";
@@ -69,6 +75,7 @@ template <class List, class Value>
                             : ", not all joined by NVLink";
 }
 
+/// The sentence about GPUs; empty for a job without.
 [[nodiscard]] inline std::string explain_gpus(machine const& m, holding const& before, holding const& now) noexcept {
     if (now.gpus.empty()) return before.gpus.empty() ? "" : counted(before.gpus.size(), "GPU") + " given back.";
     std::string out = now.gpus.size() == 1 ? "GPU " : "GPUs ";
@@ -79,7 +86,8 @@ template <class List, class Value>
            change(before.gpus, now.gpus, now.gpus.size() < before.gpus.size()) + '.';
 }
 
-/// ", where its GPU is", or how many of the cores are farther away than they would be on a machine without other jobs.
+/// The place of the cores relative to the GPUs, or the number of cores that are farther away
+/// because nearer ones are in use.
 [[nodiscard]] inline std::string beside_gpus(placer const& from, holding const& now) noexcept {
     auto const homes = from.homes_of(now.gpus);
     auto const is_far = [&](std::uint32_t i) {
@@ -87,13 +95,14 @@ template <class List, class Value>
             homes, [&](core_home const& home) { return from.map().from_home(home, from.map().domain_of(i)) == 0; });
     };
     if (homes.empty()) return "";
+    // Without a GPU the place of the cores needs no reason.
     auto const far = std::ranges::count_if(now.cores, is_far);
     std::string const gpus = now.gpus.size() == 1 ? "GPU" : "GPUs";
     if (far > 0) return ", " + std::to_string(far) + " of them away from its " + gpus + ", as no more are free there";
     return ", where its " + gpus + (now.gpus.size() == 1 ? " is" : " are");
 }
 
-/// ", all of the fastest kind": on a machine that has several.
+/// The kinds of the cores, on a machine that has several.
 [[nodiscard]] inline std::string kinds_of(machine const& m, holding const& now) noexcept {
     std::uint32_t fastest = 0;
     for (core const& one : m.cores) fastest = std::max(fastest, one.kind);
@@ -104,8 +113,8 @@ template <class List, class Value>
                                    : ", all of a slower kind, as the fastest has not enough";
 }
 
-/// Whether the job's new cores are all in domains of other jobs, while one that is as near and of that kind has nobody
-/// in it.
+/// True if all new cores are in domains of other jobs, although an equally near domain of that kind
+/// is empty.
 [[nodiscard]] inline bool is_packed(placer const& from, holding const& before, holding const& now,
                                     occupied const& others) noexcept {
     auto const& map = from.map();
@@ -115,6 +124,7 @@ template <class List, class Value>
     auto const is_shared = [&](std::uint32_t d) {
         return std::ranges::any_of(map.domains()[d].cores, [&](std::uint32_t i) { return others.core(i); });
     };
+    // Only new cores were chosen in this placement; older ones have earlier reasons.
     if (fresh.empty() || !std::ranges::all_of(fresh, is_shared)) return false;
     auto const homes = from.homes_of(now.gpus);
     auto const is_near = [&](std::uint32_t d) {
@@ -130,6 +140,7 @@ template <class List, class Value>
     return false;
 }
 
+/// The sentence about cores.
 [[nodiscard]] inline std::string explain_cores(placer const& from, holding const& before, placement const& given,
                                                occupied const& others) noexcept {
     machine const& m = from.where();
@@ -146,6 +157,7 @@ template <class List, class Value>
     return out + kinds_of(m, given.now) + change(before.cores, cores, cores.size() < before.cores.size()) + '.';
 }
 
+/// The sentence about memory.
 [[nodiscard]] inline std::string explain_memory(machine const& m, placement const& given) noexcept {
     auto const own = distinct(given.now.cores, [&](std::uint32_t i) {
         return m.cores[i].node == unknown ? unknown : m.nodes[m.cores[i].node].number;
@@ -158,8 +170,8 @@ template <class List, class Value>
 
 }  // namespace detail
 
-/// One sentence each for the GPUs, where the job has or had some, the cores and the memory. `before`: what it held;
-/// `others`: as `placer::place` was asked.
+/// One sentence each for the GPUs (if the job has or had some), the cores and the memory. `before`
+/// is the former holding; `others` is the argument of `placer::place`.
 [[nodiscard]] inline std::vector<std::string> explain(placer const& from, holding const& before, placement const& given,
                                                       occupied const& others) noexcept {
     std::vector<std::string> out;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which cores, memory and GPUs of one machine a job gets, when others hold some already.
+/// The placement of jobs on one machine: cores, memory and GPUs.
+///
+/// Used by `ration run` on machines with a topology. reader.hpp provides the machine, and
+/// explain.hpp the reasons.
 #pragma once
 
 #include <algorithm>
@@ -17,37 +20,45 @@
 
 namespace ration::hwloc {
 
-/// What a job asks for. Nothing of both gives back everything.
+/// The request of a job. Zero of both releases everything.
 struct request {
+    /// Numbers of cores and of GPUs; GPUs need at least one core.
     std::uint32_t cores = 0, gpus = 0;
 };
 
 /// Cores and GPUs of a job, as indices into `placer::where()`, ascending.
 struct holding {
+    /// Indices, ascending and without duplicates.
     std::vector<std::uint32_t> cores{}, gpus{};
 
     friend bool operator==(holding const&, holding const&) noexcept = default;
 };
 
-/// What a job has from now on.
+/// The result of a placement.
 struct placement {
+    /// What the job holds from now on.
     holding now{};
-    std::vector<std::uint32_t> cpus{};    ///< the kernel's numbers, ascending: its cpuset.cpus
-    std::vector<std::uint32_t> memory{};  ///< numbers of NUMA nodes, ascending: its cpuset.mems
+    std::vector<std::uint32_t> cpus{};    ///< the kernel's numbers, ascending, for cpuset.cpus
+    std::vector<std::uint32_t> memory{};  ///< numbers of NUMA nodes, ascending, for cpuset.mems
 
     friend bool operator==(placement const&, placement const&) noexcept = default;
 };
 
-/// What other jobs hold of a machine.
+/// The cores and GPUs of a machine that other jobs hold.
 class occupied {
     std::vector<std::uint8_t> cores_, gpus_;
 
 public:
+    /// Nothing is held.
     explicit occupied(machine const& of) noexcept : cores_(of.cores.size()), gpus_(of.gpus.size()) {}
 
+    /// Adds the holding of a job.
     void add(holding const& more) noexcept { mark(more, 1); }
+    /// Removes the holding of a job.
     void remove(holding const& less) noexcept { mark(less, 0); }
+    /// True if the core is held.
     [[nodiscard]] bool core(std::uint32_t index) const noexcept { return cores_[index] != 0; }
+    /// True if the GPU is held.
     [[nodiscard]] bool gpu(std::uint32_t index) const noexcept { return gpus_[index] != 0; }
 
 private:
@@ -57,10 +68,10 @@ private:
     }
 };
 
-/// Places jobs on one machine. What a job holds stays, unless it shrinks, or others or nobody have it; what it gets is
-/// as near to its GPUs, and as close together, as what is free allows, and breaks up no cache or PCIe switch for which
-/// another will do. The same machine, holdings and request give the same answer, in whatever order the machine was
-/// described.
+/// Places jobs on one machine. A job keeps its holding unless it shrinks, or others have taken it.
+/// New cores and GPUs are as near to its GPUs, and to each other, as possible, and no cache or PCIe
+/// switch is divided if another choice avoids it. The result depends only on the machine, the
+/// holdings and the request, and not on the order in which the machine was described.
 class placer {
     machine machine_;
     core_map map_;
@@ -68,18 +79,19 @@ class placer {
     explicit placer(machine of) noexcept : machine_(in_order(std::move(of))), map_(machine_) {}
 
 public:
-    /// Error: `invalid_value` (the description contradicts itself).
+    /// A placer for this machine. Error: `invalid_value` (the description contradicts itself).
     [[nodiscard]] static result<placer> of(machine of) noexcept {
         if (auto const sound = check(of); !sound) return sound.failure();
         return placer(std::move(of));
     }
 
-    /// The machine, `in_order`: what holdings count.
+    /// The machine `in_order`, to which the indices of holdings refer.
     [[nodiscard]] machine const& where() const noexcept { return machine_; }
+    /// Its core domains.
     [[nodiscard]] core_map const& map() const noexcept { return map_; }
 
-    /// What a job is found to hold, by names: after a restart, or on a machine that has changed. A core counts when one
-    /// of its CPUs does; names that the machine does not have are left out.
+    /// The holding of a job by names: after a restart, or on a changed machine. A core counts if
+    /// one of its CPUs does; unknown names are ignored.
     [[nodiscard]] holding reattach(std::span<std::uint32_t const> cpus, std::span<text<16> const> gpus) const noexcept {
         holding out;
         auto const is_named = [&cpus](std::uint32_t pu) { return std::ranges::find(cpus, pu) != cpus.end(); };
@@ -90,8 +102,9 @@ public:
         return out;
     }
 
-    /// What a job gets that `has` something and asks for `wanted`, beside `others`. Errors: `invalid_value` (GPUs
-    /// without a core), `no_capacity` (not so many are free). O(GPUs^2 wanted + domains^2 + cores).
+    /// Places a job that holds `has` and requests `wanted`, beside `others`. Errors:
+    /// `invalid_value` (GPUs without a core), `no_capacity` (too few are free). O(GPUs^2 wanted +
+    /// domains^2 + cores).
     [[nodiscard]] result<placement> place(request const& wanted, holding const& has,
                                           occupied const& others) const noexcept {
         holding const kept = still_there(has, others);
@@ -106,7 +119,7 @@ public:
         return out;
     }
 
-    /// The places where these GPUs are, ascending.
+    /// The locations of these GPUs, ascending.
     [[nodiscard]] std::vector<core_home> homes_of(std::span<std::uint32_t const> gpus) const noexcept {
         std::vector<core_home> out;
         for (std::uint32_t const i : gpus) out.push_back(home_of(i));
@@ -116,10 +129,12 @@ public:
     }
 
 private:
+    /// The location of one GPU.
     [[nodiscard]] core_home home_of(std::uint32_t gpu) const noexcept {
         return {.package = machine_.gpus[gpu].package, .node = machine_.gpus[gpu].node};
     }
 
+    /// The part of a holding that still exists and that no other job has taken.
     [[nodiscard]] holding still_there(holding const& has, occupied const& others) const noexcept {
         holding out;
         for (std::uint32_t const i : has.cores)
@@ -129,6 +144,7 @@ private:
         return out;
     }
 
+    /// Tests the request against the free cores and GPUs.
     [[nodiscard]] result<void> check_room(request const& wanted, occupied const& others) const noexcept {
         std::size_t cores = 0, gpus = 0;
         for (std::uint32_t i = 0; i < machine_.cores.size(); ++i) cores += others.core(i) ? 0 : 1;
@@ -146,6 +162,7 @@ private:
         return {};
     }
 
+    /// Chooses the GPUs.
     [[nodiscard]] std::vector<std::uint32_t> choose_gpus(request const& wanted, holding const& kept,
                                                          occupied const& others) const noexcept {
         gpu_market market{.free = std::vector<std::uint8_t>(machine_.gpus.size()),
@@ -156,12 +173,13 @@ private:
         for (std::uint32_t i = 0; i < machine_.cores.size(); ++i)
             if (machine_.cores[i].node != unknown && !others.core(i)) ++market.near_cores[machine_.cores[i].node];
         gpu_chooser const chooser(machine_, market);
+        // A change keeps as many of the job's GPUs as possible: their data are in GPU memory.
         auto const count = static_cast<std::uint32_t>(kept.gpus.size());
         return count > wanted.gpus ? chooser.shrink(kept.gpus, count - wanted.gpus)
                                    : chooser.grow(kept.gpus, wanted.gpus - count);
     }
 
-    /// The state of the cores while one job is placed: in each domain, the free ones and its own.
+    /// The cores of each domain while one job is placed: the free ones and its own.
     struct tally {
         std::vector<std::uint32_t> free, own;
 
@@ -173,6 +191,7 @@ private:
         }
     };
 
+    /// Chooses the cores.
     [[nodiscard]] std::vector<std::uint32_t> choose_cores(std::uint32_t count, std::span<std::uint32_t const> gpus,
                                                           std::vector<std::uint32_t> const& kept,
                                                           occupied const& others) const noexcept {
@@ -191,8 +210,8 @@ private:
         return pick(state.own, kept, others);
     }
 
-    /// The cores are divided among the places of the GPUs as the GPUs are; what finds no room at its place goes where
-    /// it is best for the first.
+    /// Divides the cores among the locations of the GPUs, in proportion to their GPUs. Cores that
+    /// do not fit at their location are placed as is best for the first one.
     void grow_cores(core_chooser const& chooser, tally& state, std::uint32_t count,
                     std::span<std::uint32_t const> gpus) const noexcept {
         auto const homes = homes_of(gpus);
@@ -202,6 +221,7 @@ private:
         for (std::size_t h = 0; h < homes.size(); ++h) {
             auto const here = before + static_cast<std::uint32_t>(std::ranges::count_if(
                                            gpus, [&](std::uint32_t i) { return home_of(i) == homes[h]; }));
+            // Differences of cumulative shares, so that the quotas add up to the count.
             quota[h] = static_cast<std::uint32_t>(std::uint64_t{count} * here / gpus.size() -
                                                   std::uint64_t{count} * before / gpus.size());
             before = here;
@@ -213,6 +233,7 @@ private:
                     room += state.free[d];
                     own += state.own[d];
                 }
+            // Cores that the job has at this location count towards its quota.
             std::uint32_t const more = std::min({left, room, quota[h] - std::min(quota[h], own)});
             if (more > 0) state.take(chooser.grow(homes[h], more));
             left -= more;
@@ -220,7 +241,7 @@ private:
         if (left > 0) state.take(chooser.grow(homes.empty() ? core_home{} : homes.front(), left));
     }
 
-    /// In each domain the lowest of the job's own cores, then the lowest free ones.
+    /// In each domain, takes the lowest of the job's own cores, then the lowest free ones.
     [[nodiscard]] std::vector<std::uint32_t> pick(std::span<std::uint32_t const> counts,
                                                   std::vector<std::uint32_t> const& kept,
                                                   occupied const& others) const noexcept {
@@ -241,7 +262,8 @@ private:
         return out;
     }
 
-    /// The nodes of the cores; in the place of one that has no memory, the nearest normal one that has.
+    /// The memory nodes of the cores; for a node without memory, the nearest normal node with
+    /// memory.
     [[nodiscard]] std::vector<std::uint32_t> memory_of(std::span<std::uint32_t const> cores) const noexcept {
         std::vector<std::uint8_t> used(machine_.nodes.size());
         for (std::uint32_t const i : cores)
@@ -251,6 +273,7 @@ private:
             std::uint32_t best = unknown;
             for (std::uint32_t to = 0; used[from] != 0 && to < used.size(); ++to) {
                 numa_node const& there = machine_.nodes[to];
+                // cpuset.mems must not contain a node without memory.
                 if (there.kind != memory_kind::normal || there.memory.count <= 0) continue;
                 if (best == unknown || map_.beyond_local(from, to) < map_.beyond_local(from, best)) best = to;
             }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A machine as hwloc sees it: this one, one recorded as XML, or one made up by a synthetic description. Source: the
-/// hwloc manual. Only what versions 2 (from 2.5) and 3 spell alike is used; GPUs are PCI devices here, since the number
-/// in an OS device's name follows a mask and its type changed with version 3.
+/// Reads a machine with hwloc: this one, one recorded as XML, or one from a synthetic description.
+/// Source: the hwloc manual. It uses only names that versions 2 (from 2.5) and 3 share. GPUs are
+/// PCI devices here: the number in the name of an OS device depends on a mask, and its type changed
+/// with version 3.
 #pragma once
 
 #include <algorithm>
@@ -27,17 +28,21 @@ namespace ration::hwloc {
 
 namespace detail {
 
+/// Deleter of a topology.
 struct free_topology {
     void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
 };
+/// An owned topology.
 using topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, free_topology>;
 
+/// An error of this file.
 [[nodiscard]] inline error cannot_read(errc code, std::string_view what, char const* remedy, int system = 0) noexcept {
     return {
         .code = code, .operation = "read a machine's topology", .subject = what, .system = system, .remedy = remedy};
 }
 
-/// Set up to show the whole machine, whatever part of it this process may use itself, with its PCI devices.
+/// A topology that is set up to show the whole machine with its PCI devices, independently of the
+/// part that this process may use.
 [[nodiscard]] inline result<topology> begin_topology() noexcept {
     if (hwloc_get_api_version() >> 16 != HWLOC_API_VERSION >> 16)
         return cannot_read(
@@ -54,6 +59,7 @@ using topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, free_t
     return out;
 }
 
+/// The numbers in a bitmap; empty for an infinite one.
 [[nodiscard]] inline std::vector<std::uint32_t> numbers_in(hwloc_const_bitmap_t set) noexcept {
     std::vector<std::uint32_t> out;
     if (set == nullptr || hwloc_bitmap_weight(set) < 0) return out;  // an infinite set has no end to count to
@@ -62,7 +68,7 @@ using topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, free_t
     return out;
 }
 
-/// Turns a loaded topology into plain data.
+/// Converts a loaded topology to plain data.
 class reading {
     static constexpr unsigned nvidia = 0x10de, display = 0x03;  // vendor; first byte of the class
 
@@ -71,8 +77,10 @@ class reading {
     std::vector<hwloc_obj_t> nodes_, gpus_, switches_;
 
 public:
+    /// `from` has to outlive the object.
     explicit reading(hwloc_topology_t from) noexcept : from_(from) {}
 
+    /// Reads everything.
     [[nodiscard]] machine whole() noexcept {
         read_nodes();
         read_cores();
@@ -84,12 +92,14 @@ public:
     }
 
 private:
+    /// The package of an object; unknown if it belongs to none alone.
     [[nodiscard]] std::uint32_t package_of(hwloc_obj_t of) const noexcept {
         for (; of != nullptr; of = of->parent)
             if (of->type == HWLOC_OBJ_PACKAGE) return of->logical_index;
         return unknown;
     }
 
+    /// Reads the NUMA nodes.
     void read_nodes() noexcept {
         for (hwloc_obj_t node = nullptr;
              (node = hwloc_get_next_obj_by_type(from_, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
@@ -100,8 +110,8 @@ private:
         for (std::size_t i = 0; i < nodes_.size(); ++i) out_.nodes[i].kind = kind_of(nodes_[i]);
     }
 
-    /// By what hwloc calls it. It gives a node without CPUs those of all cores that are as near: more than another node
-    /// has.
+    /// The kind of a node, by hwloc's subtype. For a node without CPUs, hwloc reports those of all
+    /// equally near cores: more than another node has.
     [[nodiscard]] memory_kind kind_of(hwloc_obj_t node) const noexcept {
         std::string_view const subtype = node->subtype != nullptr ? node->subtype : "";
         if (subtype == "HBM" || subtype == "MCDRAM") return memory_kind::high_bandwidth;
@@ -113,7 +123,7 @@ private:
         return plain && !around && !hwloc_bitmap_iszero(node->cpuset) ? memory_kind::normal : memory_kind::without_cpus;
     }
 
-    /// Index of the normal node with all of `set`; the first, should several have it.
+    /// The index of the first normal node that contains all of `set`.
     [[nodiscard]] std::uint32_t node_of(hwloc_const_bitmap_t set) const noexcept {
         for (std::uint32_t i = 0; i < nodes_.size(); ++i)
             if (out_.nodes[i].kind == memory_kind::normal && hwloc_bitmap_isincluded(set, nodes_[i]->cpuset) != 0)
@@ -121,6 +131,7 @@ private:
         return unknown;
     }
 
+    /// Reads the cores; hardware threads count as cores if the machine does not show cores.
     void read_cores() noexcept {
         bool const shows_cores = hwloc_get_nbobjs_by_type(from_, HWLOC_OBJ_CORE) > 0;  // some virtual machines do not
         hwloc_obj_type_t const type = shows_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
@@ -136,6 +147,7 @@ private:
         }
     }
 
+    /// Reads one GPU: its PCI name, its place, and its root port.
     void read_gpu(hwloc_obj_t pci) noexcept {
         auto const& at = pci->attr->pcidev;
         std::array<char, 32> name{};
@@ -155,13 +167,14 @@ private:
         gpus_.push_back(pci);
     }
 
+    /// Deleter of a matrix.
     struct free_distances {
         hwloc_topology_t from;
         void operator()(hwloc_distances_s* distances) const noexcept { hwloc_distances_release(from, distances); }
     };
     using distances = std::unique_ptr<hwloc_distances_s, free_distances>;
 
-    /// The matrix of that name when there is exactly one.
+    /// The matrix with this name, if there is exactly one.
     [[nodiscard]] distances find_distances(char const* name) const noexcept {
         unsigned count = 1;
         hwloc_distances_s* found = nullptr;
@@ -170,6 +183,7 @@ private:
         return {there ? found : nullptr, free_distances{from_}};
     }
 
+    /// Reads the latencies between nodes, if the firmware reports them.
     void read_latencies() noexcept {
         auto const from = find_distances("NUMALatency");
         if (!from || from->nbobjs != nodes_.size()) return;
@@ -181,25 +195,27 @@ private:
         for (std::size_t const i : place)
             for (std::size_t const j : place) {
                 std::uint64_t const value = from->values[i * from->nbobjs + j];
-                // A byte in the firmware's table
+                // A byte in the table of the firmware
                 out_.latency.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 255)));
             }
     }
 
-    /// Index of the GPU that an object of the matrix belongs to: the OS device `nvmlN` below it, or itself.
+    /// The GPU to which an object of the matrix belongs: the parent of the OS device `nvmlN`, or
+    /// the object itself.
     [[nodiscard]] std::uint32_t gpu_of(hwloc_obj_t obj) const noexcept {
         while (obj != nullptr && obj->type == HWLOC_OBJ_OS_DEVICE) obj = obj->parent;
         auto const found = std::ranges::find(gpus_, obj);
         return found == gpus_.end() ? unknown : static_cast<std::uint32_t>(found - gpus_.begin());
     }
 
-    /// What two GPUs can send each other: over their own links, and through a switch as much as the weaker of the two.
-    /// hwloc shows each port of a switch as a switch of its own until they are merged; its transitive closure is not
-    /// used, since it wipes out links without a switch (2.9). The diagonal is made up and left out.
+    /// Reads the bandwidth between GPUs: over their own links, and through a switch the weaker of
+    /// both. hwloc shows each port of a switch as a switch until they are merged. Its transitive
+    /// closure is not used, since it removes links without a switch (2.9). The diagonal is
+    /// synthetic and left out.
     void read_links() noexcept {
         auto const from = find_distances("NVLinkBandwidth");
         if (!from) return;
-        // Fails where there is no switch, and changes nothing.
+        // Fails without an effect if there is no switch.
         hwloc_distances_transform(from_, from.get(), HWLOC_DISTANCES_TRANSFORM_MERGE_SWITCH_PORTS, nullptr, 0);
         std::size_t const n = from->nbobjs, count = gpus_.size();
         std::vector<std::uint32_t> owner;
@@ -219,6 +235,7 @@ private:
     }
 };
 
+/// Loads and validates a topology.
 [[nodiscard]] inline result<machine> load(topology with, std::string_view what, char const* remedy,
                                           bool own = false) noexcept {
     errno = 0;
@@ -232,9 +249,9 @@ private:
     return in_order(std::move(read));
 }
 
-/// How many CPUs a synthetic description asks for, `too_many` when they are more than that; nothing when it is not well
-/// formed. hwloc accepts any number, hexadecimal and negative ones too, and then tries to build it; here a count is
-/// plain digits. What stands in brackets counts nothing.
+/// The number of CPUs in a synthetic description, at most `too_many`; empty if it is malformed.
+/// hwloc accepts any number, also hexadecimal and negative ones, and then tries to build it; here a
+/// count has plain digits. Text in brackets does not count.
 [[nodiscard]] inline std::optional<std::uint64_t> cpus_of(std::string_view description,
                                                           std::uint64_t too_many) noexcept {
     std::uint64_t cpus = 1;
@@ -243,7 +260,7 @@ private:
     bool sound = true;
     auto const take = [&] {
         if (item.empty()) return;
-        // Npos + 1 is 0: a number alone
+        // npos + 1 is 0: a number alone
         std::string_view const number = std::string_view(item).substr(item.find(':') + 1);
         std::uint64_t count = 0;
         auto const [end, failed] = std::from_chars(number.data(), number.data() + number.size(), count);
@@ -263,8 +280,8 @@ private:
     return sound && depth == 0 ? std::optional(std::min(cpus, too_many)) : std::nullopt;
 }
 
-/// Whether each object that is no device has its four sets, in the form of sets. hwloc (2.9) reads on without them, and
-/// crashes.
+/// True if each object that is not a device has its four sets, in the form of sets. Without them,
+/// hwloc (2.9) continues and crashes.
 [[nodiscard]] inline bool has_all_sets(std::string_view xml) noexcept {
     static constexpr std::array<std::string_view, 4> devices{"Bridge", "PCIDev", "OSDev", "Misc"};
     static constexpr std::array<std::string_view, 4> sets{" cpuset=\"0x", " complete_cpuset=\"0x", " nodeset=\"0x",
@@ -285,19 +302,19 @@ private:
 
 }  // namespace detail
 
-/// This machine, all of it: also the CPUs that this process may not use. Errors: `conflict` (hwloc was told by its
-/// environment to look elsewhere), `not_supported`, `io`. Takes milliseconds, tens of them with many devices; do it
-/// once.
+/// Reads this machine entirely, including CPUs that this process may not use. Errors: `conflict`
+/// (environment variables make hwloc show another machine), `not_supported`, `io`. It takes
+/// milliseconds, or tens with many devices; do it once.
 [[nodiscard]] inline result<machine> read_this_machine() noexcept {
     auto started = detail::begin_topology();
     if (!started) return started.failure();
     return detail::load(std::move(*started), "this machine", "hwloc cannot read it: see what lstopo says", true);
 }
 
-/// A machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file), `out_of_range` (more than 16 MiB),
-/// `invalid_value` (not a regular file, or not a machine; hwloc finds most faults only when it loads). hwloc trusts
-/// what it reads more than it should: objects without sets, which crash it, are refused before, but a file from a
-/// stranger may still find another way.
+/// Reads a machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file),
+/// `out_of_range` (more than 16 MiB), `invalid_value` (not a regular file, or not a machine; hwloc
+/// finds most errors only when it loads). hwloc trusts its input too much: objects without sets,
+/// which crash it, are refused before, but a file from an unknown source may cause other crashes.
 [[nodiscard]] inline result<machine> read_xml(std::filesystem::path const& file) noexcept {
     auto const text = process::read_input(file.native(), {.most_bytes = 16U << 20U});
     if (!text && text.failure().code == errc::out_of_range)
@@ -316,8 +333,9 @@ private:
     return detail::load(std::move(*started), file.native(), remedy);
 }
 
-/// A machine made up, `Package:2 [NUMANode(memory=64GiB)] L3Cache:2 Core:4 PU:2`: no devices, no latencies. Errors:
-/// `out_of_range` (more than 65536 CPUs), `invalid_value`.
+/// A machine from a synthetic description, such as `Package:2 [NUMANode(memory=64GiB)] L3Cache:2
+/// Core:4 PU:2`: without devices and latencies. Errors: `out_of_range` (more than 65536 CPUs),
+/// `invalid_value`.
 [[nodiscard]] inline result<machine> read_synthetic(std::string const& description) noexcept {
     static constexpr std::uint64_t most_cpus = 65'536;
     static constexpr char const* remedy =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a machine is made of and what is near what, as plain data: nothing here needs hwloc.
+/// The parts of a machine and their distances, as plain data; this header does not need hwloc.
 #pragma once
 
 #include <algorithm>
@@ -17,51 +17,62 @@
 
 namespace ration::hwloc {
 
-/// In the place of an index: there is none, or it is not known.
+/// An index that does not exist, or is unknown.
 inline constexpr std::uint32_t unknown = ~std::uint32_t{0};
 
+/// The kind of a memory node.
 enum class memory_kind : std::uint8_t {
-    normal,          ///< what programs get when they do not ask for anything else
+    normal,          ///< used by programs by default
     high_bandwidth,  ///< HBM or MCDRAM beside the normal memory of the same cores
-    without_cpus,    ///< memory of no core in particular: behind CXL, non-volatile, a GPU's
+    without_cpus,    ///< memory that belongs to no core: behind CXL, non-volatile, or a GPU's
 };
 
+/// One memory node.
 struct numa_node {
-    std::uint32_t number = 0;         ///< the kernel's
-    std::uint32_t package = unknown;  ///< that it belongs to; unknown when it belongs to none alone
+    std::uint32_t number = 0;         ///< the kernel's number
+    std::uint32_t package = unknown;  ///< its package; unknown if it belongs to several
+    /// Its size.
     bytes memory{0};
+    /// Only normal memory is given to jobs.
     memory_kind kind = memory_kind::normal;
 };
 
 /// One core with its hardware threads.
 struct core {
+    /// Its package.
     std::uint32_t package = 0;
     std::uint32_t node = unknown;      ///< index of its normal memory
     std::uint32_t l3 = unknown;        ///< cores with the same number share an L3 cache
-    std::uint32_t kind = 0;            ///< 0 where all cores are alike; else the faster kind has the higher number
+    std::uint32_t kind = 0;            ///< 0 if all cores are alike; otherwise faster kinds have higher numbers
     std::vector<std::uint32_t> pus{};  ///< the kernel's CPU numbers
 };
 
+/// One GPU.
 struct gpu {
     text<16> pci{};  ///< domain:bus:device.function, as ration::cuda names it
     std::uint32_t package = unknown;
-    std::uint32_t node = unknown;         ///< index of the node it is near; unknown when it is as near to several
-    std::uint32_t pcie_switch = unknown;  ///< GPUs with the same number sit below the same root port
+    std::uint32_t node = unknown;         ///< index of the nearest node; unknown if several are equally near
+    std::uint32_t pcie_switch = unknown;  ///< GPUs with the same number are below the same root port
 };
 
-/// One machine. Where cores, nodes and GPUs stand in the lists means nothing: CPU numbers, node numbers and PCI
-/// addresses name them.
+/// One machine. The order of the lists has no meaning: CPU numbers, node numbers and PCI addresses
+/// are the names.
 struct machine {
+    /// Its name, for reports.
     text<64> name{};
+    /// The memory nodes, of all kinds.
     std::vector<numa_node> nodes{};
+    /// The cores; at least one.
     std::vector<core> cores{};
+    /// The GPUs, including those that are in use.
     std::vector<gpu> gpus{};
-    /// MB/s between two GPUs, GPUs x GPUs, symmetric; 0 where there is none. Empty when no two have a link
+    /// MB/s between two GPUs, GPUs x GPUs, symmetric; 0 without a link. Empty if no two have a link
     std::vector<std::uint64_t> nvlink{};
-    std::vector<std::uint32_t> latency{};  ///< nodes x nodes as firmware tells it, 10 = local. Empty when it does not
+    std::vector<std::uint32_t>
+        latency{};  ///< nodes x nodes from the firmware, 10 = local; empty if it does not report them
 };
 
-/// Of `to_sort`, where the first, second ... in the order of `key` stands. No two have the same key.
+/// The indices of `to_sort` in the order of `key`. No two elements may have the same key.
 template <class T, class Key>
 [[nodiscard]] std::vector<std::uint32_t> sorted_indices(std::vector<T> const& to_sort, Key key) noexcept {
     std::vector<std::uint32_t> order(to_sort.size());
@@ -70,7 +81,7 @@ template <class T, class Key>
     return order;
 }
 
-/// CPU or node numbers as the kernel writes them: `0-3,8`. `numbers` ascend.
+/// CPU or node numbers in the kernel's notation: `0-3,8`. `numbers` ascend.
 [[nodiscard]] inline std::string list_of(std::span<std::uint32_t const> numbers) noexcept {
     std::string out;
     for (std::size_t i = 0; i < numbers.size();) {
@@ -95,6 +106,7 @@ template <class T>
     return out;
 }
 
+/// `list` in another order.
 template <class T>
 [[nodiscard]] std::vector<T> reordered_list(std::vector<T> const& list, std::span<std::uint32_t const> order) noexcept {
     std::vector<T> out;
@@ -103,12 +115,13 @@ template <class T>
     return out;
 }
 
+/// An error about a description.
 [[nodiscard]] inline error unsound(std::string_view subject, char const* remedy) noexcept {
     return {
         .code = errc::invalid_value, .operation = "read a machine's topology", .subject = subject, .remedy = remedy};
 }
 
-/// Whether no CPU number, node number or PCI address is there twice.
+/// Checks that no CPU number, node number or PCI address is repeated.
 [[nodiscard]] inline result<void> check_names(machine const& m) noexcept {
     std::vector<std::uint32_t> pus, nodes;
     std::vector<std::string_view> gpus;
@@ -127,8 +140,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Whether indices and sizes fit each other and nothing is named twice. Error: `invalid_value`. O(n log n) in CPUs, and
-/// the matrices.
+/// Checks that indices and sizes fit, and that no name is repeated. Error: `invalid_value`. O(n log
+/// n) in CPUs, and the matrices.
 [[nodiscard]] inline result<void> check(machine const& m) noexcept {
     using detail::unsound;
     std::size_t const nodes = m.nodes.size(), gpus = m.gpus.size();
@@ -144,6 +157,7 @@ template <class T>
         return unsound("NVLink bandwidths", "give one for each two GPUs, or none at all");
     if (!m.latency.empty() && m.latency.size() != nodes * nodes)
         return unsound("latencies", "give one for each two NUMA nodes, or none at all");
+    // The choice of GPUs assumes a symmetric matrix.
     for (std::size_t i = 0; i < gpus && !m.nvlink.empty(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (m.nvlink[i * gpus + j] != m.nvlink[j * gpus + i])
@@ -151,9 +165,9 @@ template <class T>
     return detail::check_names(m);
 }
 
-/// The same machine in the order of its names: cores by lowest CPU, nodes by number, GPUs by PCI address; caches and
-/// switches are numbered as they come. Two descriptions of one machine that differ in order only become equal.
-/// Precondition: `check(m)`. O(n log n), and the matrices.
+/// The same machine in the order of its names: cores by lowest CPU, nodes by number, GPUs by PCI
+/// address; caches and switches are numbered in that order. Descriptions of one machine that differ
+/// only in order become equal. Precondition: `check(m)` succeeded. O(n log n), and the matrices.
 [[nodiscard]] inline machine in_order(machine m) noexcept {
     for (core& one : m.cores) std::ranges::sort(one.pus);
     auto const nodes = sorted_indices(m.nodes, [](numa_node const& one) { return one.number; });
@@ -162,6 +176,7 @@ template <class T>
     std::vector<std::uint32_t> new_node(nodes.size());
     for (std::uint32_t i = 0; i < nodes.size(); ++i) new_node[nodes[i]] = i;
     auto const move_node = [&](std::uint32_t& node) { node = node == unknown ? unknown : new_node[node]; };
+    // Caches and switches have no names of their own: they get numbers by their first core or GPU.
     auto const renumber = [](std::vector<std::uint32_t>& seen, std::uint32_t& number) {
         if (number == unknown) return;
         auto const at = std::ranges::find(seen, number) - seen.begin();
@@ -185,14 +200,15 @@ template <class T>
     return m;
 }
 
-/// The machine with these GPUs and no others, joined by PCI address: `ration::cuda::find_gpus` says which can be handed
-/// out, the machine where they are. One that the machine does not know is near nothing and linked to nothing. O(wanted
-/// x known), and the matrix.
+/// The machine with these GPUs only, joined by PCI address. `ration::cuda::find_gpus` reports which
+/// GPUs can be allocated, and the machine reports where they are. A GPU that the machine lacks gets
+/// no place and no links. O(wanted x known), and the matrix.
 [[nodiscard]] inline machine with_gpus(machine m, std::span<text<16> const> wanted) noexcept {
     std::vector<gpu> gpus;
     std::vector<std::uint32_t> known;
     for (text<16> const& pci : wanted) {
         auto const found = std::ranges::find(m.gpus, pci, &gpu::pci);
+        // An unknown GPU can still be allocated, without a preference for its place.
         gpus.push_back(found == m.gpus.end() ? gpu{.pci = pci} : *found);
         known.push_back(found == m.gpus.end() ? unknown : static_cast<std::uint32_t>(found - m.gpus.begin()));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The backend that needs no privilege: whole cores by CPU affinity, fractions by stopping and continuing a job's
-/// processes. Sources: signal(7), sched_setaffinity(2), clock_getcpuclockid(3).
+/// The backend without privileges: whole cores by CPU affinity, fractions by stopping and continuing the processes
+/// of a job. Used where cgroups are not available. Sources: signal(7), sched_setaffinity(2),
+/// clock_getcpuclockid(3).
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <ration/host/backend.hpp>
+#include <ration/host/no_memory.hpp>
 #include <ration/host/plan.hpp>
 #include <ration/process/cpus.hpp>
 #include <ration/process/detail/approximations.hpp>
@@ -24,19 +26,22 @@
 
 namespace ration::process {
 
-/// What shows that a process is a job's: anything, or only its descent and its session. A process can be given any
-/// environment.
+/// The evidence that a process belongs to a job: any, or only descent and session. A process can be started with
+/// any environment.
 enum class evidence : std::uint8_t { any, kinship };
 
-/// Limits jobs whose first process it was given. One thread only; the host calls `run_due` from its loop:
+/// Limits jobs by their first process. For one thread; the host calls `run_due` from its loop:
 ///     poll(..., until next_wakeup()); b.run_due(now());
 /// Amounts of `cpu`: 0 stops the job, `unlimited` lets it run, whole cores bind it to as many CPUs (the least claimed
 /// ones), anything else is a budget per 100 ms that is kept by SIGSTOP and SIGCONT. Never leaves a job stopped: the
-/// destructor and `remove` continue it.
+/// destructor and `remove` continue it. Where memory runs out, functions that need some return `errc::no_memory`
+/// (docs/adr/0021); a look at all processes is then repeated at the next call, and what is known stays known.
 class backend {
 public:
+    /// Declares the class as a backend.
     using backend_concept = backend_tag;
 
+    /// One change of a job.
     using operation = process::operation;
 
 private:
@@ -46,15 +51,15 @@ private:
     cpu_set cpus_;
     std::vector<entry> jobs_;
     process_table table_;
-    std::vector<char> claimed_;         ///< rows of it that belong to a job by descent or session
-    nanoseconds scanned_{}, rescan_{};  ///< the last look at all processes, and when the next is due
+    std::vector<char> claimed_;         ///< rows that belong to a job by descent or session
+    nanoseconds scanned_{}, rescan_{};  ///< the last scan of all processes, and the time of the next
 
     explicit backend(guard keeper, cpu_set const& cpus) noexcept : guard_(std::move(keeper)), cpus_(cpus) {}
 
 public:
-    /// Runs jobs within `cpus`, by default within those that this process may use itself. Makes this process the one to
-    /// which the jobs' orphans come. Errors: `errc::not_found` without /proc, `errc::empty_set` when none of the CPUs
-    /// may be used.
+    /// Runs jobs within `cpus`; by default within the CPUs that this process may use. Makes this process the parent
+    /// of the jobs' orphans. Errors: `errc::not_found` without /proc, `errc::empty_set` if none of the CPUs may be
+    /// used.
     [[nodiscard]] static result<backend> open() noexcept { return open(cpu_set::of_thread(0)); }
     [[nodiscard]] static result<backend> open(cpu_set const& cpus) noexcept {
         cpu_set const usable = cpus & cpu_set::of_thread(0);
@@ -74,32 +79,40 @@ public:
 
     backend(backend&&) noexcept = default;
     backend& operator=(backend&&) = delete;
+    /// Continues all jobs.
     ~backend() noexcept {
         for (entry& job : jobs_) job.resume(now());
     }
 
+    /// Only `cpu` can be limited.
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
         static constexpr std::array limited{resource_id::cpu};
         return limited;
     }
-    /// What jobs share: 1000 per CPU of the set.
+    /// The amount that jobs share: 1000 for each CPU of the set.
     [[nodiscard]] millicores capacity() const noexcept { return {std::int64_t{1000} * cpus_.size()}; }
+    /// The CPUs on which jobs run.
     [[nodiscard]] cpu_set const& cpus() const noexcept { return cpus_; }
 
-    /// What a user must know when this backend is used in place of the kernel's own limits.
+    /// Sentences about the inaccuracies of this backend, for reports.
     [[nodiscard]] static std::span<std::string_view const> approximations() noexcept { return detail::approximations; }
 
     // --- jobs
     // ------------------------------------------------------------------------------------------------------------------
 
-    /// Takes charge of a job, unlimited at first. Best called from `launch_spec::place`: then all of it is bound from
-    /// the start.
+    /// Adds a job, which is unlimited at first. Called from `launch_spec::place`, it binds all processes from the
+    /// start. Errors: already_exists, gone.
     [[nodiscard]] result<void> add(job_id job, tree_root root) noexcept {
         if (find(job) != nullptr)
             return error{.code = errc::already_exists, .operation = "add a job", .subject = detail::job_text(job)};
+        auto const room = or_no_memory("add a job", detail::job_text(job), [this]() -> result<void> {
+            jobs_.reserve(jobs_.size() + 1);  // first: a job that was bound must not be forgotten
+            return {};
+        });
+        if (!room) return room;
         auto followed = tree::of(std::move(root));
         if (!followed) return followed.failure();
-        // An reattached job may be bound, or stopped, by the controller that it had before.
+        // The former controller of a reattached job may have bound or stopped it.
         cpu_set const has = cpu_set::of_thread(followed->root().pid), common = has & cpus_;
         entry added(job, std::move(*followed), has, cpus_, capacity().count);
         if (auto const bound = added.bind(has, common.empty() ? cpus_ : common); !bound) return bound;
@@ -108,8 +121,7 @@ public:
         return {};
     }
 
-    /// Binds a job to some of our CPUs: from now on every amount is chosen among these. Errors: not_found, empty_set
-    /// (none of them is ours).
+    /// Binds a job to some of the CPUs; later amounts are chosen among these. Errors: not_found, empty_set.
     [[nodiscard]] result<void> confine(job_id job, cpu_set const& cpus) noexcept {
         entry* const found = find(job);
         cpu_set const home = cpus & cpus_;
@@ -122,7 +134,7 @@ public:
         return rebind(*found, home);
     }
 
-    /// Lets go of a job: what is left of it runs on, unlimited.
+    /// Removes a job; its processes continue without a limit.
     [[nodiscard]] result<void> remove(job_id job) noexcept {
         entry* const found = find(job);
         if (found == nullptr) return unknown("remove a job", job);
@@ -133,11 +145,12 @@ public:
         return {};
     }
 
-    /// Stops every process of the job until `thaw`, whatever its limit.
+    /// Stops every process of the job until `thaw`, independently of its limit.
     [[nodiscard]] result<void> freeze(job_id job) noexcept { return set_frozen(job, true); }
+    /// Ends a freeze; the limit applies again.
     [[nodiscard]] result<void> thaw(job_id job) noexcept { return set_frozen(job, false); }
 
-    /// Sends a signal to every process of the job. A stopped process hears it when it runs next; SIGKILL at once.
+    /// Sends a signal to every process of the job. A stopped process handles it when it continues; SIGKILL at once.
     [[nodiscard]] result<void> signal(job_id job, int number) noexcept {
         entry* const found = find(job);
         if (found == nullptr) return unknown("signal a job", job);
@@ -146,7 +159,7 @@ public:
         return {};
     }
 
-    /// Asks the job to end (SIGTERM) and lifts its freeze and its limit, so that it can.
+    /// Sends SIGTERM, and lifts freeze and limit so that the job can end.
     [[nodiscard]] result<void> ask_to_end(job_id job) noexcept {
         if (auto const sent = signal(job, SIGTERM); !sent) return sent;
         entry& found = *find(job);
@@ -155,13 +168,13 @@ public:
         return {};
     }
 
-    /// Kills every process of the job and returns when none is left. See `terminate` for the error.
+    /// Kills every process of the job; returns when none is left. Errors: those of `terminate`.
     [[nodiscard]] result<void> kill(job_id job) noexcept {
         entry* const found = find(job);
         return found != nullptr ? terminate(found->processes(), nanoseconds{}) : unknown("kill a job", job);
     }
 
-    /// Whether a process is one of the job's, as of now.
+    /// True if a process belongs to the job now.
     [[nodiscard]] bool contains(job_id job, pid_t pid, evidence by = evidence::any) noexcept {
         rescan(now());
         entry* const found = find(job);
@@ -170,7 +183,7 @@ public:
                });
     }
 
-    /// Living processes of the job now; 0 also when the job is not known.
+    /// The number of living processes of the job; 0 also for an unknown job.
     [[nodiscard]] std::size_t alive(job_id job) noexcept {
         entry* const found = find(job);
         if (found == nullptr) return 0;
@@ -181,16 +194,17 @@ public:
     // --- time
     // ------------------------------------------------------------------------------------------------------------------
 
-    /// When `run_due` is needed next, on the clock of `process::now`; the far future when nothing is limited.
+    /// The time of the next `run_due`, on the clock of `process::now`; the far future if no job is limited.
     [[nodiscard]] nanoseconds next_wakeup() const noexcept {
         nanoseconds soonest = detail::never;
         for (entry const& job : jobs_) soonest = std::min(soonest, job.due());
         return soonest;
     }
 
-    /// Stops and continues whoever is due. A late call costs precision within the period and nothing else.
+    /// Stops and continues the jobs that are due. A late call only costs precision within the period.
     void run_due(nanoseconds time) noexcept {
         bool const any = std::ranges::any_of(jobs_, [time](entry const& job) { return job.due() <= time; });
+        // Limits are exact for known processes; new ones are found at the next scan.
         if (any && time >= rescan_) rescan(time);
         for (entry& job : jobs_)
             if (job.due() <= time) job.step(time, guard_);
@@ -199,6 +213,7 @@ public:
     // --- Backend
     // ---------------------------------------------------------------------------------------------------------------
 
+    /// Measures CPU time, throttled time, memory and processes. Error: not_found.
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
         entry* const found = find(job);
         if (found == nullptr) return unknown("observe a job", job);
@@ -214,6 +229,7 @@ public:
         return out;
     }
 
+    /// Plans the operations of a setting. Errors: not_supported, invalid_value, not_found.
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
         if (wanted.resource != resource_id::cpu) {
             return error{.code = errc::not_supported,
@@ -229,26 +245,21 @@ public:
         }
         entry const* const job = find(wanted.job);
         if (job == nullptr) return unknown("limit a job", wanted.job);
-        cpu_set const cpus = choose(*job, wanted.amount, out);
-        if (cpus != job->cpus())
-            out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job->cpus(), .new_cpus = cpus});
-        if (wanted.amount != job->amount()) {
-            out.push_back({.job = wanted.job,
-                           .what = attribute::limit,
-                           .old_amount = job->amount(),
-                           .new_amount = wanted.amount});
-        }
-        return {};
+        return or_no_memory("limit a job", detail::job_text(wanted.job),
+                            [&] { return plan_changes(*job, wanted, out); });
     }
 
+    /// Applies an operation. Errors: gone, those of sched_setaffinity(2).
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         return put(op.job, op.what, op.new_cpus, op.new_amount);
     }
+    /// Sets the old value again.
     [[nodiscard]] result<void> undo(operation const& op) noexcept {
         return put(op.job, op.what, op.old_cpus, op.old_amount);
     }
 
-    /// Reads back: every thread's CPUs; of a job that shall stand still, every process's state, for at most a second.
+    /// Reads back the CPUs of every thread, or, for a stopped job, waits at most 1 s until its processes have
+    /// stopped.
     [[nodiscard]] result<void> verify(operation const& op) noexcept {
         entry* const job = find(op.job);
         if (job == nullptr) return unknown("verify", op.job);
@@ -268,6 +279,7 @@ public:
                    : differs("a process has not stopped yet; the machine is very busy");
     }
 
+    /// The operation for the event log.
     [[nodiscard]] operation_text describe(operation const& op) const noexcept { return detail::describe(op); }
 
 private:
@@ -283,9 +295,22 @@ private:
                 .remedy = "add the job first"};
     }
 
-    /// The CPUs for an amount; a job that has its amount already stays where it is.
+    [[nodiscard]] result<void> plan_changes(entry const& job, setting const& wanted,
+                                            ration::plan<operation>& out) const {
+        cpu_set const cpus = choose(job, wanted.amount, out);
+        if (cpus != job.cpus())
+            out.push_back({.job = wanted.job, .what = attribute::cpus, .old_cpus = job.cpus(), .new_cpus = cpus});
+        if (wanted.amount != job.amount()) {
+            out.push_back(
+                {.job = wanted.job, .what = attribute::limit, .old_amount = job.amount(), .new_amount = wanted.amount});
+        }
+        return {};
+    }
+
+    /// The CPUs for an amount. A job that already has the amount keeps its CPUs.
     [[nodiscard]] cpu_set choose(entry const& job, std::int64_t amount,
                                  std::span<operation const> planned) const noexcept {
+        // Only whole cores bind a job; all other amounts use the whole set.
         if (amount <= 0 || amount >= std::int64_t{1000} * job.home().size() || amount % 1000 != 0) return job.home();
         auto const count = static_cast<unsigned>(amount / 1000);
         if (job.amount() == amount && job.cpus().size() == count) return job.cpus();
@@ -316,7 +341,7 @@ private:
         return {};
     }
 
-    /// Twice, with a look between: a process born during the first pass may have a parent that was not bound yet.
+    /// Binds twice, with a scan between: the parent of a new process may not have been bound in the first pass.
     [[nodiscard]] result<void> rebind(entry& job, cpu_set const& cpus) noexcept {
         cpu_set const before = job.cpus();
         auto const first = job.bind(before, cpus);
@@ -340,14 +365,18 @@ private:
         return {};
     }
 
-    /// Looks at all processes once, for all jobs. Costs milliseconds on a crowded machine, so it never takes more than
-    /// 1 % of the time.
+    /// Scans all processes once, for all jobs. It takes milliseconds on a machine with many processes, so it is
+    /// limited to 1 % of the time.
     void rescan(nanoseconds time) noexcept {
         nanoseconds const spent = detail::spent_here();
-        if (!table_.scan()) return;  // /proc was there when we began; what is known stays known
-        claimed_.assign(table_.rows().size(), 0);
-        for (entry& job : jobs_) job.find_kin(table_, claimed_);
-        for (entry& job : jobs_) job.complete(table_, claimed_, guard_);
+        auto const seen = or_no_memory("list processes", "/proc", [&]() -> result<void> {
+            if (auto const scanned = table_.scan(); !scanned) return scanned;
+            claimed_.assign(table_.rows().size(), 0);
+            for (entry& job : jobs_) job.find_kin(table_, claimed_);
+            for (entry& job : jobs_) job.complete(table_, claimed_, guard_);
+            return {};
+        });
+        if (!seen) return;  // /proc was there when we began; what is known stays known
         scanned_ = time;
         rescan_ = time + std::max(detail::scan_interval, nanoseconds{(detail::spent_here() - spent).count * 100});
     }

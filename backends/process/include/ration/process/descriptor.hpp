@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// File descriptors with an owner, and errno as an error value.
+/// Owned file descriptors, and errno as an error value. Used by all backends.
 #pragma once
 
 #include <cerrno>
@@ -12,14 +12,18 @@
 
 namespace ration::process {
 
-/// Owns one file descriptor, or none (-1).
+/// Owns one file descriptor, or none (-1). Move-only.
 class descriptor {
     int value_ = -1;
 
 public:
+    /// No descriptor.
     constexpr descriptor() noexcept = default;
+    /// Takes ownership of a descriptor.
     constexpr explicit descriptor(int value) noexcept : value_(value) {}
+    /// Takes over the descriptor.
     descriptor(descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+    /// Closes the own descriptor and takes over the other.
     descriptor& operator=(descriptor&& other) noexcept {
         if (this != &other) {
             reset();
@@ -27,11 +31,15 @@ public:
         }
         return *this;
     }
+    /// Closes the descriptor.
     ~descriptor() noexcept { reset(); }
 
+    /// The number, still owned; -1 if there is none.
     [[nodiscard]] int get() const noexcept { return value_; }
+    /// True if there is a descriptor.
     [[nodiscard]] explicit operator bool() const noexcept { return value_ >= 0; }
 
+    /// Closes the descriptor; errno is preserved, so that it can be called on a path of an error.
     void reset() noexcept {
         if (int const old = std::exchange(value_, -1); old >= 0) {
             int const saved = errno;
@@ -41,7 +49,7 @@ public:
     }
 };
 
-/// The code for an errno where the call has no meaning of its own for it.
+/// The error code of an errno for which a call has no special meaning.
 [[nodiscard]] constexpr errc code_of(int system) noexcept {
     switch (system) {
         case EACCES:
@@ -65,15 +73,15 @@ public:
     }
 }
 
-/// An error that carries the errno of the call which just failed. `operation` and `remedy` are static text.
+/// An error with the errno of the call that failed. `operation` and `remedy` are static text.
 [[nodiscard]] inline error system_error(char const* operation, std::string_view subject, int system,
                                         char const* remedy) noexcept {
     return error{
         .code = code_of(system), .operation = operation, .subject = subject, .system = system, .remedy = remedy};
 }
 
-/// The same descriptor, numbered 3 or above. A program that was started with its standard streams closed gets 0, 1 and
-/// 2 from open(2), and those numbers are about to be replaced in the child.
+/// The same file with a number of 3 or above. In a program that was started with closed standard
+/// streams, open(2) returns 0, 1 and 2; these are replaced in the child.
 [[nodiscard]] inline descriptor above_standard(descriptor source) noexcept {
     if (source.get() > STDERR_FILENO || !source) return source;
     return descriptor(::fcntl(source.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

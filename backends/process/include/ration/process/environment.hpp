@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The environment of a job: what is inherited, what its user says, how many threads it should start, and where to
-/// report.
+/// The environment of a job: inherited entries, the user's entries, the number of threads, and the
+/// socket for progress messages.
 #pragma once
 
 #include <algorithm>
@@ -16,44 +16,46 @@
 
 namespace ration::process {
 
-/// What the numeric libraries of training jobs read for their number of threads: OpenMP (GCC, LLVM, Intel; PyTorch
-/// reads it too), MKL (also PyTorch), OpenBLAS, BLIS, numexpr, Numba, Rayon (tokenizers), TensorFlow.
+/// Variables from which libraries of training jobs read their number of threads: OpenMP (GCC, LLVM,
+/// Intel; also PyTorch), MKL (also PyTorch), OpenBLAS, BLIS, numexpr, Numba, Rayon (tokenizers),
+/// TensorFlow.
 inline constexpr std::array<std::string_view, 8> thread_count_variables{
     "OMP_NUM_THREADS",     "MKL_NUM_THREADS",   "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS",    "TF_NUM_INTRAOP_THREADS",
 };
 
-/// How many threads suit so much CPU: whole cores, rounded down, at least one. A thread more than there are cores makes
-/// the others wait for it at every barrier.
+/// The number of threads for this amount of CPU: whole cores, rounded down, at least one. With more
+/// threads than cores, the others wait at every barrier.
 [[nodiscard]] constexpr std::int64_t threads_for(millicores cpu) noexcept {
     return std::max<std::int64_t>(1, cpu.count / 1000);
 }
 
-/// What a job's environment is made of. Lists hold KEY=VALUE.
+/// The parts of a job's environment. Lists contain KEY=VALUE.
 struct environment_request {
     std::vector<std::string> inherited = {};  ///< the caller's own; see `current_environment`
-    std::vector<std::string> declared = {};   ///< the user's, for this job: wins over everything but RATION_*
-    /// >= 0; what the job may use at its start; the machine's capacity when unlimited
+    std::vector<std::string> declared = {};   ///< the user's, for this job; they override everything except RATION_*
+    /// Amount at the start of the job, >= 0; the machine's capacity if it is unlimited
     millicores cpu{1000};
     std::string job = {};          ///< its name: RATION_JOB
     incarnation_id incarnation{};  ///< RATION_INCARNATION
     std::string token = {};        ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
     std::string progress = {};     ///< RATION_PROGRESS: "unix:" and the path of the socket; empty: none
     std::size_t ranks = 1;         ///< processes that share `cpu`; at least 1
-    /// RATION_DEVICES: names with commas between, one for each rank; empty: none
+    /// RATION_DEVICES: names separated by commas, one for each rank; empty: none
     std::string devices = {};
-    /// RATION_BATCH: samples per step over all ranks; empty: the job's own choice
+    /// RATION_BATCH: samples per step over all ranks; empty: chosen by the job
     std::string batch = {};
     std::string checkpoint = {};  ///< RATION_CHECKPOINT: absolute path of a folder; empty: none
-    /// KEY=VALUE, wins over what the user says: which devices the job's libraries see
+    /// KEY=VALUE, with precedence over the user's entries: the devices that the job's libraries see
     std::vector<std::string> masks = {};
 };
 
-/// The entry that only this launch has in its environment: `tree_root::mark`.
+/// The entry that only this launch has in its environment, for `tree_root::mark`.
 [[nodiscard]] inline std::string mark_of(std::string_view token) noexcept {
     return "RATION_TOKEN=" + std::string(token);
 }
 
+/// The environment of this process.
 [[nodiscard]] inline std::vector<std::string> current_environment() noexcept {
     std::vector<std::string> out;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) out.emplace_back(*entry);
@@ -62,10 +64,12 @@ struct environment_request {
 
 namespace detail {
 
+/// The name of an entry KEY=VALUE.
 [[nodiscard]] inline std::string_view name_of_entry(std::string_view entry) noexcept {
     return entry.substr(0, entry.find('='));
 }
 
+/// Sets an entry; without `replace` an existing one stays.
 inline void put_entry(std::vector<std::string>& entries, std::string_view name, std::string_view value,
                       bool replace) noexcept {
     auto const at = std::ranges::find(entries, name, [](std::string const& e) { return name_of_entry(e); });
@@ -76,16 +80,18 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
         *at = std::move(entry);
 }
 
-/// Cores with three decimals, as in "1.500"; the decimal point is a point in every locale.
+/// Cores with three decimals, as "1.500", independent of the locale.
 [[nodiscard]] inline std::string cores_text(millicores cpu) noexcept {
     std::string const rest = std::to_string(1000 + cpu.count % 1000);
     return std::to_string(cpu.count / 1000) + '.' + rest.substr(1);
 }
 
+/// An error about an entry.
 [[nodiscard]] inline error refuse_entry(std::string_view entry, char const* remedy) noexcept {
     return {.code = errc::invalid_value, .operation = "set environment", .subject = entry, .remedy = remedy};
 }
 
+/// Validates the user's entries.
 [[nodiscard]] inline result<void> check_declared(std::vector<std::string> const& declared) noexcept {
     for (std::string const& entry : declared) {
         if (entry.find('=') == std::string::npos || entry.front() == '=' || entry.find('\0') != std::string::npos)
@@ -100,10 +106,11 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
 
 }  // namespace detail
 
-/// The whole environment, for `launch_spec::environment`. Order of precedence: RATION_* and masks, declared, inherited,
-/// the defaults made here (thread counts, PYTHONUNBUFFERED=1 so that a script's lines arrive when it prints them). As
-/// hints for the job itself there are RATION_CPUS (cores, as "1.500") and RATION_THREADS. An inherited RATION_* is
-/// dropped: it belongs to the job that this program itself may be.
+/// The complete environment, for `launch_spec::environment`. Order of precedence: RATION_* and
+/// masks, declared entries, inherited ones, defaults. The defaults are the numbers of threads and
+/// PYTHONUNBUFFERED=1, so that a script's lines arrive when they are printed. RATION_CPUS (cores,
+/// as "1.500") and RATION_THREADS are hints for the job itself. Inherited RATION_* entries are
+/// dropped: they describe the job that this program may itself be. Error: invalid_value.
 [[nodiscard]] inline result<std::vector<std::string>> make_environment(environment_request const& request) noexcept {
     if (auto const checked = detail::check_declared(request.declared); !checked) return checked.failure();
     std::vector<std::string> out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Opens files that come from outside: a pipe cannot block the caller, and a device cannot fill its memory.
+/// Opens input files so that a pipe cannot block the caller, and a device cannot fill its memory.
 /// Sources: open(2), fifo(7), inode(7).
 #pragma once
 
@@ -15,16 +15,17 @@
 
 namespace ration::process {
 
-/// The requirements on an input. The texts are static and end up in errors.
+/// Requirements on an input file. The texts are static and become parts of errors.
 struct input_rules {
-    char const* remedy = "";  ///< "name a file with a trace"
+    char const* remedy = "";  ///< as in "name a file with a trace"
+    /// A larger file is refused.
     std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
-    char const* too_large = "";  ///< the cause of the error: "is larger than 1 GiB"
+    char const* too_large = "";  ///< the cause of the error, as in "is larger than 1 GiB"
 };
 
 namespace detail {
 
-/// The cause of the error for a file of this type; nullptr for a regular one.
+/// The cause of the error for a file of this type; nullptr for a regular file.
 [[nodiscard]] inline char const* problem_with_type(mode_t mode) noexcept {
     switch (mode & S_IFMT) {
         case S_IFREG: return nullptr;
@@ -34,11 +35,13 @@ namespace detail {
     }
 }
 
+/// An error with the cause of a failed call.
 [[nodiscard]] inline error input_error(char const* cause, std::string_view path, int system,
                                        input_rules const& rules) noexcept {
     return system_error(cause, path, system, rules.remedy);
 }
 
+/// An error with a code of its own.
 [[nodiscard]] inline error refusal(errc code, char const* cause, std::string_view path,
                                    input_rules const& rules) noexcept {
     error out = input_error(cause, path, 0, rules);
@@ -48,12 +51,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Opens a regular file for reading and never blocks; symbolic links are followed. `operation` of an error is its
-/// cause, such as "cannot be opened". Errors: `invalid_value` (a folder, a pipe, a device), `out_of_range` (too large),
-/// those of open(2).
+/// Opens a regular file for reading without blocking; symbolic links are followed. The `operation`
+/// of an error is its cause, such as "cannot be opened". Errors: `invalid_value` (a folder, a pipe,
+/// a device), `out_of_range` (too large), those of open(2).
 [[nodiscard]] inline result<descriptor> open_input(std::string const& path, input_rules const& rules) noexcept {
-    // Without O_NONBLOCK the call waits for a writer when the file is a pipe. For a regular file the flag changes
-    // nothing.
+    // Without O_NONBLOCK the call waits for a writer if the file is a pipe. For a regular file the
+    // flag has no effect.
     descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat about{};
     if (!file || ::fstat(file.get(), &about) != 0) return detail::input_error("cannot be opened", path, errno, rules);
@@ -64,7 +67,7 @@ namespace detail {
     return file;
 }
 
-/// Reads at most `most` bytes at the file's offset; 0 at its end. Errors: those of read(2).
+/// Reads at most `most` bytes at the file's offset; returns 0 at its end. Errors: those of read(2).
 [[nodiscard]] inline result<std::size_t> read_next(descriptor const& file, char* into, std::size_t most) noexcept {
     for (;;) {
         ssize_t const got = ::read(file.get(), into, most);
@@ -73,8 +76,8 @@ namespace detail {
     }
 }
 
-/// The bytes of a regular file. Errors: those of `open_input`, and those of read(2). The file may grow while it is
-/// read: at most `most_bytes` and one more are held.
+/// Reads a regular file. The file can grow while it is read: at most `most_bytes` and one more are
+/// held. Errors: those of `open_input` and of read(2).
 [[nodiscard]] inline result<std::string> read_input(std::string const& path, input_rules const& rules) {
     constexpr std::size_t first_size = 1 << 16;
     auto const file = open_input(path, rules);
@@ -93,8 +96,8 @@ namespace detail {
     }
 }
 
-/// "cannot be opened (No such file or directory); name a file with a trace": the error of an input without its path,
-/// which `subject` may hold cut off.
+/// An error of an input as text without the path, as in "cannot be opened (No such file or
+/// directory); name a file with a trace". `subject` may contain the path cut off.
 [[nodiscard]] inline std::string input_sentence(error const& why) {
     std::string text = why.operation;
     if (why.system != 0) text += std::string(" (") + std::strerror(why.system) + ')';

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Starts a job's process: placed before its first instruction, alone in a session, with nothing inherited by accident.
-/// Sources: clone3 of clone(2), cgroups(7), execve(2), signal-safety(7).
+/// Starts the process of a job: placed in its cgroup before its first instruction, in a new
+/// session, without unintended inheritance. Sources: clone3 in clone(2), cgroups(7), execve(2),
+/// signal-safety(7).
+///
+/// Example:
+/// ~~~{.cpp}
+/// auto started = ration::process::launch({.command = {"./train", "--seed", "1"}, .environment = environment});
+/// if (!started) return started.failure();
+/// poll(started->pidfd(), ...);
+/// ~~~
 #pragma once
 
 #include <concepts>
@@ -21,59 +29,71 @@
 
 namespace ration::process {
 
-/// What the parent does while the child is held back before exec, for example moving it into cgroups. Refers to a
-/// callable that must outlive the launch; temporaries are refused.
+/// A function of the parent that runs while the child waits before exec, for example to move it
+/// into cgroups. Refers to a callable that has to outlive the launch; temporaries do not compile.
 class place_hook {
     void const* object_ = nullptr;
     result<void> (*call_)(void const*, pid_t) = nullptr;
 
 public:
+    /// No function.
     constexpr place_hook() noexcept = default;
+    /// Refers to `callable`, which returns `result<void>` for a pid.
     template <class F>
         requires(!std::same_as<std::remove_const_t<F>, place_hook> && std::is_invocable_r_v<result<void>, F&, pid_t>)
     constexpr place_hook(F& callable) noexcept
         : object_(std::addressof(callable)),
           call_([](void const* object, pid_t pid) { return (*static_cast<F*>(const_cast<void*>(object)))(pid); }) {}
 
+    /// True if there is a function.
     [[nodiscard]] explicit operator bool() const noexcept { return call_ != nullptr; }
+    /// Calls it.
     [[nodiscard]] result<void> operator()(pid_t pid) const noexcept { return call_(object_, pid); }
 };
 
+/// Settings of a launch.
 struct launch_spec {
-    /// Program and arguments. A program without '/' is looked for in the PATH of `environment`.
+    /// Program and arguments. A program without '/' is searched in the PATH of `environment`.
     std::vector<std::string> command = {};
-    /// Where the job starts; relative programs are relative to it. Empty: the caller's working directory.
+    /// Working directory of the job; relative programs are relative to it. Empty: that of the
+    /// caller.
     std::string working_directory = {};
-    /// All of it, as KEY=VALUE; nothing is inherited besides.
+    /// The complete environment, as KEY=VALUE; nothing else is inherited.
     std::vector<std::string> environment = {};
-    /// Standard output and error go to one pipe whose other end is `child::output_fd()`; otherwise to the caller's own.
-    /// A job that writes into a pipe dies (SIGPIPE) soon after its controller does; `output_file` survives that.
+    /// Standard output and error go to a pipe, whose other end is `child::output_fd()`; otherwise
+    /// to those of the caller. A job that writes to a pipe ends with SIGPIPE soon after its
+    /// controller; `output_file` avoids that.
     bool capture_output = true;
-    /// Standard output and error are appended to this file; wins over `capture_output`. Empty: no file.
+    /// Standard output and error are appended to this file; overrides `capture_output`. Empty: no
+    /// file.
     std::string output_file = {};
-    /// Open directory of a cgroup v2 group in which the child shall be born, or -1. Where the kernel refuses, the child
-    /// starts outside and `place` must move it; without `place` that is an error.
+    /// Open directory of the cgroup v2 group in which the child is created, or -1. If the kernel
+    /// refuses, the child starts outside and `place` has to move it; without `place` that is an
+    /// error.
     int clone_directory = -1;
-    /// Open for appending: the child writes `journal_entry` there in its last moment before exec. A later controller
-    /// sees by it that the program was started, however soon this one died afterwards. -1: none. An entry that cannot
-    /// be written ends the launch.
+    /// File open for appending: the child writes `journal_entry` there directly before exec. So a
+    /// later controller sees that the program was started, even if this controller ends at once.
+    /// -1: none. If the entry cannot be written, the launch fails.
     int journal = -1;
+    /// The text for `journal`; written with one write(2).
     std::string journal_entry = {};
     /// The child's limits on open files; nullopt: those of the caller.
     std::optional<rlimit> open_files = std::nullopt;
-    /// Called with the child's pid before exec; an error of it ends the child and is the result of `launch`.
+    /// Called with the child's pid before exec. Its error ends the child, and is the result of
+    /// `launch`.
     place_hook place = {};
 };
 
 namespace detail {
 
+/// The PATH of the job.
 [[nodiscard]] inline std::string path_of(launch_spec const& spec) noexcept {
     for (std::string const& entry : spec.environment)
         if (entry.starts_with("PATH=")) return entry.substr(5);
     return "/usr/local/bin:/usr/bin:/bin";
 }
 
-/// Says what is wrong with a file that ought to be a program; 0 when nothing is.
+/// Tests whether a file can be executed; returns 0 or an errno.
 [[nodiscard]] inline int program_problem(int directory, char const* path) noexcept {
     struct stat about{};
     if (::fstatat(directory, path, &about, 0) != 0) return errno;
@@ -81,6 +101,7 @@ namespace detail {
     return ::faccessat(directory, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
+/// An error about the program, with a hint.
 [[nodiscard]] inline error program_error(std::string_view program, int system) noexcept {
     char const* remedy = "check the spelling; a relative path is relative to the job's working directory";
     if (system == EACCES) {
@@ -92,8 +113,8 @@ namespace detail {
     return system_error("find the program", program, system, remedy);
 }
 
-/// The program's path, searched as execvp(3) does: what may not be executed is passed over while something better may
-/// follow.
+/// The path of the program, searched as in execvp(3): a file that cannot be executed is skipped
+/// while others remain.
 [[nodiscard]] inline result<std::string> find_program(launch_spec const& spec, int directory) noexcept {
     std::string const& program = spec.command.front();
     if (program.find('/') != std::string::npos) {
@@ -114,6 +135,7 @@ namespace detail {
     return program_error(program, problem);
 }
 
+/// Validates command and environment before anything is created.
 [[nodiscard]] inline result<void> check(launch_spec const& spec) noexcept {
     auto const refuse = [](char const* what, std::string_view subject, char const* remedy) {
         return error{.code = errc::invalid_value, .operation = what, .subject = subject, .remedy = remedy};
@@ -131,6 +153,7 @@ namespace detail {
     return {};
 }
 
+/// Opens the working directory, and checks that it can be entered.
 [[nodiscard]] inline result<descriptor> open_working_directory(std::string const& path) noexcept {
     char const* const wanted = path.empty() ? "." : path.c_str();
     descriptor directory = above_standard(descriptor(::open(wanted, O_PATH | O_DIRECTORY | O_CLOEXEC)));
@@ -143,17 +166,18 @@ namespace detail {
     return directory;
 }
 
-/// The job's ends of its standard streams, and ours of its output.
+/// The job's ends of its standard streams, and the read end of its output.
 struct streams {
     descriptor input, output, reader;
 };
 
+/// Opens them.
 [[nodiscard]] inline result<streams> open_streams(launch_spec const& spec) noexcept {
     streams out;
     out.input = above_standard(descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
     if (!out.input) return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
     if (!spec.output_file.empty()) {
-        // A pipe without a reader fails
+        // A pipe without a reader fails instead of blocking
         int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
         if (!out.output) {
@@ -167,12 +191,12 @@ struct streams {
             return system_error("open a pipe", "output", errno, "raise the limit on open files: ulimit -n");
         out.reader = above_standard(descriptor(ends[0]));
         out.output = above_standard(descriptor(ends[1]));
-        ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);  // ours only: the job's end is another open file
+        ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);  // only this end: the job's end is another open file
     }
     return out;
 }
 
-/// What the child said when it could not become the program.
+/// The error that the child reported before exec.
 [[nodiscard]] inline error exec_error(launch_spec const& spec, std::string const& program, spawn_word reply) noexcept {
     if (reply.stage == spawn_stage::directory) {
         return system_error("enter the working directory", spec.working_directory, reply.system,
@@ -202,7 +226,7 @@ struct streams {
     return system_error("execute", program, reply.system, remedy);
 }
 
-/// From the gate to the program: placed, released, and on its way.
+/// Places and releases a child that waits at the gate, and checks that exec succeeded.
 [[nodiscard]] inline result<child> send_off(launch_spec const& spec, std::string const& program, held_child held,
                                             descriptor reader) noexcept {
     auto const ready = held.await_gate();
@@ -225,10 +249,11 @@ struct streams {
 
 }  // namespace detail
 
-/// Starts a process. On success exec has happened: the program is running. It leads a session and a group of its own,
-/// its standard input is empty, signals are as after boot, and no descriptor but 0, 1 and 2 came along. Errors: what is
-/// missing or forbidden, with the command and the remedy; the error of `place`; `errc::timed_out` when the child does
-/// not get to exec within ten seconds (a frozen cgroup).
+/// Starts a process. After success exec has happened, and the program is running. It leads a new
+/// session and group; its standard input is empty, its signals have their default actions, and only
+/// the descriptors 0, 1 and 2 are inherited. Errors: missing or forbidden files, with the command
+/// and the remedy; the error of `place`; `errc::timed_out` if the child does not reach exec within
+/// ten seconds (a frozen cgroup).
 [[nodiscard]] inline result<child> launch(launch_spec const& spec) noexcept {
     if (auto const checked = detail::check(spec); !checked) return checked.failure();
     auto const directory = detail::open_working_directory(spec.working_directory);

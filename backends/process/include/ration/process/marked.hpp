@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Processes by an entry of the environment with which they were started: finds all that is left of a job, wherever it
-/// has moved. Source: proc(5), /proc/PID/environ.
+/// Finds processes by an entry of the environment with which they were started: all remaining
+/// processes of a job, also moved ones. Source: proc(5), /proc/PID/environ.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,18 @@
 
 namespace ration::process {
 
-/// A process with the value that the entry had when its program was started.
+/// A process, and the value of the entry at its start.
 struct marked_process {
+    /// The process.
     process_info info;
+    /// The value.
     std::string value;
 };
 
 namespace detail {
 
-/// Empty where the environment cannot be read: another user's process, or one that has ended.
+/// Reads the environment; empty if it cannot be read: a process of another user, or one that has
+/// ended.
 [[nodiscard]] inline std::string read_environment(pid_t pid) noexcept {
     std::array<char, 40> path{};
     std::snprintf(path.data(), path.size(), "/proc/%d/environ", static_cast<int>(pid));
@@ -40,7 +43,7 @@ namespace detail {
     return text;
 }
 
-/// The value of the first entry of this name in a block of zero-terminated entries.
+/// The value of the first entry with this name in a block of zero-terminated entries.
 [[nodiscard]] inline std::optional<std::string> value_in(std::string_view block, std::string_view name) noexcept {
     while (!block.empty()) {
         auto const entry = block.substr(0, block.find('\0'));
@@ -53,8 +56,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Every process but this one that was started with an entry of this name, the oldest first. Errors: those of
-/// `process_table::scan`. O(processes on the machine), four system calls for each.
+/// Every process except this one that was started with an entry of this name, the oldest first.
+/// Errors: those of `process_table::scan`. O(processes on the machine), with four system calls for
+/// each.
 [[nodiscard]] inline result<std::vector<marked_process>> find_with_entry(std::string_view name) noexcept {
     process_table table;
     if (auto const scanned = table.scan(); !scanned) return scanned.failure();
@@ -62,7 +66,7 @@ namespace detail {
     for (process_info const& row : table.rows()) {
         if (row.zombie() || row.pid == ::getpid()) continue;
         auto value = detail::value_in(detail::read_environment(row.pid), name);
-        // Else it was the environment of a later process of the same number
+        // Otherwise the environment was that of a later process with the same number
         if (value && same_process(row.pid, row.start_time)) found.push_back({row, std::move(*value)});
     }
     std::ranges::stable_sort(found, {}, [](marked_process const& one) { return one.info.start_time; });

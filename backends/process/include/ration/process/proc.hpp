@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the kernel says about processes: one row of `/proc/PID/stat`, a table of all of them, exact CPU clocks.
-/// Sources: proc(5), clock_getcpuclockid(3).
+/// The kernel's data about processes: one row of `/proc/PID/stat`, a table of all processes, exact
+/// CPU clocks. Sources: proc(5), clock_getcpuclockid(3).
 #pragma once
 
 #include <algorithm>
@@ -18,29 +18,35 @@
 #include <utility>
 #include <vector>
 
+#include <ration/host/no_memory.hpp>
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>
 
 namespace ration::process {
 
-/// A process as `/proc/PID/stat` describes it. `pid` together with `start_time` names it for ever: pids are used
-/// again, pairs are not.
+/// A process as in `/proc/PID/stat`. `pid` together with `start_time` is unique; a pid alone is
+/// reused.
 struct process_info {
+    /// Number of the process, its parent, its process group and its session.
     pid_t pid = 0;
+    /// Changes to a subreaper or to init when the parent ends.
     pid_t parent = 0;
     pid_t group = 0;
+    /// Number of the session's first process.
     pid_t session = 0;
     char state = '?';                  ///< R running, S sleeping, D uninterruptible, T stopped, Z zombie, ...
     bool exiting = false;              ///< exit(2) has begun; a v1 cgroup hierarchy shows such a process at its root
-    std::uint64_t children_ticks = 0;  ///< CPU time of children that it has waited for, in clock ticks
+    std::uint64_t children_ticks = 0;  ///< CPU time of children that it waited for, in clock ticks
     std::uint64_t start_time = 0;      ///< clock ticks after boot
+    /// True after its end, until it is reaped.
     [[nodiscard]] bool zombie() const noexcept { return state == 'Z' || state == 'X'; }
     friend bool operator==(process_info const&, process_info const&) = default;
 };
 
 namespace detail {
 
+/// Reads a clock; empty after an error.
 [[nodiscard]] inline std::optional<nanoseconds> read_clock(clockid_t clock) noexcept {
     timespec t{};
     if (::clock_gettime(clock, &t) != 0) return std::nullopt;
@@ -49,11 +55,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// Now, on the clock of every deadline in this module (CLOCK_MONOTONIC).
+/// The time of CLOCK_MONOTONIC, the clock of all deadlines in this module.
 [[nodiscard]] inline nanoseconds now() noexcept { return detail::read_clock(CLOCK_MONOTONIC).value_or(nanoseconds{}); }
 
-/// CPU time of a process, all its threads, exited ones included; empty once it has been reaped. Exact to the
-/// nanosecond.
+/// CPU time of a process and all its threads, including threads that ended; empty once it was
+/// reaped. Exact to the nanosecond.
 [[nodiscard]] inline std::optional<nanoseconds> cpu_clock(pid_t pid) noexcept {
     clockid_t clock{};
     return ::clock_getcpuclockid(pid, &clock) == 0 ? detail::read_clock(clock) : std::nullopt;
@@ -61,17 +67,18 @@ namespace detail {
 
 namespace detail {
 
-/// CPU time of the calling thread: what something cost, however busy the machine is.
+/// CPU time of the calling thread: the cost of an operation, independent of the load.
 [[nodiscard]] inline nanoseconds spent_here() noexcept {
     return read_clock(CLOCK_THREAD_CPUTIME_ID).value_or(nanoseconds{});
 }
 
+/// Clock ticks as time.
 [[nodiscard]] inline nanoseconds from_ticks(std::uint64_t ticks) noexcept {
     static long const per_second = ::sysconf(_SC_CLK_TCK);
     return {static_cast<std::int64_t>(ticks) * (1'000'000'000 / (per_second > 0 ? per_second : 100))};
 }
 
-/// Reads at most `Size` bytes of a /proc file; empty when it cannot be read.
+/// Reads at most `Size` bytes of a /proc file; empty if it cannot be read.
 template <std::size_t Size>
 [[nodiscard]] std::string_view read_some(int directory, char const* path, std::array<char, Size>& buffer) noexcept {
     descriptor const file(::openat(directory, path, O_RDONLY | O_CLOEXEC));
@@ -86,7 +93,7 @@ template <std::size_t Size>
     return {buffer.data(), filled};
 }
 
-/// Takes the next number of a blank-separated line; false at anything else.
+/// Parses the next number of a blank-separated line; false for anything else.
 template <class Number>
 [[nodiscard]] bool take(std::string_view& line, Number& out) noexcept {
     while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
@@ -97,7 +104,7 @@ template <class Number>
     return true;
 }
 
-/// Passes over blank-separated fields, whatever is in them.
+/// Skips blank-separated fields.
 [[nodiscard]] inline bool skip(std::string_view& line, int fields) noexcept {
     for (; fields > 0; --fields) {
         std::size_t const start = line.find_first_not_of(' ');
@@ -108,9 +115,10 @@ template <class Number>
     return true;
 }
 
-/// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/PID/task`). No allocation.
+/// Calls `visit(number)` for each entry of a directory of numbers (`/proc`, `/proc/PID/task`). No
+/// allocation.
 template <class Visit>
-[[nodiscard]] bool for_each_number(int directory, Visit&& visit) noexcept {
+[[nodiscard]] bool for_each_number(int directory, Visit&& visit) {
     alignas(std::uint64_t) std::array<char, 4096> buffer;
     constexpr std::size_t length_at = 16, name_at = 19;  // struct linux_dirent64: ino, off, reclen, type, name
     for (;;) {
@@ -128,7 +136,7 @@ template <class Visit>
     }
 }
 
-/// Resident memory of a process, shared pages and all; 0 when it has gone.
+/// Resident memory of a process, including shared pages; 0 if it has ended.
 [[nodiscard]] inline std::int64_t resident_bytes(pid_t pid) noexcept {
     std::array<char, 40> path{};
     std::snprintf(path.data(), path.size(), "/proc/%d/statm", static_cast<int>(pid));
@@ -140,8 +148,8 @@ template <class Visit>
 
 }  // namespace detail
 
-/// Parses one line of `/proc/PID/stat`. The name in it is chosen by the process and may hold blanks and parentheses,
-/// so the fields start after the last one.
+/// Parses one line of `/proc/PID/stat`. The process chooses the name in it, which can contain
+/// blanks and parentheses; so the fields start after the last parenthesis.
 [[nodiscard]] inline std::optional<process_info> parse_stat(std::string_view line) noexcept {
     process_info out;
     std::size_t const name_end = line.rfind(')');
@@ -163,7 +171,7 @@ template <class Visit>
     return whole ? std::optional(out) : std::nullopt;
 }
 
-/// One process; empty when there is none of that number.
+/// One process; empty if there is none with that number.
 [[nodiscard]] inline std::optional<process_info> read_process(pid_t pid) noexcept {
     std::array<char, 40> path{};
     std::snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(pid));
@@ -171,25 +179,41 @@ template <class Visit>
     return parse_stat(detail::read_some(AT_FDCWD, path.data(), buffer));
 }
 
-/// Is this still the same process, and not a later one of the same number?
+/// True if this is still the same living process, and not a later one with its number.
 [[nodiscard]] inline bool same_process(pid_t pid, std::uint64_t start_time) noexcept {
     auto const seen = read_process(pid);
     return seen && seen->start_time == start_time && !seen->zombie();
 }
 
-/// All processes that this user can see, ordered by pid. Filling it costs three system calls per process on the
-/// machine.
+/// All processes that this user can see, ordered by pid. A scan makes three system calls for each
+/// process on the machine.
 class process_table {
     std::vector<process_info> rows_;
 
 public:
+    /// An empty table.
     process_table() noexcept = default;
-    /// A recorded table, in any order.
+    /// A recorded table, in any order. For tests.
     explicit process_table(std::vector<process_info> rows) noexcept : rows_(std::move(rows)) {
         std::ranges::sort(rows_, {}, &process_info::pid);
     }
 
+    /// Errors: no_memory, and those of reading /proc. The table is then empty.
     [[nodiscard]] result<void> scan() noexcept {
+        auto const read = or_no_memory("list processes", "/proc", [this] { return read_all(); });
+        if (!read) rows_.clear();
+        std::ranges::sort(rows_, {}, &process_info::pid);
+        return read;
+    }
+
+    [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
+    [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
+        auto const at = std::ranges::lower_bound(rows_, pid, {}, &process_info::pid);
+        return at != rows_.end() && at->pid == pid ? &*at : nullptr;
+    }
+
+private:
+    [[nodiscard]] result<void> read_all() {
         rows_.clear();
         descriptor const directory(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         bool const read = directory && detail::for_each_number(directory.get(), [this](pid_t pid) {
@@ -199,14 +223,7 @@ public:
             return system_error("list processes", "/proc", errno,
                                 "mount proc on /proc; without it jobs cannot be followed");
         }
-        std::ranges::sort(rows_, {}, &process_info::pid);
         return {};
-    }
-
-    [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
-    [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
-        auto const at = std::ranges::lower_bound(rows_, pid, {}, &process_info::pid);
-        return at != rows_.end() && at->pid == pid ? &*at : nullptr;
     }
 };
 

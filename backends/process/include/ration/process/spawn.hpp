@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The step from one process to two: clone3 or fork, a child that waits at a gate, and word of what stopped it before
-/// exec.
+/// Creates a child process with clone3 or fork. The child waits at a gate, and reports the error
+/// that stopped it before exec.
+///
+/// The lower half of launch.hpp.
 #pragma once
 
 #include <cerrno>
@@ -23,25 +25,28 @@
 
 namespace ration::process::detail {
 
-/// Everything the child needs, made before it exists: between fork and exec it may neither allocate nor lock.
+/// Everything that the child needs, prepared before it exists: between fork and exec it must
+/// neither allocate nor lock.
 struct spawn_plan {
     char const* program = nullptr;
-    std::vector<char*> arguments, environment;    ///< end with a null pointer
-    int directory = -1, input = -1, output = -1;  ///< output -1: keep the caller's
-    int journal = -1;                             ///< of `launch_spec`; -1: none
+    std::vector<char*> arguments, environment;    ///< terminated by a null pointer
+    int directory = -1, input = -1, output = -1;  ///< output -1: that of the caller
+    int journal = -1;                             ///< as in `launch_spec`; -1: none
     std::string_view journal_entry = {};
-    rlimit const* open_files = nullptr;  ///< null: keep the caller's
+    rlimit const* open_files = nullptr;  ///< null: those of the caller
 };
 
+/// The steps of the child, in order.
 enum class spawn_stage : std::uint8_t { session, streams, directory, gate, journal, exec };
 
-/// What the child says on its way: how far it got, and the errno that stopped it there. 0 at the gate: it waits; 0 at
-/// exec: it ran.
+/// A report of the child: the step, and the errno that stopped it there. 0 at the gate: it waits; 0
+/// at exec: it runs.
 struct spawn_word {
     spawn_stage stage = spawn_stage::session;
     int system = 0;
 };
 
+/// The strings as for execve(2).
 [[nodiscard]] inline std::vector<char*> pointers(std::vector<std::string> const& words) noexcept {
     std::vector<char*> out;
     out.reserve(words.size() + 1);
@@ -51,30 +56,32 @@ struct spawn_word {
     return out;
 }
 
+/// Sends a report.
 inline void report(int channel, spawn_stage stage, int system) noexcept {
     spawn_word const word{.stage = stage, .system = system};
     static_cast<void>(::send(channel, &word, sizeof word, MSG_NOSIGNAL));
 }
 
+/// Reports errno at this step, and ends the child.
 [[noreturn]] inline void give_up(int channel, spawn_stage stage) noexcept {
     report(channel, stage, errno);
     ::_exit(127);
 }
 
-/// Signals as a fresh process has them; the caller's handlers have no meaning in the job.
+/// Sets default actions for all signals; the caller's handlers have no meaning in the job.
 inline void default_signals() noexcept {
     struct sigaction fresh{};
     fresh.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) {
-        // The kernel refuses KILL, STOP and the C library's own; nothing is lost
+        // The kernel refuses KILL, STOP and those of the C library, which is fine
         ::sigaction(number, &fresh, nullptr);
     }
 }
 
-/// The child's whole life before exec. Async-signal-safe calls only: another thread of the parent may have held any
-/// lock.
+/// The child before exec. Only async-signal-safe calls: another thread of the parent may have held
+/// any lock.
 [[noreturn]] inline void become(spawn_plan const& plan, int channel, int parents_end) noexcept {
-    ::close(parents_end);  // so that the gate reads end-of-file when the parent dies
+    ::close(parents_end);  // so that the gate reads end-of-file if the parent ends
     if (::setsid() < 0) give_up(channel, spawn_stage::session);
     default_signals();
     bool const streams =
@@ -83,7 +90,7 @@ inline void default_signals() noexcept {
     if (!streams) give_up(channel, spawn_stage::streams);
     if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
     if (plan.open_files != nullptr)
-        ::setrlimit(RLIMIT_NOFILE, plan.open_files);  // cannot fail: it lowers the soft limit to the one before
+        ::setrlimit(RLIMIT_NOFILE, plan.open_files);  // cannot fail: it lowers the soft limit to an earlier value
     report(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
@@ -91,7 +98,8 @@ inline void default_signals() noexcept {
         n = ::recv(channel, &go, 1, 0);
     } while (n < 0 && errno == EINTR);
     if (n != 1) ::_exit(127);
-    // Whatever the caller or a library of its opened without O_CLOEXEC. Best effort: kernels before 5.11 lack the flag.
+    // Descriptors that the caller or its libraries opened without O_CLOEXEC. Best effort: kernels
+    // before 5.11 lack the flag.
     constexpr unsigned close_on_exec = 4U;
     ::syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, close_on_exec);
     sigset_t none;
@@ -103,13 +111,13 @@ inline void default_signals() noexcept {
     give_up(channel, spawn_stage::exec);
 }
 
-/// `struct clone_args` of <linux/sched.h>, which cannot be included together with <sched.h> everywhere.
+/// `struct clone_args` of <linux/sched.h>, which conflicts with <sched.h> on some systems.
 struct clone_request {
     std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size,
         cgroup;
 };
 
-/// As fork(2), with the pidfd, and inside a cgroup when one is given.
+/// As fork(2), with a pidfd, and in a cgroup if one is given.
 [[nodiscard]] inline pid_t clone_here(int& pidfd, int clone_directory) noexcept {
     constexpr std::uint64_t want_pidfd = 0x1000, into_cgroup = 0x200000000;
     constexpr std::size_t first_version = 64;  // of the structure: what kernels before 5.7 accept
@@ -122,19 +130,21 @@ struct clone_request {
     return static_cast<pid_t>(::syscall(SYS_clone3, &request, into ? sizeof request : first_version));
 }
 
-/// Errors after which plain fork(2) may still work: no clone3 (old kernel, seccomp filter), or not into this group.
+/// True for errors after which fork(2) can still succeed: no clone3 (old kernel, seccomp filter),
+/// or not in this group.
 [[nodiscard]] constexpr bool worth_a_fork(int system) noexcept {
     return system == ENOSYS || system == EPERM || system == EOPNOTSUPP || system == EBUSY || system == EACCES ||
            system == EBADF;
 }
 
-/// A child at the gate. Unless `release` lets it go, the destructor ends it and takes the zombie away.
+/// A child at the gate. Unless `release` lets it continue, the destructor kills and reaps it.
 class held_child {
     pid_t pid_ = 0;
     descriptor pidfd_, channel_;
     bool released_ = false;
 
 public:
+    /// True if the child was created in its cgroup.
     bool in_group = false;
 
     held_child(pid_t pid, descriptor pidfd, descriptor channel, bool inside) noexcept
@@ -145,17 +155,20 @@ public:
     held_child& operator=(held_child&&) = delete;
     ~held_child() noexcept {
         if (pid_ != 0 && !released_) {
-            // It has not been waited for, so the number is still its own; the gate's end would do too, were it not
-            // frozen.
+            // It was not waited for, so the number is still its own. Closing the gate would also
+            // end it, but not if it is frozen.
             ::kill(pid_, SIGKILL);
             static_cast<void>(child(pid_, 0, std::move(pidfd_), descriptor{}).wait_for(seconds(1)));
         }
     }
 
+    /// The child's process.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    /// Takes the pidfd for the `child` that the launch returns.
     [[nodiscard]] descriptor take_pidfd() noexcept { return std::move(pidfd_); }
 
-    /// Waits until the child is at the gate: it leads its session, and its streams and directory are set.
+    /// Waits until the child is at the gate: it leads its session, and its streams and its
+    /// directory are set.
     [[nodiscard]] result<spawn_word> await_gate() const noexcept { return next_word(); }
 
     /// Opens the gate and waits for exec.
@@ -169,7 +182,8 @@ public:
     }
 
 private:
-    /// The channel's end means that exec closed it, or a death, of which the pidfd will tell.
+    /// The next report. The end of the channel means exec, or the end of the child, which its pidfd
+    /// shows.
     [[nodiscard]] result<spawn_word> next_word() const noexcept {
         nanoseconds const deadline = now() + seconds(10);
         for (int ready = -1; ready <= 0;) {
@@ -191,14 +205,15 @@ private:
     }
 };
 
-/// Makes the child and leaves it at the gate.
+/// Creates the child, which waits at the gate.
 [[nodiscard]] inline result<held_child> spawn(spawn_plan const& plan, int clone_directory) noexcept {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return system_error("open a socket pair", "start", errno, "raise the limit on open files: ulimit -n");
     descriptor ours = above_standard(descriptor(ends[0]));
     descriptor const theirs = above_standard(descriptor(ends[1]));
-    // No handler of ours may run in the child, where it would speak through descriptors that it shares with us.
+    // Handlers must not run in the child, where they would write to descriptors that it shares with
+    // the parent.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -207,7 +222,7 @@ private:
     pid_t pid = clone_here(pidfd, clone_directory);
     if (pid < 0 && worth_a_fork(errno)) {
         inside = false;
-        pidfd = -1;  // the kernel may have written a number before it failed, and closed that again
+        pidfd = -1;  // the kernel may have set a number before it failed, and closed it
         pid = ::fork();
     }
     if (pid == 0) become(plan, theirs.get(), ours.get());

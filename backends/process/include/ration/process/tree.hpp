@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// All processes of a job where no cgroup holds them together: found by descent, by session, and by a mark in their
-/// environment. Sources: proc(5), credentials(7), prctl(2) PR_SET_CHILD_SUBREAPER.
+/// All processes of a job without a cgroup: found by descent, by session, and by a mark in their environment.
+/// Sources: proc(5), credentials(7), prctl(2) PR_SET_CHILD_SUBREAPER.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/host/no_memory.hpp>
 #include <ration/process/child.hpp>
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
@@ -23,8 +24,8 @@
 
 namespace ration::process {
 
-/// From now on, orphans among our descendants become our children, not init's: they can be found by descent, and waited
-/// for. Belongs to the whole program; it lasts until exit.
+/// Makes orphans among this process's descendants its own children instead of init's, so that they can be found by
+/// descent and waited for. Applies to the whole program until its exit.
 [[nodiscard]] inline result<void> become_subreaper() noexcept {
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0)
         return system_error("reattach orphans", "controller", errno, "Linux 3.4 or later is needed");
@@ -35,8 +36,8 @@ namespace detail {
 
 enum class marked : std::uint8_t { yes, no, unknown };
 
-/// Is this KEY=VALUE in the environment with which the process was started? `unknown`: nothing could be read now, as in
-/// mid-exec.
+/// Tests whether KEY=VALUE is in the environment with which the process was started. `unknown`: it cannot be read
+/// now, as during exec.
 [[nodiscard]] inline marked has_mark(pid_t pid, std::string_view mark) noexcept {
     std::array<char, 40> path{};
     std::snprintf(path.data(), path.size(), "/proc/%d/environ", static_cast<int>(pid));
@@ -61,7 +62,7 @@ enum class marked : std::uint8_t { yes, no, unknown };
     return any ? marked::no : marked::unknown;
 }
 
-/// To this process and no later one of its number.
+/// Signals this process, but no later one with its number.
 inline void signal_exactly(process_info const& process, int number) noexcept {
     descriptor const pidfd = open_pidfd(process.pid);
     if (pidfd && same_process(process.pid, process.start_time)) static_cast<void>(send_signal(pidfd.get(), number));
@@ -69,41 +70,127 @@ inline void signal_exactly(process_info const& process, int number) noexcept {
 
 }  // namespace detail
 
-/// Where a job's processes begin.
+/// The first process of a job.
 struct tree_root {
+    /// The first process.
     pid_t pid = 0;
-    std::uint64_t start_time = 0;  ///< 0: whatever has the number now
-    /// KEY=VALUE that only this launch has in its environment (its token). Finds processes that left the session and
-    /// lost their parent; without it those are lost. Empty: none.
+    std::uint64_t start_time = 0;  ///< 0: the process that has the number now
+    /// KEY=VALUE that only this launch has in its environment (its token). It finds processes that left the session
+    /// and lost their parent. Empty: such processes are not found.
     std::string mark = {};
 };
 
-/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine) without allocation
-/// once warm.
+/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine), without
+/// allocation after the first refreshes.
 class tree {
 public:
+    /// A process of the job.
     struct member {
+        /// As of the last scan.
         process_info info;
         nanoseconds cpu{};   ///< of its own threads, as last read
         bool fresh = false;  ///< first seen in the last refresh
-        bool kin = false;    ///< by descent or session; else by its environment alone, which any process can be given
+        bool kin =
+            false;  ///< by descent or session; otherwise by its environment alone, which any process can be given
     };
 
 private:
     enum class bond : std::uint8_t { none, environment, kin };
 
     tree_root root_;
-    pid_t session_ = 0;  ///< that we made for the job, or 0
+    pid_t session_ = 0;  ///< created for the job, or 0
     bool session_held_ = true;
     std::vector<member> members_, next_;
     std::vector<bond> mine_;  ///< for each row of the table
-    /// Read, and without the mark; ordered by pid
+    /// Processes without the mark, whose environment was read; ordered by pid
     std::vector<std::pair<pid_t, std::uint64_t>> refused_, still_refused_;
     nanoseconds departed_{}, cpu_{};
 
 public:
-    /// Follows a process that is there, with all that belongs to it now.
+    /// Follows an existing process and everything that belongs to it. Error: gone.
     [[nodiscard]] static result<tree> of(tree_root root) noexcept {
+        return or_no_memory("follow a job", "process", [&] { return follow(std::move(root)); });
+    }
+
+    /// The first process.
+    [[nodiscard]] tree_root const& root() const noexcept { return root_; }
+    /// The processes as of the last refresh, including zombies; ordered by pid.
+    [[nodiscard]] std::span<member const> members() const noexcept { return members_; }
+    /// The number of processes that are not zombies.
+    [[nodiscard]] std::size_t alive() const noexcept {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
+    }
+
+    /// Finds the processes of the job in the table. For several jobs on one table, see `find_kin`.
+    void refresh(process_table const& table) {
+        std::vector<char> none(table.rows().size(), 0);
+        find_kin(table, none);
+        complete(table, none);
+    }
+
+    /// First half of a refresh: processes by descent or session. Marks their rows in `claimed`, which has an entry
+    /// for each row. So a process of one job that copied the environment of another does not belong to the other.
+    void find_kin(process_table const& table, std::vector<char>& claimed) {
+        mine_.assign(table.rows().size(), bond::none);
+        mark_known(table, bond::kin);
+        mark_session(table);
+        mark_descendants(table, bond::kin);
+        for (std::size_t i = 0; i < mine_.size(); ++i) claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
+    }
+
+    /// Second half, after the first half of every job: adds unclaimed processes with the mark of this job.
+    void complete(process_table const& table, std::vector<char> const& claimed) {
+        mark_known(table, bond::environment);
+        mark_by_environment(table, claimed);
+        mark_descendants(table, bond::environment);
+        for (std::size_t i = 0; i < mine_.size(); ++i)
+            mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
+        reattach_marked(table);
+    }
+
+    /// CPU time of all present and former processes. Clocks of members are exact. Children that ended between two
+    /// refreshes are known to 10 ms from their parents' accounts. Never decreases.
+    [[nodiscard]] nanoseconds cpu_time() noexcept {
+        nanoseconds sum = departed_;
+        for (member& m : members_) {
+            m.cpu = cpu_clock(m.info.pid).value_or(m.cpu);
+            sum = sum + m.cpu + detail::from_ticks(m.info.children_ticks);
+        }
+        cpu_ = std::max(cpu_, sum);
+        return cpu_;
+    }
+
+    /// The session and process group that was created for the job; 0 if it runs in the session of another program.
+    [[nodiscard]] pid_t session() const noexcept { return session_; }
+
+    /// Signals every process: the job's group in one call, others one by one.
+    void signal(int number) const noexcept {
+        // The group is signalled in one call, so no member can escape by forking meanwhile.
+        bool const grouped = session_ != 0 && std::ranges::any_of(members_, [&](member const& m) {
+                                 auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
+                                 // So the number still belongs to the job
+                                 return row && row->start_time == m.info.start_time && row->group == session_;
+                             });
+        if (grouped) ::kill(-session_, number);
+        for (member const& m : members_)
+            if (!m.info.zombie() && !(grouped && m.info.group == session_)) detail::signal_exactly(m.info, number);
+    }
+
+    /// Reaps zombies that became children of this process. The first process is reaped by its launcher.
+    void reap_orphans() const noexcept {
+        for (member const& m : members_) {
+            if (m.info.zombie() && m.info.parent == ::getpid() && m.info.pid != root_.pid) {
+                siginfo_t ignored{};
+                ::waitid(P_PID, static_cast<id_t>(m.info.pid), &ignored, WEXITED | WNOHANG);
+            }
+        }
+    }
+
+private:
+    tree() noexcept = default;
+
+    [[nodiscard]] static result<tree> follow(tree_root root) {
         auto const row = read_process(root.pid);
         if (!row || (root.start_time != 0 && row->start_time != root.start_time)) {
             return error{.code = errc::gone,
@@ -123,82 +210,6 @@ public:
         return out;
     }
 
-    [[nodiscard]] tree_root const& root() const noexcept { return root_; }
-    /// As of the last refresh, zombies included; ordered by pid.
-    [[nodiscard]] std::span<member const> members() const noexcept { return members_; }
-    [[nodiscard]] std::size_t alive() const noexcept {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(members_, [](member const& m) { return !m.info.zombie(); }));
-    }
-
-    /// Finds the processes of the job as of the table. Where several jobs share one, see `find_kin`.
-    void refresh(process_table const& table) noexcept {
-        std::vector<char> none(table.rows().size(), 0);
-        find_kin(table, none);
-        complete(table, none);
-    }
-
-    /// First half of a refresh: what belongs to the job by descent or session. Marks these rows in `claimed`, which has
-    /// one entry for each row. A process of one job that copied the environment of another is therefore no process of
-    /// the other.
-    void find_kin(process_table const& table, std::vector<char>& claimed) noexcept {
-        mine_.assign(table.rows().size(), bond::none);
-        mark_known(table, bond::kin);
-        mark_session(table);
-        mark_descendants(table, bond::kin);
-        for (std::size_t i = 0; i < mine_.size(); ++i) claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
-    }
-
-    /// Second half, after the first half of every job: adds what no job has claimed and the mark says is this job's.
-    void complete(process_table const& table, std::vector<char> const& claimed) noexcept {
-        mark_known(table, bond::environment);
-        mark_by_environment(table, claimed);
-        mark_descendants(table, bond::environment);
-        for (std::size_t i = 0; i < mine_.size(); ++i)
-            mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
-        reattach_marked(table);
-    }
-
-    /// CPU time of all processes the job ever had. Members' clocks are exact; children that ended between two refreshes
-    /// are known to 10 ms from their parents' accounts. Never runs backwards.
-    [[nodiscard]] nanoseconds cpu_time() noexcept {
-        nanoseconds sum = departed_;
-        for (member& m : members_) {
-            m.cpu = cpu_clock(m.info.pid).value_or(m.cpu);
-            sum = sum + m.cpu + detail::from_ticks(m.info.children_ticks);
-        }
-        cpu_ = std::max(cpu_, sum);
-        return cpu_;
-    }
-
-    /// The session, and process group, that was made for the job; 0 when it was started by somebody else in theirs.
-    [[nodiscard]] pid_t session() const noexcept { return session_; }
-
-    /// To every process: at once to all that share the job's group, one by one to the rest.
-    void signal(int number) const noexcept {
-        bool const grouped = session_ != 0 && std::ranges::any_of(members_, [&](member const& m) {
-                                 auto const row = m.info.group == session_ ? read_process(m.info.pid) : std::nullopt;
-                                 // So the number is still the job's
-                                 return row && row->start_time == m.info.start_time && row->group == session_;
-                             });
-        if (grouped) ::kill(-session_, number);
-        for (member const& m : members_)
-            if (!m.info.zombie() && !(grouped && m.info.group == session_)) detail::signal_exactly(m.info, number);
-    }
-
-    /// Takes away the zombies that came to us as orphans. The first process is its launcher's to wait for.
-    void reap_orphans() const noexcept {
-        for (member const& m : members_) {
-            if (m.info.zombie() && m.info.parent == ::getpid() && m.info.pid != root_.pid) {
-                siginfo_t ignored{};
-                ::waitid(P_PID, static_cast<id_t>(m.info.pid), &ignored, WEXITED | WNOHANG);
-            }
-        }
-    }
-
-private:
-    tree() noexcept = default;
-
     [[nodiscard]] member const* find(pid_t pid) const noexcept {
         auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
         return at != members_.end() && at->info.pid == pid ? &*at : nullptr;
@@ -214,13 +225,13 @@ private:
         }
     }
 
-    /// We ourselves are never part of a job, whatever our ancestry; nor is anything older than the job.
+    /// Excludes this process, init, and processes that are older than the job.
     [[nodiscard]] bool candidate(process_info const& row) const noexcept {
         return row.start_time >= root_.start_time && row.pid != ::getpid() && row.pid != 1;
     }
 
-    /// A session keeps its number while it has a member. So it is the job's from one look to the next, until a look
-    /// finds it empty; a leader that is not the root says that the number was given away in between.
+    /// A session keeps its number while it has a member, so it stays the job's until a scan finds it empty. A
+    /// leader other than the root shows that the number was reused.
     void mark_session(process_table const& table) noexcept {
         process_info const* const leader = table.find(session_);
         bool const reused = leader != nullptr && (root_.pid != session_ || leader->start_time != root_.start_time);
@@ -237,6 +248,7 @@ private:
 
     void mark_descendants(process_table const& table, bond how) noexcept {
         auto const& rows = table.rows();
+        // Parents can have higher numbers than their children, so one pass is not enough.
         for (bool changed = true; changed;) {
             changed = false;
             for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -250,9 +262,8 @@ private:
         }
     }
 
-    /// Reads the environment of processes not seen before. Those without the mark are remembered, so that each is read
-    /// once.
-    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) noexcept {
+    /// Reads the environment of new processes. Those without the mark are remembered, so that each is read once.
+    void mark_by_environment(process_table const& table, std::vector<char> const& claimed) {
         still_refused_.clear();
         auto const& rows = table.rows();
         for (std::size_t i = 0; i < rows.size() && !root_.mark.empty(); ++i) {
@@ -268,7 +279,8 @@ private:
         refused_.swap(still_refused_);
     }
 
-    void reattach_marked(process_table const& table) noexcept {
+    /// Rebuilds the list of members, and keeps the CPU time of those that left.
+    void reattach_marked(process_table const& table) {
         static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
@@ -286,7 +298,8 @@ private:
         members_.swap(next_);
     }
 
-    /// Is this member's CPU time in somebody's account: its own, or that of an ancestor in the job, who waited for it?
+    /// True if the CPU time is still in an account: that of the process, or of an ancestor in the job that waited
+    /// for it.
     [[nodiscard]] bool remembered(member const& m, process_table const& table) const noexcept {
         for (member const* at = &m; at != nullptr; at = find(at->info.parent)) {
             process_info const* const row = table.find(at->info.pid);
@@ -296,20 +309,22 @@ private:
     }
 };
 
-/// Every process but this one that was started with this KEY=VALUE in its environment. Errors: those of
+/// Every process except this one that was started with this KEY=VALUE in its environment. Errors: those of
 /// `process_table::scan`.
 [[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
-    process_table table;
-    if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-    std::vector<process_info> found;
-    std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
-        return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+    return or_no_memory("list marked processes", "/proc", [mark]() -> result<std::vector<process_info>> {
+        process_table table;
+        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
+        std::vector<process_info> found;
+        std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
+            return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
+        });
+        return found;
     });
-    return found;
 }
 
-/// SIGKILL to every process that was started with this KEY=VALUE, until none is left: of a launch whose first process
-/// nobody wrote down. Blocks. `errc::timed_out` as of `terminate`.
+/// Sends SIGKILL to every process with this mark until none is left, for a launch whose first process was not
+/// recorded. Blocks. Error: `errc::timed_out` as in `terminate`.
 [[nodiscard]] inline result<void> kill_marked(std::string_view mark) noexcept {
     for (nanoseconds const last = now() + seconds(2);;) {
         auto const found = find_marked(mark);
@@ -328,16 +343,19 @@ private:
     }
 }
 
-/// Ends a job: SIGTERM, then SIGKILL to whatever is left after `grace`, again and again until nothing is. Blocks.
-/// `errc::timed_out`: something could not be killed within two seconds more (it waits inside the kernel); it is still a
-/// member.
+/// Ends a job: SIGTERM, and after `grace` SIGKILL repeatedly until no process is left. Blocks. Error:
+/// `errc::timed_out` if a process waits inside the kernel for 2 s more; it is still a member.
 [[nodiscard]] inline result<void> terminate(tree& job, nanoseconds grace) noexcept {
     process_table table;
     nanoseconds const begin = now(), last = begin + grace + seconds(2);
     bool asked = false;
     for (useconds_t pause = 500;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
-        if (auto const scanned = table.scan(); !scanned) return scanned;
-        job.refresh(table);
+        auto const seen = or_no_memory("end a job", "process", [&]() -> result<void> {
+            auto const scanned = table.scan();
+            if (scanned) job.refresh(table);
+            return scanned;
+        });
+        if (!seen) return seen;
         job.reap_orphans();
         if (job.alive() == 0) return {};
         nanoseconds const time = now();
@@ -350,6 +368,7 @@ private:
                 .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
         }
         if (time >= begin + grace) {
+            // Repeated in each round, for processes that were born since the last scan.
             job.signal(SIGKILL);
         } else if (!asked) {
             asked = true;

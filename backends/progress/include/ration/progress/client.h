@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * How a training job tells ration where it is: protocol P1 (docs/progress-protocol.md), sender's side, in C99 and C++.
+ * Reports the progress of a training job: the sender of protocol P1 (docs/progress-protocol.md), in C99 and C++.
  *
  *     ration_progress *p = ration_progress_open();
  *     ration_progress_hello(p, 1, 1);
@@ -47,11 +47,11 @@ typedef struct ration_progress {
     char path_[108], job_[RATION_PROGRESS_WORD + 1], token_[RATION_PROGRESS_WORD + 1];
     uint32_t incarnation_, rank_;
     pid_t owner_;       /* 0: nothing is ever sent */
-    char control_[108]; /* where commands come (client_commands.h); empty: nowhere */
+    char control_[108]; /* socket for commands (client_commands.h); empty: none */
     int socket_, control_socket_;
     uint64_t sequence_;         /* of the last message sent */
     double sent_at_, retry_at_; /* seconds; sent_at_ < 0: no step sent yet */
-    double step_at_;            /* time of the last step, < 0: none in this phase */
+    double step_at_;            /* time of the last step; < 0: none in this phase */
     double busy_;               /* time between steps since the last message */
     uint64_t intervals_, step_, total_, batch_, finite_, non_finite_;
     double mean_;
@@ -93,7 +93,7 @@ static inline void ration_progress_word_(char* out, char const* in) {
     out[n] = '\0';
 }
 
-/* Makes one '.' of what the program's locale puts there, even if that is several bytes. */
+/* Replaces the decimal separator of the program's locale, even of several bytes, by one '.'. */
 static inline void ration_progress_plain_(char* number) {
     char* to = number;
     char const* from = number;
@@ -107,13 +107,13 @@ static inline void ration_progress_plain_(char* number) {
     *to = '\0';
 }
 
-/* A finite number so that it reads back the same. */
+/* Writes a finite number so that it reads back as the same value. */
 static inline void ration_progress_number_(char out[40], double value) {
     snprintf(out, 40, "%.17g", value);
     ration_progress_plain_(out);
 }
 
-/* Digits only, at most `most`; 1 when it is one. */
+/* Parses digits, at most `most`. Returns 1 for a valid number. */
 static inline int ration_progress_whole_(char const* text, uint64_t most, uint64_t* out) {
     uint64_t value = 0;
     if (text == NULL || *text == '\0') return 0;
@@ -126,7 +126,7 @@ static inline int ration_progress_whole_(char const* text, uint64_t most, uint64
     return 1;
 }
 
-/* Names of 1 to RATION_PROGRESS_WORD characters that P1 allows in a value, with single commas between. */
+/* True for names of 1 to RATION_PROGRESS_WORD characters that P1 allows in a value, separated by single commas. */
 static inline int ration_progress_is_device_list_(char const* text) {
     size_t at, length = 0;
     for (at = 0; text != NULL && text[at] != '\0'; ++at) {
@@ -150,7 +150,7 @@ static inline int ration_progress_connect_(ration_progress* p) {
     return 0;
 }
 
-/* 1 when the kernel took the message. A receiver that went away and came back is found by one more try. */
+/* Returns 1 if the kernel accepted the message. Retries once, for a receiver that was restarted. */
 static inline int ration_progress_send_(ration_progress* p, char const* type, char const* body) {
     char datagram[RATION_PROGRESS_DATAGRAM + 1];
     int attempt;
@@ -168,7 +168,7 @@ static inline int ration_progress_send_(ration_progress* p, char const* type, ch
         close(p->socket_);
         p->socket_ = -1;
     }
-    p->retry_at_ = ration_progress_now_() + 0.2; /* nobody there: do not ask again at every step */
+    p->retry_at_ = ration_progress_now_() + 0.2; /* no receiver: do not retry at every step */
     return 0;
 }
 
@@ -183,7 +183,7 @@ static inline void ration_progress_drain_(ration_progress* p) {
     memmove(p->outbox_, p->outbox_ + sent, (size_t)p->outbox_size_ * sizeof p->outbox_[0]);
 }
 
-/* Sends what the steps since the last message add up to; keeps all of it when that fails. */
+/* Sends the sums over the steps since the last message; keeps them if that fails. */
 static inline void ration_progress_flush_(ration_progress* p) {
     char body[256], number[40];
     int n;
@@ -205,7 +205,7 @@ static inline void ration_progress_flush_(ration_progress* p) {
     p->mean_ = p->busy_ = 0;
 }
 
-/* Sends a message of another type behind the steps that came before it, or keeps it; the oldest kept one makes room. */
+/* Sends a message of another type after the steps before it, or keeps it; the oldest kept one is dropped if needed. */
 static inline void ration_progress_post_(ration_progress* p, char const* type, char const* body) {
     int const saved = errno;
     ration_progress_note* note;
@@ -262,12 +262,12 @@ static inline void ration_progress_hello_on(ration_progress* p, uint32_t world_s
     ration_progress_post_(p, "hello", body);
 }
 
-/* The same, with devices that are not known or not there. */
+/* The same, with unknown devices or none. */
 static inline void ration_progress_hello(ration_progress* p, uint32_t world_size, uint32_t threads) {
     ration_progress_hello_on(p, world_size, threads, NULL);
 }
 
-/* How many devices the job would like to have now, at most 4096; 0 takes the wish back. */
+/* Requests a number of devices, at most 4096; 0 withdraws the request. */
 static inline void ration_progress_want(ration_progress* p, uint32_t devices) {
     char body[32];
     if (!ration_progress_usable_(p)) return;
@@ -275,7 +275,7 @@ static inline void ration_progress_want(ration_progress* p, uint32_t devices) {
     ration_progress_post_(p, "want", body);
 }
 
-/* The samples per step over all ranks, said with the steps from now on; 0, or more than 2^32: not known. */
+/* Sets the samples per step over all ranks, reported with later steps; 0, or more than 2^32: unknown. */
 static inline void ration_progress_batch(ration_progress* p, uint64_t samples) {
     if (ration_progress_usable_(p)) p->batch_ = samples <= (UINT64_C(1) << 32) ? samples : 0;
 }
@@ -307,7 +307,7 @@ static inline void ration_progress_step(ration_progress* p, uint64_t step, doubl
     errno = saved;
 }
 
-/* A value of a metric measured on held-out data. */
+/* Reports a value of a metric on held-out data. */
 static inline void ration_progress_eval(ration_progress* p, uint64_t step, char const* metric, double value) {
     char body[176], name[RATION_PROGRESS_WORD + 1], number[40];
     if (!ration_progress_usable_(p)) return;
@@ -320,7 +320,7 @@ static inline void ration_progress_eval(ration_progress* p, uint64_t step, char 
     ration_progress_post_(p, "eval", body);
 }
 
-/* The phase from now on: init, load, compile, train, eval, save or idle. A missing step is a stall only in `train`. */
+/* Sets the phase: init, load, compile, train, eval, save or idle. A missing step is a stall only in `train`. */
 static inline void ration_progress_phase(ration_progress* p, char const* phase) {
     char body[176], name[RATION_PROGRESS_WORD + 1];
     if (!ration_progress_usable_(p)) return;
@@ -330,7 +330,7 @@ static inline void ration_progress_phase(ration_progress* p, char const* phase) 
     p->step_at_ = -1;
 }
 
-/* A checkpoint is durable (ok != 0) or has failed (ok == 0); `seconds` is what it took, 0 or less: not known. */
+/* Reports that a checkpoint is durable (ok != 0) or has failed (ok == 0), and its duration; <= 0: unknown. */
 static inline void ration_progress_checkpoint_in(ration_progress* p, uint64_t step, int ok, double seconds) {
     char body[176], number[40];
     int n;
@@ -345,7 +345,7 @@ static inline void ration_progress_checkpoint(ration_progress* p, uint64_t step,
     ration_progress_checkpoint_in(p, step, ok, 0);
 }
 
-/* Alive, though no step is done. Not kept when it cannot be sent. */
+/* Reports that the job is alive without a step. Not kept if it cannot be sent. */
 static inline void ration_progress_heartbeat(ration_progress* p) {
     int const saved = errno;
     if (!ration_progress_usable_(p)) return;
@@ -355,7 +355,7 @@ static inline void ration_progress_heartbeat(ration_progress* p) {
     errno = saved;
 }
 
-/* The job ends; `why` is done, stop, diverged or error, NULL: chosen by the exit code. */
+/* Reports the end of the job; `why` is done, stop, diverged or error; NULL: derived from the exit code. */
 static inline void ration_progress_bye(ration_progress* p, int exit_code, char const* why) {
     char body[176], name[RATION_PROGRESS_WORD + 1];
     if (!ration_progress_usable_(p)) return;

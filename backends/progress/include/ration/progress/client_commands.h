@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 /*
- * How a training job hears what ration asks of it: commands C1 (docs/progress-protocol.md), job's side, in C99 and C++.
+ * Receives the commands of ration in a training job: the job's side of C1 (docs/progress-protocol.md), in C99 and C++.
+ * The sender is control.hpp; progress is reported with client.h.
  *
- *     ration_progress_listen(p); ration_progress_hello(p, 1, 1);           in this order: the hello says where the job
- * listens for (step = 1; step <= steps; ++step) { int saved = 0, hold, asked; double by; ration_progress_step(p, step,
- * train(), steps); asked = ration_progress_command(p, &by, &hold); while (asked == RATION_PROGRESS_SAVE || asked ==
- * RATION_PROGRESS_STOP) { if (asked == RATION_PROGRESS_SAVE || !saved) ration_progress_checkpoint(p, step, saved =
- * saved || save(step)); if (asked == RATION_PROGRESS_STOP) return stopped(p);        bye with "stop", close, exit
- * status 0 asked = saved && hold ? ration_progress_hold(p, by, &by, &hold) : ration_progress_command(p, &by, &hold);
+ *     ration_progress_listen(p);                // before hello, which reports the socket
+ *     ration_progress_hello(p, 1, 1);
+ *     for (step = 1; step <= steps; ++step) {
+ *         int saved = 0, hold, asked;
+ *         double by;
+ *         ration_progress_step(p, step, train(), steps);
+ *         asked = ration_progress_command(p, &by, &hold);
+ *         while (asked == RATION_PROGRESS_SAVE || asked == RATION_PROGRESS_STOP) {
+ *             if (asked == RATION_PROGRESS_SAVE || !saved)
+ *                 ration_progress_checkpoint(p, step, saved = saved || save(step));
+ *             if (asked == RATION_PROGRESS_STOP) return stopped(p);  // bye with "stop", close, exit status 0
+ *             asked = saved && hold ? ration_progress_hold(p, by, &by, &hold)
+ *                                   : ration_progress_command(p, &by, &hold);
  *         }
  *     }
  *
- * Outside ration, and in ranks other than 0, no command ever comes: in a job of several
- * processes rank 0 asks at each step boundary and tells the others. Nothing here blocks except ration_progress_hold.
+ * Outside ration, and in ranks other than 0, no command arrives. In a job of several processes, rank 0 polls at each
+ * step boundary and informs the others. Only ration_progress_hold blocks.
  */
 #ifndef RATION_PROGRESS_CLIENT_COMMANDS_H
 #define RATION_PROGRESS_CLIENT_COMMANDS_H
@@ -22,15 +30,15 @@
 #include <ration/progress/client.h>
 
 enum {
-    RATION_PROGRESS_NOTHING, /* nothing is asked */
-    RATION_PROGRESS_SAVE,    /* save now, and say ration_progress_checkpoint; hold: then call ration_progress_hold */
-    RATION_PROGRESS_GO,      /* a hold is over */
-    RATION_PROGRESS_STOP     /* save unless just saved, say bye with "stop", exit 0 */
+    RATION_PROGRESS_NOTHING, /* no command */
+    RATION_PROGRESS_SAVE, /* save now and call ration_progress_checkpoint; with hold: then call ration_progress_hold */
+    RATION_PROGRESS_GO,   /* a hold is over */
+    RATION_PROGRESS_STOP  /* save unless just saved, send bye with "stop", exit 0 */
 };
 
 /*
- * Opens the socket for commands, beside that of the progress messages; 1 when there is one. A job that calls this has
- * to call ration_progress_command at its step boundaries: it will be asked instead of being sent SIGTERM.
+ * Opens the socket for commands in the directory of the progress socket. Returns 1 if there is one. A job that calls
+ * this has to call ration_progress_command at its step boundaries: ration sends it a command instead of SIGTERM.
  */
 static inline int ration_progress_listen(ration_progress* p) {
     int const saved = errno;
@@ -42,18 +50,17 @@ static inline int ration_progress_listen(ration_progress* p) {
     folder = (int)(strrchr(p->path_, '/') - p->path_);
     for (at = 0; at < (size_t)folder; ++at)
         if (p->path_[at] <= ' ' || p->path_[at] >= 0x7f || p->path_[at] == '=')
-            return 0; /* a message could not carry it */
+            return 0; /* no message could contain it */
     memset(&address, 0, sizeof address);
     address.sun_family = AF_UNIX;
-    for (attempt = 0; attempt < 8;
-         ++attempt) { /* the name may be taken by a process of that number in another namespace */
+    for (attempt = 0; attempt < 8; ++attempt) { /* a process in another namespace may use the name */
         int const n = snprintf(address.sun_path, sizeof address.sun_path, "%.*s/rx.%ld.%d", folder, p->path_,
                                (long)getpid(), attempt);
         if (n < 0 || (size_t)n >= sizeof address.sun_path) break;
         p->control_socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (p->control_socket_ < 0) break;
         if (bind(p->control_socket_, (struct sockaddr const*)&address, (socklen_t)sizeof address) == 0) {
-            chmod(address.sun_path, 0600); /* the directory already keeps all others out */
+            chmod(address.sun_path, 0600); /* other users cannot enter the directory anyway */
             memcpy(p->control_, address.sun_path, sizeof p->control_);
             break;
         }
@@ -64,7 +71,7 @@ static inline int ration_progress_listen(ration_progress* p) {
     return p->control_[0] != '\0';
 }
 
-/* A command as it is read; `seen_` has a bit for each of e, k, q, by, hold. */
+/* A command that is being parsed; `seen_` has a bit for each of e, k, q, by, hold. */
 typedef struct ration_progress_order {
     int type_, hold_;
     unsigned seen_;
@@ -72,8 +79,8 @@ typedef struct ration_progress_order {
     double by_;
 } ration_progress_order;
 
-/* Seconds: digits, then perhaps a point and digits; no more than a thousand million. By hand, for strtod asks the
- * locale. */
+/* Parses seconds: digits, optionally a point and digits; at most 1e9. Without strtod, which depends on the locale.
+ * Returns 1 for a valid number. */
 static inline int ration_progress_seconds_(char const* text, double* out) {
     double value = 0, unit = 1;
     char const* at = text;
@@ -87,14 +94,14 @@ static inline int ration_progress_seconds_(char const* text, double* out) {
     return *at == '\0';
 }
 
-/* Takes in one pair; 0 when it makes the message none of this job's. */
+/* Parses one pair. Returns 0 if the message is not for this job. */
 static inline int ration_progress_take_pair_(ration_progress const* p, ration_progress_order* order, char const* key,
                                              char const* value) {
     static char const* const keys[] = {"e", "k", "q", "by", "hold"};
     uint64_t number = 0;
     unsigned at = 0;
     while (at < 5 && strcmp(keys[at], key) != 0) ++at;
-    if (at == 5) return 1; /* ration may be newer than this */
+    if (at == 5) return 1; /* a key of a later version */
     if ((order->seen_ >> at & 1U) != 0) return 0;
     order->seen_ |= 1U << at;
     switch (at) {
@@ -106,8 +113,8 @@ static inline int ration_progress_take_pair_(ration_progress const* p, ration_pr
     }
 }
 
-/* Reads a message, which it takes apart; 1 when it is a command to this job in this incarnation. Type -1: ping, -2: not
- * known here. */
+/* Parses a message, and changes its text. Returns 1 for a command to this incarnation of the job. Type -1: ping,
+ * -2: unknown. */
 static inline int ration_progress_read_order_(ration_progress const* p, char* text, ration_progress_order* order) {
     static char const* const types[] = {"save", "go", "stop"};
     char *rest = text + 3, *word;
@@ -132,9 +139,9 @@ static inline int ration_progress_read_order_(ration_progress const* p, char* te
 }
 
 /*
- * What ration asks of the job, to be called at each step boundary: one of the values above, answered already. `by`
- * (NULL: not wanted) becomes the seconds that the job has, 0: not said; `hold` (NULL: not wanted) becomes 1 when after
- * saving the job is to hold. What is not a command to this job in this incarnation is dropped.
+ * Returns the next command, which is acknowledged already; call it at each step boundary. `by` becomes the number of
+ * seconds that the job has, 0: no limit; `hold` becomes 1 if the job has to hold after saving. Both can be NULL.
+ * Messages that are not commands to this incarnation of the job are dropped. Never blocks.
  */
 static inline int ration_progress_command(ration_progress* p, double* by, int* hold) {
     int const saved = errno;
@@ -160,8 +167,8 @@ static inline int ration_progress_command(ration_progress* p, double* by, int* h
 }
 
 /*
- * Waits, for `seconds` at most, for what comes after a save with hold: the next command, RATION_PROGRESS_GO when none
- * comes in time or no command can come. The one call that waits.
+ * Waits at most `seconds` for the command after a save with hold. Returns RATION_PROGRESS_GO if none arrives in time,
+ * or if none can arrive. The only call that blocks.
  */
 static inline int ration_progress_hold(ration_progress* p, double seconds, double* by, int* hold) {
     double const from = ration_progress_now_();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Commands to a running job: the messages C1 (docs/progress-protocol.md, "Commands"), from ration to the socket that
-/// the job named in its `hello`. Linux; needs /proc.
+/// Commands to a running job: messages C1 (docs/progress-protocol.md, "Commands") to the socket
+/// that the job named in its `hello`. The job's side is client_commands.h. Linux; needs /proc.
 #pragma once
 
 #include <array>
@@ -21,31 +21,37 @@
 
 namespace ration::progress {
 
+/// The commands.
 enum class command_type : std::uint8_t {
-    save,  ///< save at the next step boundary; with `hold`, take no further step until `go`, `stop` or the deadline
-    go,    ///< end of a hold
-    stop,  ///< stop at the next step boundary, save first unless that is done, say `bye` and exit
+    save,  ///< save at the next step boundary; with `hold`, wait for `go`, `stop` or the deadline
+    go,    ///< end a hold
+    stop,  ///< stop at the next step boundary, save before unless just saved, send `bye` and exit
     ping,  ///< only answer
 };
 
+/// A command and its arguments.
 struct command {
+    /// What the job has to do.
     command_type type = command_type::ping;
-    /// Save, stop: how long the job has, counted from when it reads this; 0: not said. Sent in ms, rounded up
+    /// Save, stop: the time that the job has, from when it reads this; 0: no limit given. Sent in
+    /// ms, rounded up
     nanoseconds by{};
     bool hold = false;  ///< save
 };
 
-/// A message C1, at most 175 characters.
+/// The text of a message C1, at most 175 characters.
 using command_text = text<max_word + 128>;
 
 namespace detail {
 
+/// Appends a number.
 inline void append_number(command_text& out, std::uint64_t value) noexcept {
     std::array<char, 20> digits{};
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     out.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
+/// Appends a time as seconds with three decimals.
 inline void append_seconds(command_text& out, nanoseconds time) noexcept {
     auto const milliseconds = (static_cast<std::uint64_t>(time.count) + 999'999) / 1'000'000;
     append_number(out, milliseconds / 1000);
@@ -55,14 +61,15 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
     out.append({fraction.data(), fraction.size()});
 }
 
+/// An error of a command.
 [[nodiscard]] inline error cannot_send(errc code, std::string_view to, int system, char const* remedy) noexcept {
     return {code, "send a command to a job", text<120>(to), system, remedy};
 }
 
 }  // namespace detail
 
-/// The message that says `what` to the job of that incarnation and token. Precondition: the token is one that
-/// `receiver::register_job` takes.
+/// The message with this command for a job with this incarnation and token. Precondition:
+/// `receiver::register_job` accepts the token.
 [[nodiscard]] inline command_text format_command(command const& what, incarnation_id run, std::string_view token,
                                                  std::uint64_t sequence) noexcept {
     constexpr std::array<char const*, 4> words{"C1 save e=", "C1 go e=", "C1 stop e=", "C1 ping e="};
@@ -77,11 +84,11 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
     return what.hold && what.type == command_type::save ? out.append(" hold=1") : out;
 }
 
-/// The sending end: one unnamed socket for all jobs of a run. Not safe for use by several threads at once.
+/// The sending end: one unnamed socket for all jobs of a run. For one thread at a time.
 class control {
 public:
-    /// `directory`: that of the receiver's socket (the part of `receiver::path()` before its last '/'). Errors: `io`
-    /// and what open(2) says.
+    /// `directory` is that of the receiver's socket: `receiver::path()` up to its last '/'. Errors:
+    /// `io`, and those of open(2).
     [[nodiscard]] static result<control> open(std::string_view directory) noexcept {
         text<max_socket_path> const path{directory};
         int const folder = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -95,9 +102,11 @@ public:
         return control(directory, folder, socket);
     }
 
+    /// Takes over the sockets.
     control(control&& other) noexcept
         : directory_(other.directory_), folder_(std::exchange(other.folder_, -1)),
           socket_(std::exchange(other.socket_, -1)), sequence_(other.sequence_) {}
+    /// Exchanges the sockets.
     control& operator=(control other) noexcept {
         std::swap(directory_, other.directory_);
         std::swap(folder_, other.folder_);
@@ -105,16 +114,19 @@ public:
         std::swap(sequence_, other.sequence_);
         return *this;
     }
+    /// Closes the sockets.
     ~control() {
         if (folder_ >= 0) ::close(folder_);
         if (socket_ >= 0) ::close(socket_);
     }
 
-    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`) in that incarnation, with its
-    /// token. Never waits. The command's number: the job's `ack` repeats it in `report::command`. A message taken by
-    /// the kernel may still never be read. Errors: `gone` (nobody listens there any more), `busy` (the job's queue is
-    /// full: try again later), `denied` (no socket of this user in the directory; a symbolic link is never followed),
-    /// `invalid_value` (not a path in the directory), `io`.
+    /// Sends a command to the job that listens at `to` (`report::control` of its `hello`), with its
+    /// incarnation and token. Never blocks. Returns the number of the command, which the job's
+    /// `ack` repeats in `report::command`. A message that the kernel accepted may never be read.
+    ///
+    /// Errors: `gone` (no process listens there any more), `busy` (the job's queue is full; retry
+    /// later), `denied` (not a socket of this user in the directory; symbolic links are not
+    /// followed), `invalid_value` (not a path in the directory), `io`.
     [[nodiscard]] result<std::uint64_t> send(std::string_view to, incarnation_id run, std::string_view token,
                                              command const& what) noexcept {
         if (!detail::is_socket_path(to) || to.substr(0, to.rfind('/')) != directory_.view()) {
@@ -123,8 +135,8 @@ public:
         }
         auto const file = find(to);
         if (!file) return file.failure();
-        // The kernel resolves the descriptor to the very file that was looked at: nobody can put another in its place
-        // meanwhile.
+        // The kernel resolves the descriptor to the file that was checked, so another process
+        // cannot replace it meanwhile.
         text<40> const place = name_of(*file);
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -141,7 +153,7 @@ private:
     control(std::string_view directory, int folder, int socket) noexcept
         : directory_(directory), folder_(folder), socket_(socket) {}
 
-    /// The socket itself, opened as a place (O_PATH): to be closed by the caller.
+    /// Opens the socket file with O_PATH; the caller closes it.
     [[nodiscard]] result<int> find(std::string_view to) const noexcept {
         text<max_socket_path> const name{to.substr(to.rfind('/') + 1)};
         int const file = ::openat(folder_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -153,12 +165,14 @@ private:
                                    "what lies there must be a socket of your own: end the job that put it there");
     }
 
+    /// A path to the opened file.
     [[nodiscard]] static text<40> name_of(int file) noexcept {
         command_text number;
         detail::append_number(number, static_cast<std::uint64_t>(file));
         return text<40>("/proc/self/fd/").append(number);
     }
 
+    /// The error for an errno of sendto(2).
     [[nodiscard]] static error refused(std::string_view to, int why) noexcept {
         if (why == ENOENT || why == ECONNREFUSED || why == ECONNRESET) {
             return detail::cannot_send(errc::gone, to, why,

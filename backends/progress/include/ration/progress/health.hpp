@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a job's reports and its use of the processor say together: is it getting on?
+/// The health of a job, from its reports and its use of the processor: does it make progress?
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,27 @@
 
 namespace ration::progress {
 
+/// The condition of a job.
 enum class condition : std::uint8_t {
-    unheard,    ///< has not reported yet in this incarnation: no judgement
-    reporting,  ///< as it should be
-    silent,     ///< has stopped reporting, though it uses the processor (or nobody measures that)
-    stalled,    ///< no step for too long, and no use of the processor either
+    unheard,    ///< no report in this incarnation yet
+    reporting,  ///< healthy
+    silent,     ///< no reports any more, although it uses the processor (or that is not measured)
+    stalled,    ///< no step for too long, and no use of the processor
     suspect,    ///< its last message about steps had a loss that was NaN or infinite
-    diverged,   ///< three such messages on end, or it said so itself
+    diverged,   ///< three such messages in a row, or the job reported it
 };
 
+/// The condition in words, for messages.
 [[nodiscard]] constexpr std::string_view name_of(condition state) noexcept {
     constexpr std::array<std::string_view, 6> names{"not reporting yet", "reporting", "stopped reporting",
                                                     "stalled",           "suspect",   "diverged"};
     return names[static_cast<std::size_t>(state)];
 }
 
-/// How long each phase may go on without a sign of getting on. None for `idle`: waiting is what it is for.
+/// The time for which each phase may continue without progress. `idle` has no timeout.
 [[nodiscard]] constexpr std::optional<nanoseconds> budget_of(phase now) noexcept {
     switch (now) {
-        case phase::train: return seconds(60);  // at least; and ten steps' time
+        case phase::train: return seconds(60);  // at least; or the time of ten steps
         case phase::init:
         case phase::load:
         case phase::save:
@@ -52,9 +54,10 @@ class step_times {
     std::size_t count_ = 0;
 
 public:
+    /// Adds a step time.
     void add(double seconds_each) noexcept { last_[count_++ % last_.size()] = seconds_each; }
 
-    /// 0 before the first one.
+    /// The median in seconds; 0 before the first step.
     [[nodiscard]] double median() const noexcept {
         auto sorted = last_;
         auto const end = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count_, last_.size()));
@@ -64,15 +67,15 @@ public:
     }
 };
 
-/// Whether a process uses the processor, from its cumulative counters.
+/// Measures whether a process uses the processor, from cumulative counters.
 class activity {
     bool seen_ = false;
-    nanoseconds at_{};  ///< of the last sample that was compared
+    nanoseconds at_{};  ///< of the last compared sample
     nanoseconds used_{};
-    nanoseconds active_{};  ///< when it was last seen to use any
+    nanoseconds active_{};  ///< last time with any use
 
 public:
-    /// Time under a quota that holds the job back counts as use: the job would run if it could.
+    /// Adds a sample. Throttled time counts as use: the job would run if it could.
     void observe(nanoseconds now, observation const& sample) noexcept {
         auto const used = sample.cpu_time + sample.throttled;
         auto const passed = now - at_;
@@ -84,9 +87,10 @@ public:
         used_ = used;
     }
 
-    /// Has not used any for ten seconds.
+    /// True if it used none for ten seconds.
     [[nodiscard]] bool flat(nanoseconds now) const noexcept { return seen_ && now - active_ >= seconds(10); }
 
+    /// Moves all times, after a suspension.
     void shift(nanoseconds by) noexcept {
         active_ = active_ + by;
         at_ = at_ + by;
@@ -95,16 +99,19 @@ public:
 
 }  // namespace detail
 
-/// Follows one job. Pure: all times are the caller's, on one clock that does not go back.
+/// The health of one job. It reads no clock: all times come from the caller, on one clock that
+/// never decreases.
 class health {
 public:
+    /// A job that was started at `now`.
     explicit health(nanoseconds now) noexcept : phase_at_(now), step_at_(now), received_at_(now) {}
 
-    /// A new incarnation: nothing that the old one did is held against it.
+    /// Starts a new incarnation; state of the previous one is discarded.
     void restart(nanoseconds now) noexcept { *this = health(now); }
 
+    /// Processes a report.
     void handle(nanoseconds now, update const& reply) noexcept {
-        phase_at_ = received_ ? phase_at_ : now;  // until its first word a job has nothing to be late with
+        phase_at_ = received_ ? phase_at_ : now;  // timeouts start at the first message
         received_ = true;
         received_at_ = now;
         auto const& what = reply.body;
@@ -118,14 +125,15 @@ public:
         }
     }
 
-    /// The job's counters, about once a second.
+    /// Adds a sample of the job's counters, about once a second.
     void observe(nanoseconds now, observation const& seen) noexcept { activity_.observe(now, seen); }
 
-    /// While a job is frozen by its owner's hand no time passes for it.
+    /// No timeout runs while the user has frozen the job.
     void suspend(nanoseconds now) noexcept {
         suspended_at_ = suspended_ ? suspended_at_ : now;
         suspended_ = true;
     }
+    /// Ends a suspension.
     void resume(nanoseconds now) noexcept {
         if (!suspended_) return;
         auto const by = now - suspended_at_;
@@ -135,32 +143,39 @@ public:
         activity_.shift(by);
     }
 
+    /// The condition at this time.
     [[nodiscard]] condition at(nanoseconds now) const noexcept {
         now = suspended_ ? suspended_at_ : now;
         if (reported_diverged_ || diverged_) return condition::diverged;
         if (!received_) return condition::unheard;
+        // A stall needs both signs: without a step a job may compute, and without load it may wait
+        // for data.
         auto const budget = patience();
         if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) return condition::stalled;
         if (budget && now - received_at_ > *budget) return condition::silent;
         return bad_ != 0 ? condition::suspect : condition::reporting;
     }
 
+    /// The present phase.
     [[nodiscard]] phase doing() const noexcept { return phase_; }
 
-    /// Median over the last messages, in seconds; 0 when not known.
+    /// The median step time of the last messages, in seconds; 0 if unknown.
     [[nodiscard]] double step_seconds() const noexcept { return times_.median(); }
 
 private:
+    /// Enters a phase.
     void enter(nanoseconds now, phase next) noexcept {
         phase_ = next;
         phase_at_ = now;
         stepped_ = false;
     }
 
+    /// Processes a report of steps.
     void handle_step(nanoseconds now, update const& reply) noexcept {
         auto const& what = reply.body;
-        if (!declared_ && phase_ != phase::train)  // a plain loop that never names a phase trains
+        if (!declared_ && phase_ != phase::train)  // a loop that never names a phase is in training
             enter(now, phase::train);
+        // The job's own measurement is more exact than the times of arrival.
         if (what.step_seconds > 0)
             times_.add(what.step_seconds);
         else if (stepped_ && what.step > step_)
@@ -170,12 +185,14 @@ private:
         step_at_ = now;
         good_ = what.non_finite == 0 ? good_ + 1 : 0;
         bad_ = what.non_finite == 0 ? 0 : bad_ + 1;
-        diverged_ = diverged_ ? good_ < 3 : bad_ >= 3;  // the way back is as long as the way there
+        diverged_ = diverged_ ? good_ < 3 : bad_ >= 3;  // recovery needs as many messages as divergence
     }
 
+    /// The timeout of the present phase.
     [[nodiscard]] std::optional<nanoseconds> patience() const noexcept {
         auto const budget = budget_of(phase_);
         if (!budget || phase_ != phase::train) return budget;
+        // Bounded, since a job can report any step time
         // bounded: a job may claim any step time
         return std::max(*budget, seconds(std::min(10 * times_.median(), 1e8)));
     }
@@ -187,7 +204,7 @@ private:
     detail::activity activity_;
     std::uint32_t good_ = 0;
     std::uint32_t bad_ = 0;
-    bool stepped_ = false;  ///< `step_` was told in this phase: the time since then is a step time
+    bool stepped_ = false;  ///< `step_` was reported in this phase, so the time since then is a step time
     bool suspended_ = false;
     bool received_ = false;
     bool declared_ = false;

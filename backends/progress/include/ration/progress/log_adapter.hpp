@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Progress from what an unmodified script prints: bytes of its standard output or error in, updates out.
+/// Progress of unmodified scripts: bytes of standard output or error in, updates out.
 #pragma once
 
 #include <algorithm>
@@ -18,28 +18,31 @@
 
 namespace ration::progress {
 
+/// Counters of the lines of a stream.
 struct log_counts {
-    std::uint64_t lines = 0;       ///< complete, not empty
+    std::uint64_t lines = 0;       ///< complete and not empty
     std::uint64_t matched = 0;     ///< of these
-    std::uint64_t repeated = 0;    ///< matched, but a redrawing of the line before: the same step and the same loss
-    std::uint64_t unreadable = 0;  ///< matched, but a group holds no number
-    std::uint64_t overlong = 0;    ///< not looked at, for a cut line may end within a number
+    std::uint64_t repeated = 0;    ///< matched, but drawn again: same step and same loss as the line before
+    std::uint64_t unreadable = 0;  ///< matched, but a group is not a number
+    std::uint64_t overlong = 0;    ///< not parsed: a line that is cut off may end inside a number
 };
 
-/// Makes the lines that a terminal would show from bytes in pieces of any size, without escape sequences. A line ends
-/// with a newline, or with the carriage return or backspace by which a progress bar draws over itself.
+/// Splits bytes, in pieces of any size, into the lines that a terminal would show, without escape
+/// sequences. A line ends with a newline, or with the carriage return or backspace with which a
+/// progress bar redraws itself.
 class line_reader {
 public:
     static constexpr std::size_t max_line = 4096;  ///< bytes
 
-    /// True when the byte ended a line, which then is in `line()` until the next call.
+    /// Adds a byte. Returns true if it ended a line, which is in `line()` until the next call.
     [[nodiscard]] bool put(char byte) noexcept {
         if (ended_) {
             line_.clear();
             overlong_ = ended_ = false;
         }
         if (byte == '\n' || byte == '\r' || byte == '\b') {
-            state_ = state::plain;  // an escape sequence never spans lines: a broken one must not swallow the log
+            state_ =
+                state::plain;  // an escape sequence does not span lines: a broken one must not hide the rest of the log
             return ended_ = true;
         }
         if (skips(byte)) return false;
@@ -50,13 +53,16 @@ public:
         return false;
     }
 
+    /// The last line.
     [[nodiscard]] std::string_view line() const noexcept { return line_; }
+    /// True if the line was cut off.
     [[nodiscard]] bool overlong() const noexcept { return overlong_; }
 
 private:
     enum class state : std::uint8_t { plain, escape, control, string, string_escape };
 
-    /// Follows ECMA-48: ESC [ ... letter; ESC ] ... until BEL or ESC \; ESC and one character.
+    /// Skips escape sequences of ECMA-48: ESC [ ... letter; ESC ] ... until BEL or ESC \; ESC and
+    /// one character.
     [[nodiscard]] bool skips(char byte) noexcept {
         switch (state_) {
             case state::plain:
@@ -83,33 +89,37 @@ private:
     bool overlong_ = false;
 };
 
-/// One per stream. The groups of the pattern: `loss`; `step` (left out: matches are counted); `total`; and any other
-/// name is a metric, reported as an evaluation. NaN and infinities, however spelt, count as non-finite.
+/// Parses one stream. Groups of the pattern: `loss`; `step` (without it, matches are counted);
+/// `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
+/// non-finite in every spelling.
 class log_adapter {
 public:
-    /// Errors: `invalid_value`, naming the pattern and what is missing.
+    /// Compiles the pattern. Error: `invalid_value` with the pattern and the missing part.
     [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, incarnation_id run) noexcept {
         auto made = detail::log_pattern::make(pattern);
         if (!made) return made.failure();
         return log_adapter(std::move(*made), job, run);
     }
 
-    /// `sink(update const&)`: its texts live until it returns. O(bytes).
+    /// Parses bytes. `sink(update const&)` is called for each update; its texts are valid until it
+    /// returns. O(bytes).
     template <std::invocable<update const&> Sink>
     void feed(std::string_view bytes, Sink&& sink) noexcept {
         for (char const byte : bytes)
             if (reader_.put(byte)) take_line(sink);
     }
 
-    /// The stream has ended: what stands without an end of line is a line too.
+    /// Ends the stream: text without an end of line counts as a line.
     template <std::invocable<update const&> Sink>
     void finish(Sink&& sink) noexcept {
         feed("\n", sink);
     }
 
+    /// The counters.
     [[nodiscard]] log_counts const& counts() const noexcept { return counts_; }
 
 private:
+    /// The result of parsing a number.
     enum class number : std::uint8_t { finite, non_finite, unreadable };
 
     log_adapter(detail::log_pattern&& pattern, job_id job, incarnation_id run) noexcept
@@ -117,13 +127,15 @@ private:
           counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) ==
                         pattern_.groups().end()) {}
 
+    /// Parses a value in any spelling.
     [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
         if (text.starts_with('+')) text.remove_prefix(1);
         auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
         if (end != text.data() + text.size() || code == std::errc::invalid_argument) return number::unreadable;
         auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
+        // from_chars accepts the words nan and inf in any case.
         bool const words = digits.front() > '9';       // nan, inf, Infinity
-        if (code == std::errc::result_out_of_range) {  // beyond a double, or so near to 0 that it is 0
+        if (code == std::errc::result_out_of_range) {  // too large for a double, or so close to 0 that it is 0
             out = 0;
             return text.find("e-") != text.npos || text.find("E-") != text.npos ? number::finite : number::non_finite;
         }
@@ -131,6 +143,7 @@ private:
     }
 
     template <class Sink>
+    /// Parses the line of the reader.
     void take_line(Sink& sink) noexcept {
         if (reader_.line().empty()) return;
         ++counts_.lines;
@@ -140,6 +153,7 @@ private:
         }
         detail::log_pattern::match found;
         try {
+            // std::regex throws if memory runs out; the line is lost, but the run continues.
             if (!pattern_.search(reader_.line(), found)) return;
         } catch (std::exception const&) {
             ++counts_.unreadable;
@@ -149,17 +163,19 @@ private:
         take_match(found, sink);
     }
 
+    /// The text of a group; empty if it did not match.
     [[nodiscard]] static std::string_view text_of(detail::log_pattern::match const& found, std::size_t index) noexcept {
         auto const& part = found[index];
         return part.matched ? std::string_view(part.first, static_cast<std::size_t>(part.length()))
                             : std::string_view();
     }
 
+    /// True for the groups that are counters and no metrics.
     [[nodiscard]] static bool is_counter(std::string_view group) noexcept {
         return group == "step" || group == "total";
     }
 
-    /// `step` and `total`, where the line has them. False when one is no number.
+    /// Parses `step` and `total` if the line has them. Returns false if one is not a number.
     [[nodiscard]] bool read_counters(detail::log_pattern::match const& found, report& out) noexcept {
         for (auto const& group : pattern_.groups()) {
             auto const text = text_of(found, group.index);
@@ -172,6 +188,7 @@ private:
     }
 
     template <class Sink>
+    /// Makes updates from a match.
     void take_match(detail::log_pattern::match const& found, Sink& sink) noexcept {
         report base;
         base.step = step_;
@@ -179,6 +196,7 @@ private:
             ++counts_.unreadable;
             return;
         }
+        // Reported with the update: the job went back to a checkpoint.
         bool const back = base.step < step_;
         step_ = base.step;
         for (auto const& group : pattern_.groups()) {
@@ -192,6 +210,7 @@ private:
     }
 
     template <class Sink>
+    /// Makes an update of type step.
     void take_loss(std::string_view text, report reply, bool back, Sink& sink) noexcept {
         reply.type = message_type::step;
         auto const kind = read_value(text, reply.loss_mean);
@@ -201,6 +220,7 @@ private:
         }
         if (counts_steps_) {
             reply.step = ++step_;
+            // A progress bar draws the same line several times.
         } else if (reply.step == last_step_ && text == last_loss_) {
             ++counts_.repeated;
             return;
@@ -215,6 +235,7 @@ private:
     }
 
     template <class Sink>
+    /// Makes an update of type eval.
     void take_metric(std::string_view name, std::string_view text, report reply, Sink& sink) noexcept {
         reply.type = message_type::eval;
         reply.metric = name;
@@ -236,7 +257,7 @@ private:
     incarnation_id run_;
     bool counts_steps_;            ///< the pattern has no group for the step
     std::uint64_t step_ = 0;       ///< the last one read or counted
-    std::uint64_t last_step_ = 0;  ///< of the last loss handed on
+    std::uint64_t last_step_ = 0;  ///< of the last loss passed to the sink
     std::string last_loss_;
 };
 

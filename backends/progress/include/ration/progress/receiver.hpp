@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving end of protocol P1: one socket per run, every datagram proved or counted among the refused. Linux.
+/// The receiving end of protocol P1: one socket per run. Every datagram is validated, and counted
+/// under its outcome. Linux.
 #pragma once
 
 #include <algorithm>
@@ -16,31 +17,34 @@
 
 namespace ration::progress {
 
-/// Takes messages from the jobs of one run and hands on what is proved to be theirs.
+/// Receives messages from the jobs of one run, and forwards valid ones.
 ///
-/// A message counts when the kernel says that its sender runs as this user, it reads as P1, it names a registered job
-/// with the present incarnation and token, `belongs` says that the sending process is the job's, its sequence number is
-/// new, and the job keeps below 1000 messages a second. Everything else is dropped and counted. Not safe for use by
-/// several threads at once.
+/// A message is valid if all of these hold: the kernel reports that its sender runs as this user;
+/// it is a message of P1; it names a registered job with the present incarnation and token;
+/// `belongs` confirms that the process belongs to the job; its sequence number is new; and the job
+/// sends fewer than 1000 messages a second. All others are dropped and counted. For one thread at a
+/// time.
 class receiver {
 public:
-    /// Binds the socket (mode 0600); its directory is made (mode 0700) if need be. The file goes when the receiver
-    /// does. `path`: absolute, at most 107 bytes. Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`,
-    /// `io`.
+    /// Binds the socket (mode 0600), and creates its directory (mode 0700) if necessary. The file
+    /// is removed with the receiver. `path` is absolute, with at most 107 bytes. Errors:
+    /// `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
     [[nodiscard]] static result<receiver> open(std::string_view path) noexcept {
         auto opened = detail::message_socket::open(path);
         if (!opened) return opened.failure();
         return receiver(std::move(*opened));
     }
 
-    /// To be polled for reading (level-triggered).
+    /// The descriptor, to be polled for reading (level-triggered).
     [[nodiscard]] int fd() const noexcept { return socket_->fd(); }
+    /// The path of the socket, for RATION_PROGRESS.
     [[nodiscard]] std::string_view path() const noexcept { return socket_->path(); }
 
-    /// Makes a job known, or starts its next incarnation: then its older messages are stale and its sequences begin
-    /// anew. `name` is what the job finds in RATION_JOB, at most 64 characters of printable ASCII without '='; `token`:
-    /// 16 to 64 of them. Errors: `invalid_value`, `already_exists` (the name or the id is another's), `conflict` (the
-    /// incarnation is not a later one).
+    /// Registers a job, or its next incarnation; messages of the earlier one are stale then, and
+    /// sequence numbers start again. `name` is the job's RATION_JOB: at most 64 characters of
+    /// printable ASCII without '='. `token` has 16 to 64 of them. Errors: `invalid_value`;
+    /// `already_exists` (another job has the name or the id); `conflict` (the incarnation is not a
+    /// later one).
     [[nodiscard]] result<void> register_job(job_id id, std::string_view name, incarnation_id run,
                                             std::string_view token) noexcept {
         if (!is_word(name) || name.size() > max_word) {
@@ -66,15 +70,18 @@ public:
         return {};
     }
 
-    /// The job is over: what still comes from it is of an unknown job. Its counts stay in `counts()`.
+    /// Removes a job; later messages of it count as `unknown_job`. Its counts remain in `counts()`.
     void forget(job_id id) noexcept {
         std::erase_if(jobs_, [=](auto const& entry) { return entry.id == id; });
     }
 
-    /// Hands on what has come, at most 256 messages, so that the caller's other work is not starved. Never waits.
-    /// `belongs(job, pid)`: is this process the job's? Asked once per process and incarnation (and again when the table
-    /// of 64 senders per job overflows). `sink(update const&)`: its texts live until it returns. True when more may be
-    /// waiting. `now`: any clock that does not go back. Errors: `io`.
+    /// Receives at most 256 messages, so that other work of the caller is not delayed. Never
+    /// blocks. Returns true if more may be waiting.
+    ///
+    /// `belongs(job, pid)` returns whether a process belongs to a job. It is called once per process
+    /// and incarnation, and again when the table of 64 senders per job overflows. The texts of an
+    /// update are valid until `sink(update const&)` returns. `now` is any clock that never
+    /// decreases. Error: `io`.
     template <std::predicate<job_id, pid_t> Belongs, std::invocable<update const&> Sink>
     [[nodiscard]] result<bool> drain(nanoseconds now, Belongs&& belongs, Sink&& sink) noexcept {
         message_rate_.note(now, counts_.received);
@@ -87,28 +94,31 @@ public:
         return true;
     }
 
-    /// How long to leave the socket alone before it is polled again: nothing as long as messages come singly. When they
-    /// come by the thousands, 400 us let some gather, for waking up costs more than a message does; the kernel's queue
-    /// holds eleven.
+    /// The time for which to leave the socket alone before the next poll: 0 for single messages.
+    /// When thousands arrive, waiting 400 us collects some, since waking up costs more than a
+    /// message; the kernel's queue holds eleven.
     [[nodiscard]] nanoseconds rest() const noexcept {
         return message_rate_.fast() ? nanoseconds{400'000} : nanoseconds{};
     }
 
+    /// The counters of all datagrams.
     [[nodiscard]] totals const& counts() const noexcept { return counts_; }
 
-    /// Those of one job, over all its incarnations; nullptr for one that is not registered. Valid until the next
-    /// `register_job`.
+    /// The counters of one job over all its incarnations; nullptr if it is not registered. Valid
+    /// until the next `register_job`.
     [[nodiscard]] totals const* counts_of(job_id id) const noexcept {
         auto const at = std::ranges::find(jobs_, id, &detail::registry_entry::id);
         return at == jobs_.end() ? nullptr : &at->counts;
     }
 
 private:
+    /// A counter, as the outcome of a datagram.
     using outcome = std::uint64_t totals::*;
 
     explicit receiver(std::unique_ptr<detail::message_socket> opened) noexcept
         : socket_(std::move(opened)), uid_(::geteuid()) {}
 
+    /// An error of a registration.
     [[nodiscard]] static error refused(errc code, std::string_view name, char const* remedy) noexcept {
         auto out = detail::bad_message(name, remedy);
         out.code = code;
@@ -116,23 +126,25 @@ private:
         return out;
     }
 
-    /// Where the job of that name is or would have to be: the list is sorted by name. O(log jobs).
+    /// The place of a name in the sorted list. O(log jobs).
     [[nodiscard]] std::vector<detail::registry_entry>::iterator find(std::string_view name) noexcept {
         return std::ranges::lower_bound(jobs_, name, {}, [](auto const& entry) { return entry.name.view(); });
     }
 
-    /// Commands are only ever sent into the directory that nobody else can enter, and never back to this socket.
+    /// True if a command socket is in the private directory, and is not this socket.
     [[nodiscard]] bool is_ours(std::string_view control) const noexcept {
         return control.empty() ||
                (control.substr(0, control.rfind('/')) == socket_->directory() && control != socket_->path());
     }
 
+    /// Counts for the run and, if it is known, for the job.
     void count(detail::registry_entry* job, outcome where, std::uint64_t amount = 1) noexcept {
         counts_.*where += amount;
         if (job != nullptr) job->counts.*where += amount;
     }
 
     template <class Belongs, class Sink>
+    /// Processes one datagram.
     void take(detail::datagram const& came, nanoseconds now, Belongs& belongs, Sink& sink) noexcept {
         detail::registry_entry* job = nullptr;
         message incoming;
@@ -149,7 +161,7 @@ private:
         sink(std::as_const(out));
     }
 
-    /// The one counter that this datagram belongs to. `job` is set as soon as it is known.
+    /// Validates a datagram, and returns its counter. `job` is set as soon as it is known.
     template <class Belongs>
     [[nodiscard]] outcome classify(detail::datagram const& came, nanoseconds now, Belongs& belongs,
                                    detail::registry_entry*& job, message& incoming) noexcept {
@@ -167,6 +179,7 @@ private:
     }
 
     template <class Belongs>
+    /// Validates the sender and its sequence number.
     [[nodiscard]] outcome classify_sender(pid_t process, nanoseconds now, Belongs& belongs, detail::registry_entry& job,
                                           message const& incoming) noexcept {
         auto* from = job.find(process);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The secret that a launcher gives to one incarnation of a job.
+/// The secret of one incarnation of a job, which the launcher creates. Environment variable
+/// RATION_TOKEN.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace ration::progress {
 
-/// 16 hexadecimal digits from the kernel's generator (getrandom(2)). Errors: `io`.
+/// 16 hexadecimal digits from the kernel's generator (getrandom(2)). Error: `io`.
 [[nodiscard]] inline result<text<16>> random_token() noexcept {
     std::array<std::uint8_t, 8> bits{};
     if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a job says of itself, whichever way it said it: a message of P1 or a line of its log.
+/// Reports of a job, from messages of P1 (receiver.hpp) or from lines of its log (log_adapter.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,58 +10,75 @@
 
 namespace ration::progress {
 
+/// The type of a report; docs/progress-protocol.md defines each.
 enum class message_type : std::uint8_t {
+    /// The job runs: its processes, threads and devices.
     hello,
+    /// Steps were done.
     step,
+    /// A metric was measured on held-out data.
     eval,
+    /// A checkpoint was written, or failed.
     checkpoint,
+    /// The phase of the job has changed.
     phase,
+    /// The job is alive.
     heartbeat,
+    /// The answer to a command.
     acknowledge,
+    /// The job requests devices.
     want,
+    /// The job ends.
     bye,
+    /// A type of a later version.
     unknown
 };
 
-/// What a job is busy with. `other`: a word that P1 does not know; it is nobody's error and never a stall of training.
+/// The present activity of a job. `other` is a word that P1 does not define; it is not an error,
+/// and never a stall of training.
 enum class phase : std::uint8_t { init, load, compile, train, eval, save, idle, other };
 
-/// The content of a message. A field that its type does not have, or that was left out, keeps its value from here.
-/// The texts point into what was received: copy what has to outlive the call that hands out the report.
+/// The content of a message. A field that is not in the message keeps its default. The texts point
+/// into the received bytes: copy them to keep them longer than the call.
 struct report {
+    /// Decides which of the following fields have a value.
     message_type type = message_type::unknown;
     std::uint64_t step = 0;         ///< step, eval, checkpoint: counted over the whole job
     std::uint64_t total_steps = 0;  ///< step: 0 is unknown
-    std::uint64_t loss_count = 0;   ///< step: finite losses that `loss_mean` is the mean of
+    std::uint64_t loss_count = 0;   ///< step: number of finite losses in `loss_mean`
     std::uint64_t non_finite = 0;   ///< step, eval: values that were NaN or infinite
-    double loss_mean = 0;           ///< step: finite; without meaning when `loss_count` is 0
+    double loss_mean = 0;           ///< step: finite; meaningless if `loss_count` is 0
     double step_seconds = 0;        ///< step: mean time of a step; 0 is unknown
     std::uint64_t batch = 0;        ///< step: samples per step over all ranks; 0 is unknown
     std::string_view metric{};      ///< eval
-    double value = 0;               ///< eval: finite; without meaning when `non_finite` is not 0
+    double value = 0;               ///< eval: finite; meaningless if `non_finite` is not 0
     phase now = phase::other;       ///< phase
     bool durable = false;           ///< checkpoint: written, and safe
-    double save_seconds = 0;        ///< checkpoint: what it took; 0 is unknown
+    double save_seconds = 0;        ///< checkpoint: its duration; 0 is unknown
     int exit_code = 0;              ///< bye
     std::string_view why{};         ///< bye: done, stop, diverged, error; or empty
     std::uint32_t world = 0;        ///< hello: processes of the job
     std::uint32_t threads = 0;      ///< hello: threads of this process; 0 is unknown
-    /// hello: names of the devices that this process sees, with commas between; empty is unknown
+    /// hello: names of the devices that this process sees, separated by commas; empty is unknown
     std::string_view devices{};
-    /// hello: where the job listens for commands, in the receiver's directory; empty: nowhere
+    /// hello: socket for commands, in the receiver's directory; empty: none
     std::string_view control{};
-    std::uint32_t wanted = 0;   ///< want: devices that the job would like to have now; 0 takes the wish back
+    std::uint32_t wanted = 0;   ///< want: devices that the job requests; 0 withdraws the request
     std::uint64_t command = 0;  ///< acknowledge: the number of the command
-    bool taken_in = false;      ///< acknowledge: the job knows the command and obeys
+    bool taken_in = false;      ///< acknowledge: the job knows the command and follows it
 };
 
-/// A report and whose it is: proved, not claimed.
+/// A validated report, and its job.
 struct update {
+    /// The job, as it was registered.
     job_id job{};
+    /// Its present incarnation.
     incarnation_id run{};
+    /// Rank of the process in a distributed job; 0 from a log.
     std::uint32_t rank = 0;
-    pid_t process = 0;      ///< as the kernel says; 0 from a log
-    bool rollback = false;  ///< a step below one already seen in this incarnation: the job went back to a checkpoint
+    pid_t process = 0;      ///< as the kernel reports; 0 for a log
+    bool rollback = false;  ///< a step below an earlier one in this incarnation: the job went back to a checkpoint
+    /// The content.
     report body{};
 };
 

@@ -17,7 +17,7 @@ using cpu_cap = std::variant<std::monostate, cpu_set, millicores>;
 namespace detail {
 
 /// The cpus that this process may use, from /proc/self/status.
-[[nodiscard]] inline result<cpu_set> own_cpus(io& machine) noexcept {
+[[nodiscard]] inline result<cpu_set> own_cpus(io& machine) {
     std::string text;
     if (int const failed = machine.read_system("/proc/self/status", text))
         return system_error("read", "/proc/self/status", failed);
@@ -30,7 +30,7 @@ namespace detail {
 }
 
 /// Which cpus a cap of so many cores means: the lowest of ours, so that it is always the same ones.
-[[nodiscard]] inline result<cpu_cap> as_set_where_possible(group const& run, cpu_cap const& wanted) noexcept {
+[[nodiscard]] inline result<cpu_cap> as_set_where_possible(group const& run, cpu_cap const& wanted) {
     auto const* const amount = std::get_if<millicores>(&wanted);
     bool const whole = amount != nullptr && amount->count > 0 && amount->count % 1000 == 0;
     if (!whole || run.place_of(controller::cpuset) == nullptr) return wanted;
@@ -42,7 +42,7 @@ namespace detail {
 /// A v1 child never has a cpu that its parent lacks. So the run first gets old and new cpus together, then the jobs
 /// move, then the run lets go of the old ones. On v2 the jobs' own sets are empty and follow by themselves.
 [[nodiscard]] inline result<void> cap_cpus(group const& run, std::vector<group const*> const& jobs,
-                                           cpu_set const& wanted) noexcept {
+                                           cpu_set const& wanted) {
     auto const place = find_place(run, controller::cpuset);
     if (!place) return place.failure();
     if ((*place)->kind() == version::v2) {
@@ -85,7 +85,7 @@ namespace detail {
 /// Limits the run's group, in the order that the kernel asks for: a wider cap goes to the run first, a narrower one to
 /// the jobs first. Errors: out_of_range, conflict (cpus that are not ours), empty_set, not_supported.
 [[nodiscard]] inline result<void> set_cap(group const& run, std::vector<group const*> const& jobs,
-                                          cpu_cap const& wanted) noexcept {
+                                          cpu_cap const& wanted) {
     auto const chosen = detail::as_set_where_possible(run, wanted);
     if (!chosen) return chosen.failure();
     if (auto const* const cpus = std::get_if<cpu_set>(&*chosen)) {
@@ -102,7 +102,7 @@ namespace detail {
 }
 
 /// What the run's jobs can use together: its cpus, or its quota if that is less.
-[[nodiscard]] inline result<millicores> capacity_of(group const& run) noexcept {
+[[nodiscard]] inline result<millicores> capacity_of(group const& run) {
     auto const cpus = run.place_of(controller::cpuset) != nullptr ? usable_cpus(run) : detail::own_cpus(run.machine());
     if (!cpus) return cpus.failure();
     millicores capacity{static_cast<std::int64_t>(cpus->size()) * 1000};

@@ -26,7 +26,7 @@ public:
 
     /// Reads `0-3,8`, `0-7:2/4` (two of every four), empty items and blanks around items. Empty text is the empty set.
     /// Errors: invalid_value (not a list), out_of_range (a number from `limit` on).
-    [[nodiscard]] static result<cpu_set> parse(std::string_view list) noexcept {
+    [[nodiscard]] static result<cpu_set> parse(std::string_view list) {
         cpu_set set;
         while (!list.empty()) {
             auto const comma = std::min(list.find(','), list.size());
@@ -40,7 +40,7 @@ public:
     }
 
     /// Precondition: `cpu` is below `limit`.
-    void insert(std::uint32_t cpu) noexcept {
+    void insert(std::uint32_t cpu) {
         RATION_ASSERT(cpu < limit, "cpu_set: number out of range");
         if (words_.size() <= cpu / 64) words_.resize(cpu / 64 + 1);
         words_[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
@@ -65,7 +65,7 @@ public:
     }
 
     /// The lowest `count` members, or all if there are fewer.
-    [[nodiscard]] cpu_set lowest(std::size_t count) const noexcept {
+    [[nodiscard]] cpu_set lowest(std::size_t count) const {
         cpu_set chosen;
         for (std::uint32_t cpu = 0; cpu < words_.size() * 64 && count > 0; ++cpu) {
             if (contains(cpu)) {
@@ -77,7 +77,7 @@ public:
     }
 
     /// As the kernel prints it: ascending, neighbours joined: `0-3,8`.
-    [[nodiscard]] std::string list() const noexcept {
+    [[nodiscard]] std::string list() const {
         std::string text;
         auto const end = static_cast<std::uint32_t>(words_.size() * 64);
         for (std::uint32_t first = 0; first < end; ++first) {
@@ -102,7 +102,7 @@ private:
     }
 
     /// One item: `n`, `n-m` or `n-m:used/group`.
-    [[nodiscard]] result<void> insert_item(std::string_view item) noexcept {
+    [[nodiscard]] result<void> insert_item(std::string_view item) {
         std::uint64_t first = 0, last = 0, used = 1, group = 1;
         auto const dash = item.find('-'), colon = item.find(':');
         auto const range = item.substr(0, colon);

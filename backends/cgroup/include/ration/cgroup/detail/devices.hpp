@@ -40,7 +40,7 @@ namespace detail {
 }
 
 /// Our own group in the v1 hierarchy that has `devices`, and its path as /proc/PID/cgroup names it.
-[[nodiscard]] inline result<std::pair<directory, std::string>> find_devices_group(io& machine) noexcept {
+[[nodiscard]] inline result<std::pair<directory, std::string>> find_devices_group(io& machine) {
     std::string mountinfo, memberships;
     if (int const failed = machine.read_system("/proc/self/mountinfo", mountinfo))
         return system_error("read", "/proc/self/mountinfo", failed);
@@ -69,31 +69,36 @@ class device_guard {
     directory own_, place_;
     std::string name_, path_;
 
-    device_guard(directory own, directory place, std::string_view name, std::string path) noexcept
-        : own_(std::move(own)), place_(std::move(place)), name_(name), path_(std::move(path)) {}
+    device_guard(directory own, directory place, std::string name, std::string path) noexcept
+        : own_(std::move(own)), place_(std::move(place)), name_(std::move(name)), path_(std::move(path)) {}
 
 public:
     device_guard(device_guard&&) noexcept = default;
     device_guard& operator=(device_guard&&) = delete;
     ~device_guard() {
-        if (place_) static_cast<void>(remove());
+        if (!place_) return;
+        try {
+            static_cast<void>(remove());
+        } catch (std::bad_alloc const&) {
+            static_cast<void>(own_.remove(name_));
+        }
     }
 
     /// Makes the group below our own. Errors: `not_supported` (no v1 hierarchy has `devices`), `denied`,
     /// `already_exists`, `invalid_value` (the name), `namespace_mismatch`.
-    [[nodiscard]] static result<device_guard> create(io& machine, std::string_view name) noexcept {
+    [[nodiscard]] static result<device_guard> create(io& machine, std::string_view name) {
         if (auto const sound = check_name(name, 255); !sound) return sound.failure();
         auto found = detail::find_devices_group(machine);
         if (!found) return found.failure();
         auto& [own, own_path] = *found;
-        if (auto const made = own.make(std::string(name)); !made) return made.failure();
-        auto place = own.child(std::string(name));
-        if (!place) {
-            static_cast<void>(own.remove(std::string(name)));
-            return place.failure();
-        }
-        std::string path = (own_path == "/" ? "" : own_path) + "/" + std::string(name);
-        return device_guard(std::move(own), std::move(*place), name, std::move(path));
+        std::string own_name(name);
+        std::string path = (own_path == "/" ? "" : own_path) + "/" + own_name;
+        if (auto const made = own.make(own_name); !made) return made.failure();
+        fresh_group fresh(own, own_name, milliseconds(200));
+        auto place = own.child(own_name);
+        if (!place) return place.failure();
+        fresh.keep();
+        return device_guard(std::move(own), std::move(*place), std::move(own_name), std::move(path));
     }
 
     /// From now on nobody in the group opens, makes or maps these; what is open stays open, so deny first and `place`
@@ -126,8 +131,8 @@ public:
     }
 
     /// Puts a process into the group, and checks that it is there. Errors: `not_found`, `unverified`, `denied`.
-    [[nodiscard]] result<void> place(int pid) const noexcept {
-        if (auto const moved = place_.write("cgroup.procs", std::to_string(pid)); !moved) return moved;
+    [[nodiscard]] result<void> place(int pid) const {
+        if (auto const moved = place_.write("cgroup.procs", detail::number_text(pid)); !moved) return moved;
         std::string memberships;
         if (int const failed =
                 place_.machine().read_system(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), memberships)) {
@@ -145,15 +150,16 @@ public:
     [[nodiscard]] std::string const& path() const noexcept { return place_.path(); }
 
     /// Removes the group, from which all processes must have gone. Error: `busy`; then it may be tried again.
-    [[nodiscard]] result<void> remove() noexcept {
+    [[nodiscard]] result<void> remove() {
         auto const removed = remove_tree(own_, name_, place_.inode(), milliseconds(200));
         if (removed) place_.close();
         return removed;
     }
 
 private:
-    [[nodiscard]] static std::string text_of(device_number d) noexcept {
-        return "c " + std::to_string(d.major) + ":" + std::to_string(d.minor) + " rwm";
+    [[nodiscard]] static text<64> text_of(device_number d) noexcept {
+        text<64> out("c ");
+        return out.append(detail::number_text(d.major)).append(":").append(detail::number_text(d.minor)).append(" rwm");
     }
 };
 

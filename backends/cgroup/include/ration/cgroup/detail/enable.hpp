@@ -3,6 +3,7 @@
 /// its children may hold no process itself. Source: kernel document cgroup-v2, "No Internal Process Constraint".
 #pragma once
 
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@ namespace ration::cgroup {
 namespace detail {
 
 /// Those of `wanted` that `listed` names.
-[[nodiscard]] inline controller_set listed_in(std::string_view list, controller_set wanted) noexcept {
+[[nodiscard]] inline controller_set listed_in(std::string_view list, controller_set wanted) {
     auto const names = split(list, ' ');
     controller_set found;
     for (controller const which : all_controllers)
@@ -28,7 +29,8 @@ namespace detail {
 
 /// `+cpu` or `-cpu` to cgroup.subtree_control. A moment after a process was moved away the kernel may still say EBUSY.
 [[nodiscard]] inline result<void> switch_controller(directory const& where, char sign, controller which) noexcept {
-    std::string const text = sign + std::string(name_of(which));
+    text<24> text(std::string_view(&sign, 1));
+    text.append(name_of(which));
     result<void> written;
     for (int turn = 0; turn < 5; ++turn) {
         written = where.write("cgroup.subtree_control", text);
@@ -48,7 +50,7 @@ struct enabled {
 
 /// Hands the wanted controllers down from `where` to its children, each on its own, because the kernel refuses a list
 /// as a whole.
-[[nodiscard]] inline result<enabled> enable(directory const& where, controller_set wanted) noexcept {
+[[nodiscard]] inline result<enabled> enable(directory const& where, controller_set wanted) {
     std::string text;
     auto const before = where.read("cgroup.subtree_control", text);
     if (!before) return before.failure();
@@ -82,7 +84,7 @@ public:
     /// Prepares the v2 branch of `where`, if there is one and it has controllers that parents hand down. Controllers
     /// that cannot be handed down are given up in `where`, with the reason. `where` must stay in its place as long as
     /// this lives.
-    [[nodiscard]] result<void> prepare(tree& where) noexcept {
+    [[nodiscard]] result<void> prepare(tree& where) {
         controller_set wanted;
         for (controller const which : all_controllers)
             if (is_enabled_by_parent(which) && where.owner(which).kind == version::v2) wanted.insert(which);
@@ -106,23 +108,35 @@ public:
 
     /// Puts our process back and removes the leaf. What cannot be undone stays: whoever made the group removes it.
     void leave() noexcept {
-        for (int turn = 0; turn < 3 && moved_; ++turn) moved_ = !leave_once();
+        for (int turn = 0; turn < 3 && moved_; ++turn) {
+            try {
+                moved_ = !leave_once();
+            } catch (std::bad_alloc const&) {
+                moved_ = !leave_without_memory();
+            }
+        }
         moved_ = false;
         handed_down_ = {};
     }
 
 private:
-    [[nodiscard]] bool leave_once() noexcept {
+    [[nodiscard]] bool leave_once() {
         for (controller const which : all_controllers)
             if (handed_down_.contains(which)) static_cast<void>(detail::switch_controller(*own_, '-', which));
         auto const inside = own_->child(leaf_name);
         auto const pids = inside ? members_of(*inside) : result<std::vector<int>>(inside.failure());
         for (int const pid : pids ? *pids : std::vector<int>{})  // we, and children of ours that went nowhere else
-            static_cast<void>(own_->write("cgroup.procs", std::to_string(pid)));
+            static_cast<void>(own_->write("cgroup.procs", detail::number_text(pid)));
         return static_cast<bool>(remove_tree(*own_, leaf_name, 0, milliseconds(20)));
     }
 
-    [[nodiscard]] result<void> make_room(controller_set wanted) noexcept {
+    /// Nothing can be listed: only we are put back, and the leaf goes if nobody else is in it.
+    [[nodiscard]] bool leave_without_memory() noexcept {
+        static_cast<void>(own_->write("cgroup.procs", detail::number_text(own_->machine().self())));
+        return static_cast<bool>(own_->remove(leaf_name));
+    }
+
+    [[nodiscard]] result<void> make_room(controller_set wanted) {
         std::string text;
         bool root = true;  // which has neither of these files
         for (char const* const file : {"cgroup.type", "cgroup.events"}) {
@@ -146,13 +160,13 @@ private:
         if (pids.empty()) return {};
         auto const made = own_->make(leaf_name);
         if (!made && made.failure().code != errc::already_exists) return made;
-        auto const inside = own_->child(leaf_name);
+        std::string const name = leaf_name;
+        fresh_group leaf(*own_, name, milliseconds(200));
+        auto const inside = own_->child(name);
         auto const written =
-            inside ? inside->write("cgroup.procs", std::to_string(self)) : result<void>(inside.failure());
-        if (!written) {
-            static_cast<void>(remove_tree(*own_, leaf_name, 0, milliseconds(200)));
-            return written;
-        }
+            inside ? inside->write("cgroup.procs", detail::number_text(self)) : result<void>(inside.failure());
+        if (!written) return written;
+        leaf.keep();
         moved_ = true;
         return {};
     }

@@ -32,6 +32,7 @@ namespace ration::cgroup {
         case EXDEV:
         case ELOOP: return errc::namespace_mismatch;
         case ETIMEDOUT: return errc::timed_out;
+        case ENOMEM: return errc::no_memory;
         default: return errc::io;
     }
 }
@@ -45,6 +46,7 @@ namespace ration::cgroup {
         case errc::conflict: return "a limit above or below this group stands against it: change that one first";
         case errc::empty_set: return "the group has no usable cpus or memory nodes: give it some that its parent has";
         case errc::limit: return "raise the limit on groups, processes or open files";
+        case errc::no_memory: return "free memory on this machine, or raise the limit of this process, and try again";
         case errc::already_exists: return "choose another name, or remove the group that has it";
         default: return "";
     }

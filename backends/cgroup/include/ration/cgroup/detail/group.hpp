@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bitset>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,13 +19,16 @@ namespace ration::cgroup {
 /// Move-only. The destructor kills what is left in the group and removes it, waiting at most `patience`. The tree and
 /// the parent must outlive it and stay in their places.
 class group {
+    using branch_set = std::bitset<controller_count>;  // a branch has one controller at least
+
     tree const* tree_ = nullptr;
     group const* parent_ = nullptr;
     std::string name_;
     std::vector<directory> places_;  // one for each branch of the tree, in that order
 
-    group(tree const& where, group const* parent, std::string_view name) noexcept
-        : tree_(&where), parent_(parent), name_(name) {}
+    group(tree const& where, group const* parent, std::string_view name) : tree_(&where), parent_(parent), name_(name) {
+        places_.reserve(where.branches().size());
+    }
 
 public:
     static constexpr nanoseconds patience = milliseconds(2000);
@@ -46,7 +51,7 @@ public:
     /// Creates the group in every branch, below our own group or below `parent`. With v2 the parent hands its
     /// controllers down first; a v1 cpuset gets its parent's cpus and memory nodes, without which it can hold no
     /// process. All or nothing. Errors: invalid_value (the name), already_exists, denied, limit.
-    [[nodiscard]] static result<group> create(tree const& where, group const* parent, std::string_view name) noexcept {
+    [[nodiscard]] static result<group> create(tree const& where, group const* parent, std::string_view name) {
         // A run's name carries its owner and may be longer than a job's
         if (auto const sound = check_name(name, 255); !sound) return sound.failure();
         group made(where, parent, name);
@@ -82,17 +87,23 @@ public:
     /// Whether the process is in this group, or in one below it, in every hierarchy: as /proc/PID/cgroup has it.
     /// Error: not_found.
     [[nodiscard]] result<bool> contains(int pid) const noexcept {
-        auto const missing = missing_places(pid);
-        return missing ? result<bool>(missing->empty()) : result<bool>(missing.failure());
+        std::string scratch;
+        return contains(pid, scratch);
+    }
+    /// The same, for a caller that asks again and again.
+    [[nodiscard]] result<bool> contains(int pid, std::string& scratch) const noexcept {
+        auto const missing = missing_places(pid, scratch);
+        return missing ? result<bool>(missing->none()) : result<bool>(missing.failure());
     }
 
     /// Puts processes back that have left some, but not all, hierarchies of the group. Then every hierarchy has the
     /// same members.
-    [[nodiscard]] result<void> gather() const noexcept {
+    [[nodiscard]] result<void> gather() const {
         if (places_.size() < 2) return {};
         auto const all = members();
         result<void> first = all ? result<void>() : result<void>(all.failure());
-        for (int const pid : all.value_or({})) {
+        if (!all) return first;
+        for (int const pid : *all) {
             auto const inside = contains(pid);
             auto const placed = inside && !*inside ? place(pid) : result<void>();
             first = first ? placed : first;
@@ -101,7 +112,7 @@ public:
     }
 
     /// All processes in the group and below it, sorted, each once.
-    [[nodiscard]] result<std::vector<int>> members() const noexcept {
+    [[nodiscard]] result<std::vector<int>> members() const {
         std::vector<int> all;
         for (directory const& where : places_) {
             auto const found = members_of(where);
@@ -129,10 +140,10 @@ public:
 
     /// SIGKILLs everything in the group and below it, frozen or not, and returns when nothing is left. Error:
     /// timed_out.
-    [[nodiscard]] result<void> kill(nanoseconds at_most = patience) const noexcept {
+    [[nodiscard]] result<void> kill(nanoseconds at_most = patience) const {
         nanoseconds const deadline = machine().now() + at_most;
         result<void> first;
-        auto const kill_in = [&](directory const& where) noexcept {
+        auto const kill_in = [&](directory const& where) {
             auto const killed = kill_tree(where, deadline - machine().now());
             first = first ? killed : first;
         };
@@ -145,7 +156,7 @@ public:
 
     /// Removes the group from every hierarchy; afterwards the object is empty. What is in it must have been killed.
     /// Errors: busy. Then the object stays as it is and may be tried again.
-    [[nodiscard]] result<void> remove(nanoseconds at_most = patience) noexcept {
+    [[nodiscard]] result<void> remove(nanoseconds at_most = patience) {
         while (!places_.empty()) {
             std::size_t const last = places_.size() - 1;
             directory const& where = places_[last];
@@ -166,20 +177,34 @@ private:
 
     void discard() noexcept {
         for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn) {
-            static_cast<void>(kill());
-            static_cast<void>(remove());
+            try {
+                static_cast<void>(kill());
+                static_cast<void>(remove());
+            } catch (std::bad_alloc const&) {  // perhaps there is memory at the next turn
+            }
         }
-        if (tree_ != nullptr) remove_closed();
+        if (tree_ == nullptr) return;
+        try {
+            remove_closed();
+        } catch (std::bad_alloc const&) {
+            remove_empty();
+        }
+    }
+
+    /// Without memory nothing can be listed or opened; an empty group goes by its name alone. What stays is an orphan
+    /// that the next run removes.
+    void remove_empty() noexcept {
+        for (std::size_t i = places_.size(); i-- > 0;) static_cast<void>(above(i).remove(name_));
     }
 
     /// Without a free descriptor nothing can be removed: those of the group itself are the last that can be had.
-    void remove_closed() noexcept {
+    void remove_closed() {
         for (directory& where : places_) where.close();
         for (std::size_t i = places_.size(); i-- > 0;)
             static_cast<void>(remove_tree(above(i), name_, places_[i].inode(), patience));
     }
 
-    [[nodiscard]] result<void> create_in(std::size_t index) noexcept {
+    [[nodiscard]] result<void> create_in(std::size_t index) {
         branch const& hierarchy = tree_->branches()[index];
         directory const& parent = above(index);
         if (hierarchy.kind == version::v2 && parent_ != nullptr) {
@@ -188,12 +213,11 @@ private:
             if (handed->all != hand_down(hierarchy.controllers)) return handed->why;
         }
         if (auto const made = parent.make(name_); !made) return made;
+        fresh_group fresh(parent, name_, patience);
         auto opened = parent.child(name_);
-        if (!opened) {
-            static_cast<void>(remove_tree(parent, name_, 0, patience));
-            return opened.failure();
-        }
+        if (!opened) return opened.failure();
         places_.push_back(std::move(opened).value());
+        fresh.keep();
         bool const needs_cpus = hierarchy.kind == version::v1 && hierarchy.controllers.contains(controller::cpuset);
         return needs_cpus ? inherit_cpuset(parent, places_.back()) : result<void>();
     }
@@ -210,58 +234,67 @@ private:
             std::string text;
             auto const inherited = parent.read(file, text);
             if (!inherited) return inherited.failure();
-            if (inherited->empty()) return make_error(errc::empty_set, "inherit", parent.path() + "/" + file);
+            if (inherited->empty())
+                return parent.problem(errc::empty_set, "inherit", file, 0, remedy_of(errc::empty_set));
             if (auto const written = write_verified(child, file, *inherited); !written) return written;
         }
         return {};
     }
 
-    [[nodiscard]] std::string path_in(std::size_t index) const noexcept {
-        std::string const above = parent_ != nullptr ? parent_->path_in(index) : tree_->branches()[index].path;
-        return (above == "/" ? "" : above) + "/" + name_;
+    /// Takes the path of this group in a hierarchy off the front of `path`; false if it begins otherwise.
+    [[nodiscard]] bool strip_path(std::string_view& path, std::size_t index) const noexcept {
+        std::string_view const above = parent_ != nullptr ? std::string_view() : tree_->branches()[index].path;
+        bool const below = parent_ != nullptr ? parent_->strip_path(path, index) : above == "/" || strip(path, above);
+        return below && strip(path, "/") && strip(path, name_);
     }
 
-    [[nodiscard]] static bool is_at_or_below(std::string_view path, std::string_view top) noexcept {
-        return path.starts_with(top) && (path.size() == top.size() || path[top.size()] == '/');
+    [[nodiscard]] static bool strip(std::string_view& text, std::string_view front) noexcept {
+        bool const fits = text.starts_with(front);
+        text.remove_prefix(fits ? front.size() : 0);
+        return fits;
     }
 
-    /// The branches in which /proc/PID/cgroup does not show the process in this group.
-    [[nodiscard]] result<std::vector<std::size_t>> missing_places(int pid) const noexcept;
+    /// Whether a line of /proc/PID/cgroup shows the process in this group, or in one below it.
+    [[nodiscard]] bool is_inside(membership_line const& line, std::size_t index) const noexcept {
+        branch const& hierarchy = tree_->branches()[index];
+        bool const same = hierarchy.kind == version::v2 ? line.hierarchy == 0
+                                                        : std::ranges::any_of(all_controllers, [&](controller which) {
+                                                              return hierarchy.controllers.contains(which) &&
+                                                                     detail::has_word(line.controllers, name_of(which));
+                                                          });
+        std::string_view rest = line.path;
+        return same && !line.deleted && strip_path(rest, index) && (rest.empty() || rest.front() == '/');
+    }
+
+    /// The branches in which /proc/PID/cgroup does not show the process in this group. The text of that file stays in
+    /// `scratch`.
+    [[nodiscard]] result<branch_set> missing_places(int pid, std::string& scratch) const noexcept;
     [[nodiscard]] bool is_exiting(int pid) const noexcept;
     [[nodiscard]] static result<void> move(directory const& where, int pid) noexcept;
 };
 
-inline result<std::vector<std::size_t>> group::missing_places(int pid) const noexcept {
-    std::string const file = "/proc/" + std::to_string(pid) + "/cgroup";
-    std::string text;
-    if (int const failed = machine().read_system(file.c_str(), text)) {
+inline result<group::branch_set> group::missing_places(int pid, std::string& scratch) const noexcept {
+    text<40> file("/proc/");
+    file.append(detail::number_text(pid)).append("/cgroup");
+    if (int const failed = machine().read_system(file.c_str(), scratch)) {
         return make_error(failed == ENOENT || failed == ESRCH ? errc::not_found : code_of(failed), "read", file, failed,
                           "the process has ended");
     }
-    auto const lines = parse_memberships(text);
-    std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        branch const& hierarchy = tree_->branches()[i];
-        bool const inside = std::ranges::any_of(lines, [&](membership const& line) {
-            bool const same =
-                hierarchy.kind == version::v2
-                    ? line.hierarchy == 0
-                    : std::ranges::any_of(all_controllers, [&](controller which) {
-                          return hierarchy.controllers.contains(which) && detail::has(line.controllers, name_of(which));
-                      });
-            return same && !line.deleted && is_at_or_below(line.path, path_in(i));
-        });
-        if (!inside) missing.push_back(i);
-    }
-    if (!missing.empty() && is_exiting(pid))
-        return make_error(errc::not_found, "read", file, 0, "the process has ended");
+    branch_set missing;
+    for (std::size_t i = 0; i < places_.size(); ++i) missing.set(i);
+    for_each_membership(scratch, [&](membership_line const& line) {
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            if (missing[i] && is_inside(line, i)) missing.reset(i);
+    });
+    if (missing.any() && is_exiting(pid)) return make_error(errc::not_found, "read", file, 0, "the process has ended");
     return missing;
 }
 
 /// A v1 hierarchy shows an exiting process at its root (proc_cgroup_show in kernel/cgroup/cgroup.c): it has not left
 /// its group.
 inline bool group::is_exiting(int pid) const noexcept {
-    std::string const file = "/proc/" + std::to_string(pid) + "/stat";
+    text<40> file("/proc/");
+    file.append(detail::number_text(pid)).append("/stat");
     std::string text;
     int const failed = machine().read_system(file.c_str(), text);
     auto const found = failed == 0 ? process::parse_stat(text) : std::nullopt;
@@ -270,7 +303,7 @@ inline bool group::is_exiting(int pid) const noexcept {
 
 /// EINVAL may mean that the process has not finished being born: it passes within milliseconds.
 inline result<void> group::move(directory const& where, int pid) noexcept {
-    std::string const text = std::to_string(pid);
+    auto const text = detail::number_text(pid);
     result<void> moved;
     for (int turn = 0; turn < 5; ++turn) {
         moved = where.write("cgroup.procs", text);
@@ -283,16 +316,17 @@ inline result<void> group::move(directory const& where, int pid) noexcept {
 inline result<void> group::place(int pid) const noexcept {
     if (pid <= 0)
         return make_error(errc::invalid_value, "place a process in", name_, 0, "a process number is 1 or more");
-    auto missing = missing_places(pid);
+    std::string scratch;
+    auto const before = missing_places(pid, scratch);
+    if (!before) return before.failure();
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        if (auto const moved = before->test(i) ? move(places_[i], pid) : result<void>(); !moved) return moved;
+    auto const missing = missing_places(pid, scratch);
     if (!missing) return missing.failure();
-    for (std::size_t const index : *missing)
-        if (auto const moved = move(places_[index], pid); !moved) return moved;
-    missing = missing_places(pid);
-    if (!missing) return missing.failure();
-    if (!missing->empty()) {
-        return make_error(errc::unverified, "place a process in", places_[missing->front()].path(), 0,
-                          "another program moves processes here too: stop that one");
-    }
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        if (missing->test(i))
+            return places_[i].problem(errc::unverified, "place a process in", "", 0,
+                                      "another program moves processes here too: stop that one");
     return {};
 }
 

@@ -2,74 +2,50 @@
 /// One reversible change of one file of one group, and how each kind of file is planned, written and read.
 #pragma once
 
+#include <algorithm>
 #include <string>
-#include <string_view>
 
-#include <ration/cgroup/detail/set.hpp>
+#include <ration/cgroup/detail/limit_file.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/host/plan.hpp>
 
 namespace ration::cgroup {
 
-/// A file of a job's group gets `new_value` instead of `old_value`. Both are texts as the kernel takes and shows them.
+/// A file of a job's group gets `new_value` instead of `old_value`. Both are limits of the same kind, which names the
+/// controller and the file.
 struct operation {
     job_id job;
     resource_id resource{};
     timing when = timing::live;
-    controller place{};
-    char const* file = "";
-    text<64> old_value;
-    text<64> new_value;
+    limit old_value;
+    limit new_value;
 };
 
 namespace detail {
 
-inline constexpr nanoseconds freeze_patience = milliseconds(500);
-
-[[nodiscard]] inline bool is_freeze(operation const& op) noexcept { return op.place == controller::freezer; }
-
-/// The present text of an operation's file. A group that is told to freeze counts as frozen only when nothing runs any
-/// more.
-[[nodiscard]] inline result<std::string_view> shown(directory const& where, operation const& op,
-                                                    std::string& scratch) noexcept {
-    if (!is_freeze(op)) return where.read(op.file, scratch);
-    auto const reported = is_frozen(where);
-    if (!reported) return reported.failure();
-    return freeze_text(where, *reported);
+/// A part of a plan: appends the change from `now` to `wanted`, unless it is in force.
+inline void plan_change(job_id job, resource_id resource, limit const& now, limit const& wanted, plan<operation>& out) {
+    if (now != wanted) out.push_back({.job = job, .resource = resource, .old_value = now, .new_value = wanted});
 }
 
-/// Brings the file to `value`: limits with a read-back, freezing with a deadline, memory on v2 without killing.
-[[nodiscard]] inline result<void> put(directory const& where, operation const& op, std::string_view value) noexcept {
-    if (is_freeze(op)) return value == freeze_text(where, true) ? freeze(where, freeze_patience) : thaw(where);
-    if (op.place == controller::memory) {
-        auto const amount = amount_of(value);
-        auto const limit = amount ? memory_limit::of(bytes{*amount}) : memory_limit();
-        return limit ? set_memory(where, *limit) : result<void>(limit.failure());
-    }
-    return write_verified(where, op.file, value);
-}
-
-/// What a job's cpu group should hold for `amount`: the quota on v2 with its usual period, on v1 in the period it has.
-[[nodiscard]] inline result<std::string> quota_text(directory const& where, std::int64_t amount) noexcept {
-    if (where.kind() == version::v2) {
-        auto const limit = cpu_quota::of(millicores{amount});
-        return limit ? result<std::string>(limit->v2_text()) : result<std::string>(limit.failure());
-    }
-    auto const period = number_in(where, "cpu.cfs_period_us");
-    auto const limit = period ? cpu_quota::of(millicores{amount}, *period) : result<cpu_quota>(period.failure());
-    return limit ? result<std::string>(limit->v1_text()) : result<std::string>(limit.failure());
-}
-
-/// A part of a plan: appends `op` with the file's present text as the old value, unless it says the same already.
-[[nodiscard]] inline result<void> plan_text(directory const& where, operation op, std::string_view wanted,
-                                            plan<operation>& out, std::string& scratch) noexcept {
-    auto const now = shown(where, op, scratch);
+/// The same for a limit that is to be read first.
+[[nodiscard]] inline result<void> plan_limit(directory const& where, job_id job, resource_id resource,
+                                             limit const& wanted, plan<operation>& out, std::string& scratch) {
+    auto const now = present_limit(where, wanted, scratch);
     if (!now) return now.failure();
-    if (!same_value(*now, wanted)) {
-        op.old_value = *now;
-        op.new_value = wanted;
-        out.push_back(op);
-    }
+    plan_change(job, resource, *now, wanted, out);
+    return {};
+}
+
+/// The quota for `amount`: on v2 with its usual period, on v1 in the period that the group has.
+[[nodiscard]] inline result<void> plan_quota(directory const& where, job_id job, std::int64_t amount,
+                                             plan<operation>& out, std::string& scratch) {
+    auto const now = read_quota(where, scratch);
+    if (!now) return now.failure();
+    std::int64_t const period = where.kind() == version::v2 ? cpu_quota::usual_period : now->period();
+    auto const wanted = cpu_quota::of(millicores{amount}, period);
+    if (!wanted) return wanted.failure();
+    plan_change(job, resource_id::cpu, *now, *wanted, out);
     return {};
 }
 
@@ -78,40 +54,24 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 /// Operations that put `amount` of cpu into force: 0 freezes; anything else sets the quota first and thaws then, so
 /// that the job never runs with the old one. Where nobody can freeze, 0 is the least quota that there is.
 [[nodiscard]] inline result<void> plan_cpu(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
-                                           std::string& scratch) noexcept {
+                                           std::string& scratch) {
+    auto const plan_state = [&](directory const& freezer, run_state wanted) {
+        return detail::plan_limit(freezer, job, resource_id::cpu, wanted, out, scratch);
+    };
     directory const* const freezer = where.place_of(controller::freezer);
-    auto const quota = detail::find_place(where, controller::cpu);
-    if (!quota) return quota.failure();
-    operation op{
-        .job = job, .resource = resource_id::cpu, .place = controller::freezer, .old_value = {}, .new_value = {}};
-    if (freezer != nullptr) {
-        op.file = detail::freeze_file(*freezer);
-        if (amount == 0) return detail::plan_text(*freezer, op, detail::freeze_text(*freezer, true), out, scratch);
-    }
-    operation limit = op;
-    limit.place = controller::cpu;
-    limit.file = (*quota)->kind() == version::v2 ? "cpu.max" : "cpu.cfs_quota_us";
-    auto const wanted = detail::quota_text(**quota, amount == 0 ? 1 : amount);
-    if (!wanted) return wanted.failure();
-    auto const planned = detail::plan_text(**quota, limit, *wanted, out, scratch);
-    return planned && freezer != nullptr
-               ? detail::plan_text(*freezer, op, detail::freeze_text(*freezer, false), out, scratch)
-               : planned;
+    auto const place = detail::find_place(where, controller::cpu);
+    if (!place) return place.failure();
+    if (freezer != nullptr && amount == 0) return plan_state(*freezer, run_state::frozen);
+    auto const planned = detail::plan_quota(**place, job, amount == 0 ? 1 : amount, out, scratch);
+    return planned && freezer != nullptr ? plan_state(*freezer, run_state::thawed) : planned;
 }
 
 [[nodiscard]] inline result<void> plan_memory(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
-                                              std::string& scratch) noexcept {
+                                              std::string& scratch) {
     auto const place = detail::find_place(where, controller::memory);
-    auto const limit = memory_limit::of(bytes{amount});
-    if (!place || !limit) return place ? limit.failure() : place.failure();
-    bool const v2 = (*place)->kind() == version::v2;
-    operation const op{.job = job,
-                       .resource = resource_id::memory,
-                       .place = controller::memory,
-                       .file = memory_file(**place),
-                       .old_value = {},
-                       .new_value = {}};
-    return detail::plan_text(**place, op, v2 ? limit->v2_text() : limit->v1_text(), out, scratch);
+    auto const wanted = memory_limit::of(bytes{amount});
+    if (!place || !wanted) return place ? wanted.failure() : place.failure();
+    return detail::plan_limit(**place, job, resource_id::memory, *wanted, out, scratch);
 }
 
 /// CPU time, memory, time held back by the quota and number of processes, each from the controller that counts it; what

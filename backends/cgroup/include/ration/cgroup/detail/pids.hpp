@@ -11,7 +11,7 @@ namespace ration::cgroup {
 
 /// Calls `visit(line)` for each line of the text, without its line end.
 template <class Visit>
-void for_each_line(std::string_view text, Visit visit) noexcept {
+void for_each_line(std::string_view text, Visit visit) {
     while (!text.empty()) {
         auto const end = std::min(text.find('\n'), text.size());
         visit(text.substr(0, end));
@@ -21,7 +21,7 @@ void for_each_line(std::string_view text, Visit visit) noexcept {
 
 /// The process numbers, sorted, each once (v1 may list one twice). A process that our pid namespace cannot see is
 /// listed as 0.
-[[nodiscard]] inline std::vector<int> parse_pids(std::string_view text) noexcept {
+[[nodiscard]] inline std::vector<int> parse_pids(std::string_view text) {
     std::vector<int> pids;
     for_each_line(text, [&](std::string_view line) {
         int pid = 0;

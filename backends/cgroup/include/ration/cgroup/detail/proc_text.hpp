@@ -36,7 +36,7 @@ struct membership {
 namespace detail {
 
 /// Splits at every separator; empty parts are kept.
-[[nodiscard]] inline std::vector<std::string> split(std::string_view text, char separator) noexcept {
+[[nodiscard]] inline std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> parts;
     for (;;) {
         auto const at = text.find(separator);
@@ -47,7 +47,7 @@ namespace detail {
 }
 
 /// mountinfo writes blank, tab, line end and backslash as a backslash and three octal digits.
-[[nodiscard]] inline std::string decode_octal(std::string_view text) noexcept {
+[[nodiscard]] inline std::string decode_octal(std::string_view text) {
     std::string plain;
     auto const octal = [](char c) { return c >= '0' && c <= '7'; };
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -66,6 +66,16 @@ namespace detail {
     return std::ranges::find(words, word) != words.end();
 }
 
+/// The same for words in one text, divided by commas.
+[[nodiscard]] constexpr bool has_word(std::string_view words, std::string_view word) noexcept {
+    while (!words.empty()) {
+        auto const end = std::min(words.find(','), words.size());
+        if (words.substr(0, end) == word) return true;
+        words.remove_prefix(std::min(end + 1, words.size()));
+    }
+    return false;
+}
+
 [[nodiscard]] constexpr bool below(std::string_view path, std::string_view root) noexcept {
     return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
@@ -73,7 +83,7 @@ namespace detail {
 }  // namespace detail
 
 /// The cgroup mounts among the lines of mountinfo, in their order. Lines of another shape are passed over.
-[[nodiscard]] inline std::vector<mount> parse_mounts(std::string_view mountinfo) noexcept {
+[[nodiscard]] inline std::vector<mount> parse_mounts(std::string_view mountinfo) {
     std::vector<mount> mounts;
     for_each_line(mountinfo, [&](std::string_view line) {
         auto const middle = line.find(" - ");
@@ -96,23 +106,41 @@ namespace detail {
     return mounts;
 }
 
-/// The lines of /proc/PID/cgroup. Only the first two colons divide: paths may hold colons.
-[[nodiscard]] inline std::vector<membership> parse_memberships(std::string_view text) noexcept {
+/// One line of /proc/PID/cgroup in place: views into its text.
+struct membership_line {
+    unsigned hierarchy = 0;        ///< 0 is v2
+    std::string_view controllers;  ///< divided by commas
+    std::string_view path;
+    bool deleted = false;
+};
+
+/// Calls `visit(membership_line)` for each line of /proc/PID/cgroup. Only the first two colons divide: paths may hold
+/// colons. Lines of another shape are passed over. No allocation.
+template <class Visit>
+void for_each_membership(std::string_view text, Visit visit) {
     constexpr std::string_view deleted = " (deleted)";
-    std::vector<membership> lines;
     for_each_line(text, [&](std::string_view line) {
         auto const first = line.find(':');
         auto const second = first == std::string_view::npos ? first : line.find(':', first + 1);
-        membership entry;
+        membership_line entry;
         if (second == std::string_view::npos || !detail::parse_whole(line.substr(0, first), entry.hierarchy)) return;
-        auto const names = line.substr(first + 1, second - first - 1);
-        entry.controllers = names.empty() ? std::vector<std::string>{} : detail::split(names, ',');
+        entry.controllers = line.substr(first + 1, second - first - 1);
         entry.path = line.substr(second + 1);
-        if (entry.path.ends_with(deleted)) {
-            entry.deleted = true;
-            entry.path.resize(entry.path.size() - deleted.size());
-        }
-        lines.push_back(std::move(entry));
+        entry.deleted = entry.path.ends_with(deleted);
+        if (entry.deleted) entry.path.remove_suffix(deleted.size());
+        visit(entry);
+    });
+}
+
+/// The lines of /proc/PID/cgroup.
+[[nodiscard]] inline std::vector<membership> parse_memberships(std::string_view text) {
+    std::vector<membership> lines;
+    for_each_membership(text, [&](membership_line const& line) {
+        lines.push_back({.hierarchy = line.hierarchy,
+                         .controllers = line.controllers.empty() ? std::vector<std::string>{}
+                                                                 : detail::split(line.controllers, ','),
+                         .path = std::string(line.path),
+                         .deleted = line.deleted});
     });
     return lines;
 }
@@ -120,7 +148,7 @@ namespace detail {
 /// The directory under which `mounted` shows the group `path`.
 /// Error: namespace_mismatch, when the mount belongs to another cgroup namespace or shows another part of the
 /// hierarchy.
-[[nodiscard]] inline result<std::string> directory_of(mount const& mounted, std::string_view path) noexcept {
+[[nodiscard]] inline result<std::string> directory_of(mount const& mounted, std::string_view path) {
     bool const outside = mounted.root.starts_with("/..") || path.starts_with("/..");
     if (!outside && mounted.root == "/") return path == "/" ? mounted.point : mounted.point + std::string(path);
     if (!outside && detail::below(path, mounted.root))

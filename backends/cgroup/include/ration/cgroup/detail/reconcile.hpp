@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Finding out whether a job still is as its last grants left it: in its groups, with the texts in its files that were
+/// Finding out whether a job still is as its last grants left it: in its groups, with the limits in its files that were
 /// written there. A job with enough rights can move itself and raise its own limits; so can another program on the
 /// machine.
 #pragma once
 
-#include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <ration/cgroup/detail/group.hpp>
@@ -23,54 +24,50 @@ struct drift {
 
 namespace detail {
 
-/// The texts that a job's files had when they were last written.
-class written_texts {
-    std::vector<operation> last_;  // of each file once; `new_value` is what it should have
-
-    void remember(operation op, std::string_view value) noexcept {
-        auto const at = std::ranges::find_if(last_, [&](operation const& each) {
-            return each.place == op.place && std::string_view(each.file) == op.file;
-        });
-        op.new_value = value;
-        if (at == last_.end())
-            last_.push_back(op);
-        else
-            *at = op;
-    }
+/// The limits that a job's files had when they were last written.
+class written_limits {
+    std::array<std::optional<limit>, std::variant_size_v<limit>> last_;  // one of each kind
 
 public:
-    /// `value` was written to the file of `op`. A quota of v1 means nothing without its period: that is remembered
-    /// first, and so restored first.
-    void keep(directory const& where, operation const& op, std::string_view value) noexcept {
-        if (std::string_view(op.file) == "cpu.cfs_quota_us") {
-            std::string text;
-            if (auto const period = where.read("cpu.cfs_period_us", text)) {
-                operation of_period = op;
-                of_period.file = "cpu.cfs_period_us";
-                remember(of_period, *period);
-            }
-        }
-        remember(op, value);
-    }
-    void forget() noexcept { last_.clear(); }
+    /// `value` was written to its file.
+    void keep(limit const& value) noexcept { last_[value.index()] = value; }
+    void forget() noexcept { last_ = {}; }
 
-    /// One read for each file, and a write where it has another text. A file that cannot be read is passed over: a plan
-    /// says why.
-    void restore(group const& where, drift& found, std::string& scratch) const noexcept {
-        for (operation const& op : last_) {
-            auto const place = find_place(where, op.place);
-            auto const now = place ? shown(**place, op, scratch) : result<std::string_view>(place.failure());
-            if (!now || same_value(*now, op.new_value)) continue;
-            found.changed.push_back((*place)->path() + "/" + op.file);
-            auto const written = put(**place, op, op.new_value);
+    /// One read for each limit, and a write where it is another. A file that cannot be read is passed over: a plan says
+    /// why.
+    void restore(group const& where, drift& found, std::string& scratch) const {
+        for (auto const& value : last_) {
+            if (!value) continue;
+            auto const place = find_place(where, *value);
+            auto const now = place ? present_limit(**place, *value, scratch) : result<limit>(place.failure());
+            if (!now || *now == *value) continue;
+            found.changed.push_back((*place)->path() + "/" + changed_file(**place, *now, *value));
+            auto const written = put_again(**place, *value, scratch);
             found.restored = found.restored ? written : found.restored;
         }
+    }
+
+private:
+    /// A quota of v1 means nothing without its period, which is in a file beside it.
+    [[nodiscard]] static char const* changed_file(directory const& where, limit const& now,
+                                                  limit const& value) noexcept {
+        auto const* const quota = std::get_if<cpu_quota>(&value);
+        bool const same_quota = quota != nullptr && std::get<cpu_quota>(now).quota() == quota->quota();
+        return where.kind() == version::v1 && same_quota ? "cpu.cfs_period_us" : limit_file(where, value);
+    }
+
+    [[nodiscard]] static result<void> put_again(directory const& where, limit const& value,
+                                                std::string& scratch) noexcept {
+        auto const* const quota = std::get_if<cpu_quota>(&value);
+        if (quota != nullptr && where.kind() == version::v1) return set_quota_v1(where, *quota);
+        auto const written = put_limit(where, value);
+        return written ? confirm(where, value, scratch) : written;
     }
 };
 
 /// Puts the process back into the job's groups where it has left some. One that has ended has not left.
-inline void bring_back(group const& where, int pid, drift& found) noexcept {
-    auto const inside = where.contains(pid);
+inline void bring_back(group const& where, int pid, drift& found, std::string& scratch) noexcept {
+    auto const inside = where.contains(pid, scratch);
     if (inside && !*inside) {
         found.had_left = true;
         found.restored = where.place(pid);

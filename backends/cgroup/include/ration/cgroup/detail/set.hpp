@@ -27,7 +27,7 @@ namespace detail {
     auto const now = number_in(where, file);
     if (!now && now.failure().code == errc::not_supported && burst == 0) return {};
     if (!now) return now.failure();
-    return *now == burst ? result<void>() : write_verified(where, file, std::to_string(burst));
+    return *now == burst ? result<void>() : write_verified(where, file, number_text(burst));
 }
 
 /// The two files of v1. A new period with the old quota may be more than a group above allows; then the quota goes
@@ -35,7 +35,7 @@ namespace detail {
 [[nodiscard]] inline result<void> set_quota_v1(directory const& where, cpu_quota const& limit) noexcept {
     auto const period = number_in(where, "cpu.cfs_period_us");
     if (!period) return period.failure();
-    std::string const wanted = std::to_string(limit.period());
+    auto const wanted = number_text(limit.period());
     bool const first = *period != limit.period() && write_verified(where, "cpu.cfs_period_us", wanted);
     auto const written = write_verified(where, "cpu.cfs_quota_us", limit.v1_text());
     if (!written || first || *period == limit.period()) return written;
@@ -66,7 +66,7 @@ namespace detail {
 
 /// Where the processes of the group may run. Error: empty_set for an empty one; conflict when a group above has less
 /// (v1).
-[[nodiscard]] inline result<void> set(group const& group, cpu_set const& limit) noexcept {
+[[nodiscard]] inline result<void> set(group const& group, cpu_set const& limit) {
     auto const place = detail::find_place(group, controller::cpuset);
     if (!place) return place.failure();
     if (limit.empty()) return make_error(errc::empty_set, "set cpus of", (*place)->path());
@@ -85,7 +85,7 @@ namespace detail {
 
 /// The processors that the group's processes can run on now: what was asked for, less what the groups above do not
 /// have.
-[[nodiscard]] inline result<cpu_set> usable_cpus(group const& group) noexcept {
+[[nodiscard]] inline result<cpu_set> usable_cpus(group const& group) {
     auto const place = detail::find_place(group, controller::cpuset);
     if (!place) return place.failure();
     std::string text;

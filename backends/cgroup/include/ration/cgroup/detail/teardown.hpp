@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ public:
 
 /// Calls `visit(directory)` for the group and all below it, the lowest first. `depth` bounds the descent.
 template <class Visit>
-[[nodiscard]] result<void> visit_tree(directory const& top, Visit& visit, int depth = 64) noexcept {
+[[nodiscard]] result<void> visit_tree(directory const& top, Visit& visit, int depth = 64) {
     auto const children = top.list();
     if (!children) return unless_gone(children.failure());
     for (std::string const& name : *children) {
@@ -51,8 +52,8 @@ template <class Visit>
     return visit(top);
 }
 
-[[nodiscard]] inline result<void> signal_tree(directory const& top, int number) noexcept {
-    auto const signal = [number](directory const& where) noexcept -> result<void> {
+[[nodiscard]] inline result<void> signal_tree(directory const& top, int number) {
+    auto const signal = [number](directory const& where) -> result<void> {
         std::size_t reached = 0;
         int const failed = where.machine().signal_members(where.handle(), number, reached);
         bool const threaded = failed == EOPNOTSUPP;  // its processes are listed in the domain above
@@ -61,15 +62,15 @@ template <class Visit>
     return visit_tree(top, signal);
 }
 
-[[nodiscard]] inline result<void> thaw_tree(directory const& top) noexcept {
-    auto const each = [](directory const& where) noexcept { return unless_gone(thaw(where)); };
+[[nodiscard]] inline result<void> thaw_tree(directory const& top) {
+    auto const each = [](directory const& where) { return unless_gone(thaw(where)); };
     return visit_tree(top, each);
 }
 
 /// One attempt to end everything. v2 does it in one step. On v1 a frozen process keeps its SIGKILL until it is thawed,
 /// and an unfrozen one may fork away from it: so freeze, kill, thaw. A group that does not freeze is killed all the
 /// same.
-[[nodiscard]] inline result<void> kill_once(directory const& top) noexcept {
+[[nodiscard]] inline result<void> kill_once(directory const& top) {
     if (top.kind() == version::v2) {
         auto const killed = top.write("cgroup.kill", "1");
         return killed || killed.failure().code != errc::not_supported ? unless_gone(killed) : signal_tree(top, SIGKILL);
@@ -85,9 +86,9 @@ template <class Visit>
 }  // namespace detail
 
 /// The processes in the group and below it.
-[[nodiscard]] inline result<std::vector<int>> members_of(directory const& top) noexcept {
+[[nodiscard]] inline result<std::vector<int>> members_of(directory const& top) {
     std::vector<int> all;
-    auto const collect = [&](directory const& where) noexcept -> result<void> {
+    auto const collect = [&](directory const& where) -> result<void> {
         std::string text;
         auto const listed = where.read("cgroup.procs", text);
         if (!listed)
@@ -102,7 +103,7 @@ template <class Visit>
 }
 
 /// Whether anything lives in the group or below it.
-[[nodiscard]] inline result<bool> is_populated(directory const& top) noexcept {
+[[nodiscard]] inline result<bool> is_populated(directory const& top) {
     if (top.kind() == version::v2) {
         std::string text;
         auto const events = top.read("cgroup.events", text);
@@ -115,7 +116,7 @@ template <class Visit>
 }
 
 /// SIGKILLs everything in the group and below it until nothing is left. Error: timed_out.
-[[nodiscard]] inline result<void> kill_tree(directory const& top, nanoseconds at_most) noexcept {
+[[nodiscard]] inline result<void> kill_tree(directory const& top, nanoseconds at_most) {
     nanoseconds const deadline = top.machine().now() + at_most;
     detail::backoff pause;
     for (;;) {
@@ -129,14 +130,14 @@ template <class Visit>
 }
 
 [[nodiscard]] inline result<void> remove_tree(directory const& parent, std::string const& name, std::uint64_t inode,
-                                              nanoseconds at_most) noexcept;
+                                              nanoseconds at_most);
 
 namespace detail {
 
 [[nodiscard]] inline bool is_absence(error const& why) noexcept { return why.system == ENOENT || why.system == ENODEV; }
 
 [[nodiscard]] inline result<void> remove_once(directory const& parent, std::string const& name, std::uint64_t inode,
-                                              nanoseconds deadline) noexcept {
+                                              nanoseconds deadline) {
     auto const top = parent.child(name);
     if (!top) {
         // No descriptor left: an empty group can be removed unopened
@@ -160,7 +161,7 @@ namespace detail {
 /// whichever it is). One that is not there, or is another of the same name, counts as removed. EBUSY right after the
 /// last process died passes: it is tried again until the deadline, and anything else a few times.
 [[nodiscard]] inline result<void> remove_tree(directory const& parent, std::string const& name, std::uint64_t inode,
-                                              nanoseconds at_most) noexcept {
+                                              nanoseconds at_most) {
     nanoseconds const deadline = parent.machine().now() + at_most;
     detail::backoff pause;
     int absences = 0;  // one may be of another thing than the group; a second time it is the group
@@ -173,5 +174,28 @@ namespace detail {
         if (!again || (!absent && !pause.wait(parent.machine(), deadline))) return removed;
     }
 }
+
+/// A group that was just made and that nobody holds yet. The destructor removes it unless it was kept, also without
+/// memory: an empty group goes by its name alone.
+class fresh_group {
+    directory const* parent_;
+    std::string const& name_;
+    nanoseconds at_most_;
+
+public:
+    fresh_group(directory const& parent, std::string const& name, nanoseconds at_most) noexcept
+        : parent_(&parent), name_(name), at_most_(at_most) {}
+    fresh_group(fresh_group const&) = delete;
+    fresh_group& operator=(fresh_group const&) = delete;
+    ~fresh_group() {
+        if (parent_ == nullptr) return;
+        try {
+            static_cast<void>(remove_tree(*parent_, name_, 0, at_most_));
+        } catch (std::bad_alloc const&) {
+            static_cast<void>(parent_->remove(name_));
+        }
+    }
+    void keep() noexcept { parent_ = nullptr; }
+};
 
 }  // namespace ration::cgroup

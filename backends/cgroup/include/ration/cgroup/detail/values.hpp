@@ -43,11 +43,11 @@ namespace ration::cgroup {
     return found;
 }
 
-/// Writes a checked value and reads it back.
+/// Writes a checked value.
 /// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand
-/// against it; unverified, when it took the value and shows another one; gone; denied.
-[[nodiscard]] inline result<void> write_verified(directory const& where, char const* file,
-                                                 std::string_view text) noexcept {
+/// against it; gone; denied.
+[[nodiscard]] inline result<void> write_value(directory const& where, char const* file,
+                                              std::string_view text) noexcept {
     if (auto const written = where.write(file, text); !written) {
         error why = written.failure();
         if (why.code == errc::invalid_value || why.code == errc::busy || why.system == EACCES) {
@@ -58,13 +58,23 @@ namespace ration::cgroup {
         }
         return why;
     }
+    return {};
+}
+
+/// The value was written, and the file shows another one.
+[[nodiscard]] inline error unverified(directory const& where, char const* operation, char const* file) noexcept {
+    return where.problem(errc::unverified, operation, file, 0, "another program writes this file too: stop that one");
+}
+
+/// Writes a checked value and reads it back: for limits outside of a plan, which no `verify` follows. Errors: those of
+/// `write_value`; unverified.
+[[nodiscard]] inline result<void> write_verified(directory const& where, char const* file,
+                                                 std::string_view text) noexcept {
+    if (auto const written = write_value(where, file, text); !written) return written;
     std::string scratch;
     auto const shown = where.read(file, scratch);
     if (!shown) return shown.failure();
-    if (!same_value(*shown, text)) {
-        return make_error(errc::unverified, "write and read back", where.path() + "/" + file, 0,
-                          "another program writes this file too: stop that one");
-    }
+    if (!same_value(*shown, text)) return unverified(where, "write and read back", file);
     return {};
 }
 

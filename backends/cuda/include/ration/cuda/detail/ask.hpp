@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Questions put in a process of their own: what it loads, maps and initialises is gone with it, and one that gets no
-/// answer is ended.
+/// Queries in a child process: everything that the child loads, maps and initialises ends with it,
+/// and a child without an answer is killed.
+///
+/// Used for the CUDA driver, whose initialisation cannot be undone, and for programs of the driver
+/// (nvidia-smi, MPS).
 #pragma once
 
 #include <cerrno>
@@ -23,31 +26,37 @@
 
 namespace ration::cuda {
 
-/// What a process wrote, and how it ended.
+/// The output of a child, and its end.
 struct reply {
+    /// What it wrote, at most 256 KiB.
     std::string text;
+    /// Its exit status.
     process::exit_report ended;
 };
 
-/// Named in the errors of a question. Static text, but for the subject.
+/// Texts for the errors of a query; static except for the subject.
 struct question {
+    /// The operation of an error.
     char const* operation;
+    /// The subject of an error.
     text<120> subject;
-    char const* when_late;  ///< the remedy where no answer comes in time
+    char const* when_late;  ///< the remedy if no answer comes in time
 };
 
 namespace detail {
 
+/// The longest output that is read.
 inline constexpr std::size_t longest_reply = 256 * 1024;
 
-/// Ends a child of ours that was not waited for, with all that it started in its process group.
+/// Kills a child that was not waited for, with all processes of its group.
 inline void end_group(process::child& child) noexcept {
     ::kill(-child.pid(), SIGKILL);
     ::kill(child.pid(), SIGKILL);
     static_cast<void>(child.wait_for(seconds(1)));
 }
 
-/// Reads until the child has ended. What a daemon that it left behind still holds open is not waited for.
+/// Reads until the child has ended. A daemon that it started may keep the pipe open, and is not
+/// waited for.
 [[nodiscard]] inline result<reply> read_reply(process::child& child, process::descriptor from, question const& about,
                                               nanoseconds at_most) noexcept {
     auto const fail = [&](errc code, int system, char const* remedy) {
@@ -67,6 +76,7 @@ inline void end_group(process::child& child) noexcept {
             char some[4096];
             ssize_t const n = ::read(from.get(), some, sizeof some);
             if (n > 0) out.text.append(some, static_cast<std::size_t>(n));
+            // End of the output, but the child may still run: wait for its end below.
             if (n == 0) from.reset();
             if (n < 0 && errno != EINTR) return fail(errc::io, errno, "");
             if (out.text.size() > longest_reply)
@@ -78,8 +88,8 @@ inline void end_group(process::child& child) noexcept {
     }
 }
 
-/// Forks; the child calls `work(descriptor to write to)` and ends, unless `work` has ended it. Errors: `timed_out` (the
-/// child and what it started are ended), `limit`, `io`.
+/// Forks. The child calls `work(descriptor to write to)` and exits. Errors: `timed_out` (the child
+/// and its group are killed), `limit`, `io`.
 template <class Work>
 [[nodiscard]] result<reply> ask(question const& about, nanoseconds at_most, Work const& work) noexcept {
     int ends[2];
@@ -87,7 +97,8 @@ template <class Work>
         return process::system_error(about.operation, about.subject, errno, "raise the limit on open files: ulimit -n");
     process::descriptor from = process::above_standard(process::descriptor(ends[0]));
     process::descriptor to = process::above_standard(process::descriptor(ends[1]));
-    // No handler of the caller may run in the child, where it would speak through the caller's descriptors.
+    // Handlers of the caller must not run in the child, where they would write to the caller's
+    // descriptors.
     sigset_t all, none, before;
     ::sigfillset(&all);
     ::sigemptyset(&none);
@@ -97,7 +108,7 @@ template <class Work>
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         process::detail::default_signals();
-        // What it starts would be deaf to those that the caller has blocked
+        // Its own children would inherit signals that the caller has blocked
         ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
         work(to.get());
         ::_exit(0);
@@ -107,7 +118,7 @@ template <class Work>
     if (pid < 0)
         return process::system_error(about.operation, about.subject, why,
                                      "too many processes, or too little memory: ulimit -u, free");
-    ::setpgid(pid, pid);  // whichever of the two comes first
+    ::setpgid(pid, pid);  // both processes do this, since either can be first
     to.reset();
     process::child child(pid, 0, process::detail::open_pidfd(pid), {});
     if (child.pidfd() < 0) {
@@ -121,9 +132,9 @@ template <class Work>
 
 }  // namespace detail
 
-/// Runs a program (found as execvp(3) finds it) with `environment` (NAME=VALUE) and nothing on its standard input but
-/// `input`; its output and errors are the reply. The input must fit a pipe (4096 bytes). Errors: `not_found` (there is
-/// no such program), `out_of_range` (the input), and those of `detail::ask`.
+/// Runs a program (found as by execvp(3)) with `environment` (NAME=VALUE). Its standard input is
+/// `input`, which must fit into a pipe (4096 bytes); its output and errors are the reply. Errors:
+/// `not_found` (no such program), `out_of_range` (the input), and those of `detail::ask`.
 [[nodiscard]] inline result<reply> run_program(question const& about, std::vector<std::string> const& words,
                                                std::vector<std::string> const& environment, std::string_view input,
                                                nanoseconds at_most) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The driver's error codes as errors that say what to do. The runtime has the same numbers. Source: CUDA Driver API,
-/// CUresult; MPS documentation for 805 to 810.
+/// Error codes of the driver as errors with a remedy. The runtime uses the same numbers. Source:
+/// CUDA Driver API, CUresult; MPS documentation for 805 to 810.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,16 @@ namespace ration::cuda {
 
 namespace detail {
 
+/// A code, its meaning for ration, and the remedy.
 struct driver_sentence {
     int code;
     errc means;
     char const* remedy;
 };
 
+/// Sorted by code. Codes that are not here are reported with their number only.
 inline constexpr driver_sentence driver_sentences[] = {
+    // Loading and initialising the driver.
     {34, errc::not_supported,
      "this libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH, and install the NVIDIA driver"},
     {35, errc::not_supported,
@@ -29,6 +32,7 @@ inline constexpr driver_sentence driver_sentences[] = {
     {100, errc::not_found,
      "there is no GPU that this mask and this container allow: see CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
     {101, errc::not_found, "there is no device of this number: count again under the same mask"},
+    // Rights and versions on this machine.
     {800, errc::denied, "let this user read and write /dev/nvidiactl, /dev/nvidia-uvm and /dev/nvidia*"},
     {801, errc::not_supported, "the driver is too old for this, or the GPU has no such ability"},
     {802, errc::busy,
@@ -37,6 +41,7 @@ inline constexpr driver_sentence driver_sentences[] = {
      "the driver's library and its kernel module are of different versions: restart the machine, or the container"},
     {804, errc::not_supported,
      "the CUDA compatibility package does not serve this GPU: take its folder out of LD_LIBRARY_PATH, or update the driver"},
+    // MPS.
     {805, errc::not_found,
      "the MPS daemon was not reached: start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to run without it"},
     {806, errc::io,
@@ -51,7 +56,7 @@ inline constexpr driver_sentence driver_sentences[] = {
 
 }  // namespace detail
 
-/// `code` is not 0. One that is not in the table is `io`.
+/// The error of a code other than 0; a code that is not in the table becomes `io`.
 [[nodiscard]] inline error driver_failure(int code, char const* operation, std::string_view subject) noexcept {
     auto const* const known = std::ranges::find(detail::driver_sentences, code, &detail::driver_sentence::code);
     bool const found = known != std::end(detail::driver_sentences);

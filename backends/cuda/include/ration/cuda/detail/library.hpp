@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A shared library of the driver, loaded when it is there. Nothing here is linked: a program that can use GPUs starts
-/// on a machine that has none.
+/// A shared library of the driver, loaded at run time if it exists. Nothing is linked, so a program
+/// that can use GPUs also starts on a machine without a driver.
 #pragma once
 
 #include <cstring>
@@ -11,6 +11,7 @@
 
 namespace ration::cuda {
 
+/// A loaded library. Move-only.
 class library {
     struct closer {
         void operator()(void* handle) const noexcept { ::dlclose(handle); }
@@ -20,14 +21,14 @@ class library {
     explicit library(void* handle) noexcept : handle_(handle) {}
 
 public:
-    /// `name` is looked for where the system looks: LD_LIBRARY_PATH, then the places of ldconfig. Errors:
-    /// `not_supported`.
+    /// Loads a library. `name` is searched in LD_LIBRARY_PATH and in the folders of ldconfig.
+    /// Error: `not_supported`.
     [[nodiscard]] static result<library> open(char const* name) noexcept {
         if (void* const handle = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library(handle);
         return missing(name);
     }
 
-    /// What `open` says of a library that is not there.
+    /// The error of `open` for a library that does not exist.
     [[nodiscard]] static error missing(char const* name) noexcept {
         return {.code = errc::not_supported,
                 .operation = "load the NVIDIA driver",
@@ -35,13 +36,14 @@ public:
                 .remedy = "install the NVIDIA driver, or run jobs that need no GPU: nothing else is missing"};
     }
 
-    /// A function of that name and type; nullptr when the library has none. A driver older than the function lacks it.
+    /// A function with this name and type; nullptr if the library has none, as a driver that is
+    /// older than the function.
     template <class Function>
     [[nodiscard]] Function* find(char const* name) const noexcept {
         void* const address = ::dlsym(handle_.get(), name);
         Function* function = nullptr;
         static_assert(sizeof function == sizeof address);
-        // The two kinds of pointers have no conversion in the language
+        // The language has no conversion between pointers to data and to functions
         std::memcpy(&function, &address, sizeof function);
         return function;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What NVML knows of the GPUs. It makes no CUDA context, so that asking takes no memory of a GPU and disturbs nobody.
-/// Source: NVIDIA NVML API Reference Guide.
+/// GPUs as NVML reports them. NVML creates no CUDA context, so a query neither uses GPU memory nor
+/// affects jobs. Source: NVIDIA NVML API Reference Guide.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@
 
 namespace ration::cuda {
 
-/// What two GPUs have in common on the way over PCIe, from near to far. The numbers are NVML's.
+/// The nearest common ancestor of two GPUs on PCIe, from near to far. The numbers are those of
+/// NVML.
 enum class common_ancestor : std::uint8_t {
     board = 0,
     one_switch = 10,
@@ -27,52 +28,59 @@ enum class common_ancestor : std::uint8_t {
     machine = 50
 };
 
-/// Another GPU, and how near it is.
+/// Another GPU, and its distance.
 struct gpu_neighbour {
     text<16> pci{};
     common_ancestor over = common_ancestor::machine;
 };
 
-/// The driver's numbers of a MIG instance, which name its access files.
+/// The driver's numbers of a MIG instance, which are parts of the names of its access files.
 struct mig_numbers {
-    int gpu_instance = -1, compute_instance = -1;  ///< -1 = not known
+    int gpu_instance = -1, compute_instance = -1;  ///< -1 = unknown
 };
 
-/// One GPU as the machine has it, sound or not.
+/// One GPU of the machine, healthy or not.
 struct found_gpu {
     gpu what{};
-    int minor = -1;                      ///< N of /dev/nvidiaN; -1 = not known
-    std::vector<mig_numbers> numbers{};  ///< of what.instances, in their order
-    std::vector<gpu_neighbour> near{};   ///< the other GPUs, as far as NVML says
+    int minor = -1;                      ///< N of /dev/nvidiaN; -1 = unknown
+    std::vector<mig_numbers> numbers{};  ///< of what.instances, in the same order
+    std::vector<gpu_neighbour> near{};   ///< other GPUs, as far as NVML reports them
     std::vector<std::int32_t> users{};   ///< processes that compute on it
-    /// For each active NVLink the PCI name of what is at its other end: a GPU or a switch
+    /// For each active NVLink the PCI name of its other end: a GPU or a switch
     std::vector<text<16>> links{};
-    bool exclusive = false;        ///< lets one process compute at a time
-    std::optional<error> fault{};  ///< why it cannot be handed out
+    bool exclusive = false;        ///< only one process at a time can compute
+    std::optional<error> fault{};  ///< the reason why it cannot be allocated
 };
 
-/// NVML, loaded and initialised.
+/// NVML, loaded and initialised. Move-only.
 class nvml {
 public:
+    /// A result code of NVML.
     using status = int;
+    /// A device handle.
     using device = struct device_handle*;
+    /// nvmlPciInfo_t.
     struct pci_info {
         char legacy_name[16];
         unsigned domain, bus, device, device_id, subsystem_id;
         char name[32];
     };
+    /// nvmlMemory_t.
     struct memory_info {
         unsigned long long total, free, used;
     };
+    /// nvmlProcessInfo_t.
     struct process_info {
         unsigned pid;
         unsigned long long memory;
         unsigned gpu_instance, compute_instance;
     };
 
+    /// The result codes that are handled.
     static constexpr status success = 0, not_supported = 3, no_permission = 4, not_found = 6, too_small = 7,
                             driver_not_loaded = 9, library_not_found = 12, gpu_lost = 15, reset_required = 16,
                             version_mismatch = 18;
+    /// A compute mode of NVML.
     static constexpr unsigned exclusive_process = 3;
 
 private:
@@ -84,8 +92,8 @@ private:
     explicit nvml(library&& loaded) noexcept : library_(std::move(loaded)) {}
 
 public:
-    /// Errors: `not_supported` (no driver here), `conflict` (the library and the kernel module are of different
-    /// versions), `denied`, `io`.
+    /// Loads NVML. Errors: `not_supported` (no driver), `conflict` (library and kernel module have
+    /// different versions), `denied`, `io`.
     [[nodiscard]] static result<nvml> open() noexcept {
         auto loaded = library::open("libnvidia-ml.so.1");
         if (!loaded) return loaded.failure();
@@ -96,12 +104,15 @@ public:
         }
         return out;
     }
+    /// Takes over the library.
     nvml(nvml&& other) noexcept : library_(std::move(other.library_)), owns_(std::exchange(other.owns_, false)) {}
     nvml& operator=(nvml&&) = delete;
+    /// Shuts NVML down.
     ~nvml() {
         if (owns_) (void)call<status()>("nvmlShutdown");
     }
 
+    /// The number of GPUs. Error: as `open`.
     [[nodiscard]] result<unsigned> count() const noexcept {
         unsigned out = 0;
         status const code = call<status(unsigned*)>("nvmlDeviceGetCount_v2", &out);
@@ -109,7 +120,8 @@ public:
         return out;
     }
 
-    /// The GPU of this number. One that is broken has a `fault` and whatever could be read all the same.
+    /// Reads the GPU with this number. A broken one has a `fault`, and the values that could be
+    /// read.
     [[nodiscard]] found_gpu read(unsigned index) const noexcept {
         found_gpu out;
         device handle = nullptr;
@@ -122,6 +134,8 @@ public:
             out.minor = static_cast<int>(minor);
         if (code == success) code = read_users(handle, out.users);
         if (code == success) read_links(handle, out.links);
+        // Name the GPU by its place on the bus if that could be read: an index depends on the
+        // order.
         if (code != success && !out.fault) {
             text<32> subject("GPU ");
             subject.append(decimal(index).view());
@@ -130,7 +144,7 @@ public:
         return out;
     }
 
-    /// How near two GPUs are; nothing where one is broken or NVML does not say.
+    /// The distance of two GPUs; empty if one is broken or NVML does not report it.
     [[nodiscard]] std::optional<common_ancestor> between(unsigned one, unsigned other) const noexcept {
         device a = nullptr, b = nullptr;
         unsigned level = 0;
@@ -143,11 +157,12 @@ public:
                    : std::nullopt;
     }
 
-    /// Whether the driver can limit a cgroup's memory on a GPU (r615 and later).
+    /// True if the driver can limit the GPU memory of a cgroup (r615 and later).
     [[nodiscard]] bool limits_memory() const noexcept {
         return library_.find<status()>("nvmlDeviceSetMemoryLimits_v1") != nullptr;
     }
 
+    /// The error of a code.
     [[nodiscard]] static error failure_of(status code, char const* operation, std::string_view subject) noexcept {
         error out{.code = errc::io, .operation = operation, .subject = subject, .remedy = "see what nvidia-smi says"};
         switch (code) {
@@ -192,7 +207,7 @@ private:
         return {out.data()};
     }
 
-    /// A function that the library lacks answers `not_supported`.
+    /// Calls a function; a function that the library lacks returns `not_supported`.
     template <class Function, class... Args>
     [[nodiscard]] status call(char const* name, Args... args) const noexcept {
         auto* const function = library_.find<Function>(name);
@@ -206,13 +221,15 @@ private:
         return code;
     }
 
-    /// As sysfs writes it.
+    /// The name of a device in sysfs.
     [[nodiscard]] static text<16> name_of(pci_info const& pci) noexcept {
+        // NVML's own text has an eight-digit domain.
         std::array<char, 32> out{};
         std::snprintf(out.data(), out.size(), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
         return {out.data()};
     }
 
+    /// Reads UUID, model, memory and compute mode.
     [[nodiscard]] status read_identity(device handle, found_gpu& out) const noexcept {
         std::array<char, 96> uuid{}, model{};
         memory_info memory{};
@@ -224,6 +241,7 @@ private:
                                                          unsigned{model.size() - 1});
         if (code == success) code = call<status(device, memory_info*)>("nvmlDeviceGetMemoryInfo", handle, &memory);
         if (code != success) return code;
+        // Without a compute mode, the GPU counts as shared.
         out.what.model = text<64>(model.data());
         out.what.memory = {static_cast<std::int64_t>(memory.total)};
         if (call<status(device, unsigned*)>("nvmlDeviceGetComputeMode", handle, &mode) == success)
@@ -236,6 +254,7 @@ private:
         return success;
     }
 
+    /// Reads the MIG instances.
     [[nodiscard]] status read_instances(device handle, found_gpu& out) const noexcept {
         unsigned mode = 0, pending = 0, most = 0;
         if (call<status(device, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", handle, &mode, &pending) != success ||
@@ -246,7 +265,7 @@ private:
         for (unsigned i = 0; code == success && i < most; ++i) {
             device instance = nullptr;
             std::array<char, 96> uuid{};
-            // Not in use
+            // An index that is not in use
             if (call<status(device, unsigned, device*)>("nvmlDeviceGetMigDeviceHandleByIndex", handle, i, &instance) !=
                 success)
                 continue;
@@ -262,16 +281,18 @@ private:
         return code;
     }
 
+    /// A number of a MIG instance; -1 if it is unknown.
     [[nodiscard]] int number_of(device instance, char const* function) const noexcept {
         unsigned number = 0;
         return call<status(device, unsigned*)>(function, instance, &number) == success ? static_cast<int>(number) : -1;
     }
 
+    /// Reads the processes that compute on the GPU.
     [[nodiscard]] status read_users(device handle, std::vector<std::int32_t>& out) const noexcept {
         std::vector<process_info> running;
         unsigned count = 16;
         status code = too_small;
-        // The answer says how many there are; then more may have come
+        // The answer contains their number; more may have started since
         for (int tries = 0; code == too_small && tries < 8; ++tries) {
             running.resize(count);
             code = call<status(device, unsigned*, process_info*)>("nvmlDeviceGetComputeRunningProcesses_v3", handle,
@@ -279,9 +300,11 @@ private:
         }
         for (unsigned i = 0; code == success && i < count && i < running.size(); ++i)
             out.push_back(static_cast<std::int32_t>(running[i].pid));
+        // A GPU without this query has no known users.
         return code == not_supported ? success : code;
     }
 
+    /// Reads the other ends of active NVLinks.
     void read_links(device handle, std::vector<text<16>>& out) const noexcept {
         static constexpr unsigned most_links = 18;
         for (unsigned link = 0; link < most_links; ++link) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which cores: a score of sets of cores that is a strict total order, and a search for the best set. Cores are counted
-/// in domains, the cores of one kind under one L3 cache and one NUMA node: within a domain they are alike, and the
-/// lowest free ones are taken.
+/// The choice of cores: a score of sets of cores that is a strict total order, and a search for the
+/// best set. Cores are counted in domains: cores of one kind under one L3 cache and one NUMA node.
+/// Cores of a domain are alike, and the lowest free ones are used.
 #pragma once
 
 #include <algorithm>
@@ -22,25 +22,25 @@ struct core_domain {
     std::vector<std::uint32_t> cores{};  ///< indices, ascending
 };
 
-/// How good a set of cores is for one job, most important first; less is better.
+/// The quality of a set of cores for one job, most important first; less is better.
 struct core_score {
-    /// Kinds of cores: threads that wait for each other run at the pace of the slowest
+    /// Kinds of cores: threads that wait for each other run at the speed of the slowest
     std::int64_t kinds = 0;
-    std::int64_t slowness = 0;  ///< over all cores, how many kinds are faster
-    std::int64_t distance = 0;  ///< over all cores, latency to the GPUs' node beyond the local one
+    std::int64_t slowness = 0;  ///< sum over all cores of the number of faster kinds
+    std::int64_t distance = 0;  ///< sum over all cores of the latency to the GPUs' node beyond the local one
     std::int64_t packages = 0;
     std::int64_t nodes = 0;
-    std::int64_t spread = 0;       ///< over all pairs of cores, how far they are from each other
-    std::int64_t beside_gpus = 0;  ///< of a job without GPUs: cores at the place of some, once for each
+    std::int64_t spread = 0;       ///< sum over all pairs of cores of their distance
+    std::int64_t beside_gpus = 0;  ///< for a job without GPUs: cores near GPUs, once for each GPU
     std::int64_t domains = 0;
-    std::int64_t broken_domains = 0;  ///< domains that were free as a whole and are no more, but are not used up
-    std::int64_t left_over = 0;       ///< free cores that stay behind in the domains that are used
+    std::int64_t broken_domains = 0;  ///< domains that were entirely free and are only partly used
+    std::int64_t left_over = 0;       ///< free cores that remain in the used domains
 
     friend auto operator<=>(core_score const&, core_score const&) noexcept = default;
 };
 
-/// How many cores of each domain, with the score. Two different choices are never equal: where the scores are, the one
-/// with more cores of the first domain comes first.
+/// Number of cores of each domain, with the score. Different choices are never equal: with equal
+/// scores, the one with more cores of the first domain comes first.
 struct core_choice {
     core_score score{};
     std::vector<std::uint32_t> take{};
@@ -51,15 +51,15 @@ struct core_choice {
     }
 };
 
-/// Where GPUs of the job are: a node, or a package alone where they are as near to several of its nodes, or nowhere in
-/// particular.
+/// The location of a job's GPUs: a node; only a package, if they are equally near to several of its
+/// nodes; or unknown.
 struct core_home {
     std::uint32_t package = unknown, node = unknown;
 
     friend auto operator<=>(core_home const&, core_home const&) noexcept = default;
 };
 
-/// The domains of a machine `in_order`, in the order of their first cores, and how far they are from each other.
+/// The domains of a machine `in_order`, by their first cores, and their distances.
 class core_map {
     std::vector<core_domain> domains_;
     std::vector<std::uint32_t> domain_of_;    // of each core
@@ -70,6 +70,7 @@ class core_map {
     std::uint32_t fastest_ = 0;
 
 public:
+    /// Builds the domains. Without latencies from the firmware, usual values are assumed.
     explicit core_map(machine const& m) noexcept : latency_(m.latency), nodes_(m.nodes.size()) {
         for (std::uint32_t i = 0; i < m.cores.size(); ++i) add(m.cores[i], i);
         if (latency_.empty())
@@ -82,26 +83,34 @@ public:
             };
             gpus_beside_.push_back(static_cast<std::uint32_t>(std::ranges::count_if(m.gpus, is_beside)));
             for (core_domain const& b : domains_)
+                // Memory latency weighs more than the package, and the package more than the
+                // cache.
                 apart_.push_back(4 * beyond_local(a.node, b.node) + (a.package != b.package ? 2 : 0) +
                                  (a.l3 != b.l3 ? 1 : 0));
         }
     }
 
+    /// The domains.
     [[nodiscard]] std::span<core_domain const> domains() const noexcept { return domains_; }
+    /// The domain of a core.
     [[nodiscard]] std::uint32_t domain_of(std::uint32_t core) const noexcept { return domain_of_[core]; }
+    /// The distance of two domains; 0 for the same one.
     [[nodiscard]] std::uint32_t apart(std::size_t a, std::size_t b) const noexcept {
         return apart_[a * domains_.size() + b];
     }
+    /// The number of GPUs near a domain.
     [[nodiscard]] std::uint32_t gpus_beside(std::size_t domain) const noexcept { return gpus_beside_[domain]; }
+    /// The number of kinds that are faster than that of the domain.
     [[nodiscard]] std::uint32_t slowness(std::size_t domain) const noexcept { return fastest_ - domains_[domain].kind; }
 
-    /// Of memory on `to`, seen from `from`: how much more latency than its own; 0 where one is not known.
+    /// The latency of memory on `to`, seen from `from`, beyond the local one; 0 if one is unknown.
     [[nodiscard]] std::uint32_t beyond_local(std::uint32_t from, std::uint32_t to) const noexcept {
         if (from == unknown || to == unknown) return 0;
         auto const local = latency_[from * nodes_ + from], there = latency_[from * nodes_ + to];
         return there > local ? there - local : 0;
     }
 
+    /// The distance of a domain from a location of GPUs.
     [[nodiscard]] std::uint32_t from_home(core_home const& home, std::size_t domain) const noexcept {
         core_domain const& at = domains_[domain];
         if (home.node != unknown) return beyond_local(home.node, at.node);
@@ -123,19 +132,20 @@ private:
     }
 };
 
-/// Chooses how many cores of which domain, in one state of the machine. `free`, `own`: for each domain, cores that
-/// nobody has and cores that the job has.
+/// Chooses the number of cores of each domain, in one state of the machine. `free` and `own` are,
+/// for each domain, the free cores and the cores of the job.
 class core_chooser {
     core_map const& map_;
     std::vector<std::uint32_t> const &free_, &own_;
     bool has_gpus_;
 
 public:
+    /// All arguments have to outlive the object.
     core_chooser(core_map const& map, std::vector<std::uint32_t> const& free, std::vector<std::uint32_t> const& own,
                  bool has_gpus) noexcept
         : map_(map), free_(free), own_(own), has_gpus_(has_gpus) {}
 
-    /// Of `take` more cores, together with those that the job has. O(domains used ^ 2).
+    /// The score of `take` more cores, together with those that the job has. O(domains used ^ 2).
     [[nodiscard]] core_score score(core_home const& home, std::span<std::uint32_t const> take) const noexcept {
         core_score out;
         auto const domains = map_.domains();
@@ -152,6 +162,8 @@ public:
             out.nodes += is_new(&core_domain::node);
             for (std::uint32_t const e : used) out.spread += all * (take[e] + own_[e]) * map_.apart(d, e);
             used.push_back(d);
+            // Cores that the job has already cannot be improved, so only new ones count from here
+            // on.
             if (take[d] == 0) continue;
             out.slowness += std::int64_t{take[d]} * map_.slowness(d);
             out.distance += std::int64_t{take[d]} * map_.from_home(home, d);
@@ -163,14 +175,16 @@ public:
         return out;
     }
 
-    /// `count` more cores: the best of the choices that start in each domain and go on in the one that goes with it
-    /// best. There have to be so many. O(domains^2) where few domains do.
+    /// Chooses `count` more cores. It compares the choices that start in each domain and continue
+    /// with the one that fits best. Precondition: there are that many free cores. O(domains^2) if
+    /// few domains are enough.
     [[nodiscard]] std::vector<std::uint32_t> grow(core_home const& home, std::uint32_t count) const noexcept {
         core_choice best, next;
         for (std::uint32_t seed = 0; seed < free_.size(); ++seed) {
             if (free_[seed] == 0) continue;
             next.take.assign(free_.size(), 0);
             std::uint32_t left = count;
+            // Greedy: each further domain is the best one for what has been chosen so far.
             for (std::uint32_t at = seed; left > 0; at = left > 0 ? next_domain(home, seed, next.take, left) : seed) {
                 next.take[at] = std::min(left, free_[at]);
                 left -= next.take[at];
@@ -181,8 +195,9 @@ public:
         return std::move(best.take);
     }
 
-    /// From which domain the job should give back a core first: slow ones, far from its GPUs, far from its other cores,
-    /// where it has the fewest, last in order. `has`: its cores in each domain; not all 0. O(domains^2).
+    /// The domain from which the job should release a core first: slow ones, far from its GPUs, far
+    /// from its other cores, with the fewest of its cores, last in order. `has` are its cores in
+    /// each domain, not all 0. O(domains^2).
     [[nodiscard]] std::uint32_t give_back(std::span<core_home const> homes,
                                           std::span<std::uint32_t const> has) const noexcept {
         using key = std::array<std::int64_t, 5>;
@@ -191,6 +206,7 @@ public:
         for (std::uint32_t d = 0; d < has.size(); ++d) {
             if (has[d] == 0) continue;
             std::uint32_t home = homes.empty() ? 0 : unknown;
+            // A core near any of the GPUs is near enough.
             for (core_home const& one : homes) home = std::min(home, map_.from_home(one, d));
             std::int64_t apart = 0;
             for (std::uint32_t e = 0; e < has.size(); ++e) apart += std::int64_t{has[e]} * map_.apart(d, e);
@@ -204,8 +220,8 @@ public:
     }
 
 private:
-    /// A domain that is not used yet: of the same kind, near the GPUs, near the first; then one that has just enough,
-    /// or else the most.
+    /// The next domain for a choice: of the same kind, near the GPUs, near the first one; then the
+    /// one that just suffices, or otherwise has the most.
     [[nodiscard]] std::uint32_t next_domain(core_home const& home, std::uint32_t seed,
                                             std::span<std::uint32_t const> take, std::uint32_t left) const noexcept {
         using key = std::array<std::int64_t, 8>;

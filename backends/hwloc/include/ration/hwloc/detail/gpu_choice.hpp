@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which GPUs: a score of sets of GPUs that is a strict total order, and a search for the best set.
+/// The choice of GPUs: a score of sets of GPUs that is a strict total order, and a search for the
+/// best set.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +16,24 @@
 
 namespace ration::hwloc {
 
-/// How good a set of GPUs is for one job, most important first; less is better.
+/// The quality of a set of GPUs for one job, most important first; less is better.
 struct gpu_score {
-    /// Minus the MB/s of the slowest NVLink that the set needs to hang together; 0 where it needs something else
+    /// Minus the MB/s of the slowest NVLink that connects the set; 0 if it is not connected by
+    /// NVLink
     std::int64_t weakest_link = 0;
     std::int64_t packages = 0;
     std::int64_t nodes = 0;            ///< NUMA nodes
-    std::int64_t far_cores = 0;        ///< of the job's cores, those for which there is no room on these nodes
+    std::int64_t far_cores = 0;        ///< cores of the job that do not fit on these nodes
     std::int64_t switches = 0;         ///< PCIe switches
     std::int64_t links = 0;            ///< minus the MB/s of all NVLinks in the set
-    std::int64_t broken_switches = 0;  ///< switches that were free as a whole and are no more, but are not used up
-    std::int64_t broken_packages = 0;  ///< the same of packages
+    std::int64_t broken_switches = 0;  ///< switches that were entirely free and are only partly used
+    std::int64_t broken_packages = 0;  ///< the same for packages
 
     friend auto operator<=>(gpu_score const&, gpu_score const&) noexcept = default;
 };
 
-/// A set of GPUs, ascending, with its score. Two different sets are never equal: where the scores are, the lower PCI
-/// addresses come first.
+/// A set of GPUs, ascending, with its score. Different sets are never equal: with equal scores, the
+/// one with lower PCI addresses comes first.
 struct gpu_choice {
     gpu_score score{};
     std::vector<std::uint32_t> gpus{};
@@ -39,14 +41,14 @@ struct gpu_choice {
     friend auto operator<=>(gpu_choice const&, gpu_choice const&) noexcept = default;
 };
 
-/// What a choice of GPUs depends on besides the machine.
+/// The state on which a choice depends besides the machine.
 struct gpu_market {
-    std::vector<std::uint8_t> free;         ///< for each GPU, whether nobody has it
-    std::vector<std::uint32_t> near_cores;  ///< for each node, how many cores the job could have there
-    std::uint32_t cores = 0;                ///< how many it wants
+    std::vector<std::uint8_t> free;         ///< for each GPU: it is free
+    std::vector<std::uint32_t> near_cores;  ///< for each node: cores that the job could have there
+    std::uint32_t cores = 0;                ///< cores that it requests
 };
 
-/// Scores sets of GPUs of one machine, `in_order`, in one state. Both have to outlive it.
+/// Scores sets of GPUs of a machine `in_order` in one state. Both have to outlive the object.
 class gpu_chooser {
     machine const& machine_;
     gpu_market const& market_;
@@ -58,6 +60,7 @@ class gpu_chooser {
     std::vector<group> switches_, packages_;
 
 public:
+    /// Counts the free GPUs below each switch and on each package.
     gpu_chooser(machine const& of, gpu_market const& market) noexcept
         : machine_(of), market_(market), count_(static_cast<std::uint32_t>(of.gpus.size())) {
         for (std::uint32_t i = 0; i < count_; ++i) {
@@ -66,7 +69,7 @@ public:
         }
     }
 
-    /// `set` ascends. O(n^2) in the set.
+    /// The score of `set`, which ascends. O(n^2) in the set.
     [[nodiscard]] gpu_score score(std::span<std::uint32_t const> set) const noexcept {
         gpu_score out;
         std::int64_t near = 0;
@@ -84,13 +87,15 @@ public:
             ++out.nodes;
             near += one.node != unknown ? market_.near_cores[one.node] : market_.cores;
         }
+        // A GPU with an unknown node counts as near to all cores.
         out.far_cores = std::max<std::int64_t>(0, market_.cores - near);
         out.weakest_link = weakest_link(set);
         return out;
     }
 
-    /// `keep` and `more` free GPUs: the best of the sets that grow from `keep` and each free GPU by the nearest next
-    /// one. There have to be so many. O(more x free^2 + free x set^2).
+    /// Extends `keep` by `more` free GPUs. It compares the sets that grow from `keep` and each free
+    /// GPU by the nearest next one. Precondition: there are that many free GPUs. O(more x free^2 +
+    /// free x set^2).
     [[nodiscard]] std::vector<std::uint32_t> grow(std::vector<std::uint32_t> const& keep,
                                                   std::uint32_t more) const noexcept {
         gpu_choice best, next;
@@ -101,13 +106,14 @@ public:
             while (next.gpus.size() < keep.size() + more) next.gpus.push_back(nearest(next.gpus));
             std::ranges::sort(next.gpus);
             next.score = score(next.gpus);
+            // The order is total, so the result does not depend on the order of the seeds.
             if (best.gpus.empty() || next < best) std::swap(best, next);
         }
         return more > 0 ? std::move(best.gpus) : keep;
     }
 
-    /// `set` without `fewer` of its GPUs: each time the one goes without which the rest is best, the one with the
-    /// highest address where it is the same. O(fewer x set^3).
+    /// Removes `fewer` GPUs from `set`, one by one: the one without which the rest is best, and on
+    /// a tie the one with the highest address. O(fewer x set^3).
     [[nodiscard]] std::vector<std::uint32_t> shrink(std::vector<std::uint32_t> set,
                                                     std::uint32_t fewer) const noexcept {
         for (; fewer > 0; --fewer) {
@@ -116,6 +122,8 @@ public:
                 next.gpus = set;
                 next.gpus.erase(next.gpus.begin() + static_cast<std::ptrdiff_t>(out));
                 next.score = score(next.gpus);
+                // Removing one by one is not optimal, but releases as little as possible at each
+                // step.
                 if (out == 0 || next < best) std::swap(best, next);
             }
             set = std::move(best.gpus);
@@ -123,6 +131,7 @@ public:
         return set;
     }
 
+    /// The NVLink bandwidth of two GPUs in MB/s; 0 without a link.
     [[nodiscard]] std::uint64_t link(std::uint32_t a, std::uint32_t b) const noexcept {
         return machine_.nvlink.empty() ? 0 : machine_.nvlink[static_cast<std::size_t>(a) * count_ + b];
     }
@@ -135,7 +144,8 @@ private:
         groups[number].free += free ? 1 : 0;
     }
 
-    /// Whether none of `earlier` is in the same group; what is unknown is nobody's neighbour.
+    /// True if none of `earlier` is in the same group; a GPU with an unknown group has no
+    /// neighbours.
     template <class Field>
     [[nodiscard]] bool is_new(std::span<std::uint32_t const> earlier, std::uint32_t number,
                               Field field) const noexcept {
@@ -144,6 +154,7 @@ private:
     }
 
     template <class Field>
+    /// True if the set uses only a part of a group that was entirely free.
     [[nodiscard]] bool breaks(std::vector<group> const& groups, std::span<std::uint32_t const> set,
                               std::uint32_t number, Field field) const noexcept {
         if (number == unknown || groups[number].free != groups[number].size) return false;
@@ -151,7 +162,8 @@ private:
                groups[number].size;
     }
 
-    /// Prim's algorithm: the tree of strongest links over the set, and the weakest of them.
+    /// Minus the bandwidth of the weakest link in the tree of strongest links over the set (Prim's
+    /// algorithm).
     [[nodiscard]] std::int64_t weakest_link(std::span<std::uint32_t const> set) const noexcept {
         if (set.size() < 2 || machine_.nvlink.empty()) return 0;
         std::vector<std::uint64_t> strongest(set.size(), 0);
@@ -173,7 +185,7 @@ private:
         return -static_cast<std::int64_t>(weakest);
     }
 
-    /// The free GPU that belongs best to a set.
+    /// The free GPU that fits best to a set.
     [[nodiscard]] std::uint32_t nearest(std::span<std::uint32_t const> set) const noexcept {
         using key = std::array<std::int64_t, 6>;
         std::uint32_t best = unknown;
@@ -186,6 +198,7 @@ private:
                 all += link(i, other);
             }
             gpu const& one = machine_.gpus[i];
+            // The same criteria in the same order as the score, for one candidate.
             key const now{-static_cast<std::int64_t>(strongest), is_new(set, one.package, &gpu::package),
                           is_new(set, one.node, &gpu::node),     is_new(set, one.pcie_switch, &gpu::pcie_switch),
                           -static_cast<std::int64_t>(all),       i};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is approximate about limits without cgroups, as sentences for reports.
+/// The inaccuracies of limits without cgroups, as sentences for reports. `ration doctor` prints
+/// them.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 
 namespace ration::process::detail {
 
+/// One sentence for each.
 inline constexpr std::array<std::string_view, 5> approximations{
     "a fraction of the CPU is kept by stopping the job's processes (SIGSTOP) once their CPU time of each 100 ms is used up: "
     "right on average over a second, coarse below it",

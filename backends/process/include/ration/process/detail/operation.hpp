@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the process backend changes about a job, how people read it, and which CPUs a job of whole cores gets.
+/// The operations of the process backend, their texts, and the choice of CPUs for whole-core jobs.
 #pragma once
 
 #include <array>
@@ -14,11 +14,14 @@
 
 namespace ration::process {
 
-/// What an operation changes: the CPUs that a job may run on, or the CPU time that it may use.
+/// The attribute that an operation changes: the CPUs of a job, or its CPU time.
 enum class attribute : std::uint8_t { cpus, limit };
 
+/// One change, with the values to roll back.
 struct operation {
+    /// The job.
     job_id job{};
+    /// What changes.
     attribute what = attribute::limit;
     std::int64_t old_amount = unlimited, new_amount = unlimited;  ///< of `limit`: millicores
     cpu_set old_cpus{}, new_cpus{};                               ///< of `cpus`
@@ -26,18 +29,21 @@ struct operation {
 
 namespace detail {
 
+/// An amount for people.
 [[nodiscard]] inline text<64> amount_text(std::int64_t amount) noexcept {
     std::array<char, 48> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "%lld millicores", static_cast<long long>(amount));
     return amount == unlimited ? text<64>("unlimited") : amount == 0 ? text<64>("stopped") : text<64>(buffer.data());
 }
 
+/// The job for messages.
 [[nodiscard]] inline text<120> job_text(job_id job) noexcept {
     std::array<char, 32> buffer{};
     std::snprintf(buffer.data(), buffer.size(), "job %llu", static_cast<unsigned long long>(job.value));
     return buffer.data();
 }
 
+/// The operation for the event log.
 [[nodiscard]] inline operation_text describe(operation const& op) noexcept {
     operation_text out{.job = op.job,
                        .resource = resource_id::cpu,
@@ -57,10 +63,11 @@ namespace detail {
     return out;
 }
 
-/// How many whole-core jobs sit on each CPU.
+/// The number of whole-core jobs on each CPU.
 using cpu_claims = std::array<std::uint16_t, cpu_set::capacity>;
 
-/// The `count` least claimed CPUs of `all`; between equals those that the job has already, then the lowest numbers.
+/// The `count` least claimed CPUs of `all`. Ties go to CPUs that the job has already, then to the
+/// lowest numbers.
 [[nodiscard]] inline cpu_set least_claimed(cpu_set const& all, unsigned count, cpu_claims const& claims,
                                            cpu_set const& present) noexcept {
     cpu_set out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A regular expression with named groups, over std::regex, which has none; a search costs O(line) whatever the line
-/// says.
+/// Regular expressions with named groups, based on std::regex, which has none. A search costs
+/// O(line) for every line.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +26,19 @@
 
 namespace ration::progress::detail {
 
+/// A group: its name, and its index in the match.
 struct named_group {
     std::string name;
     std::size_t index = 0;
 };
 
+/// A pattern without names.
 struct translation {
-    std::string pattern;              ///< with plain groups where the named ones were
+    std::string pattern;              ///< plain groups instead of named ones
     std::vector<named_group> groups;  ///< in the order of their opening brackets
 };
 
-/// From the '[' to its ']': brackets in there open no group.
+/// The length of a bracket expression: from '[' to its ']'. Brackets inside do not open groups.
 [[nodiscard]] inline std::size_t class_length(std::string_view pattern) noexcept {
     std::size_t at = 1;
     while (at < pattern.size() && pattern[at] != ']')
@@ -47,19 +49,22 @@ struct translation {
     return std::min(at + 1, pattern.size());
 }
 
-/// The length of "(?<" or of "(?P<", which Python writes, when the pattern starts with it; a look-behind is neither.
+/// The length of "(?<", or of Python's "(?P<", at the start of the pattern; 0 if there is none. A
+/// look-behind is neither.
 [[nodiscard]] inline std::size_t opening_length(std::string_view pattern) noexcept {
     std::size_t const length = pattern.starts_with("(?<") ? 3 : pattern.starts_with("(?P<") ? 4 : 0;
     auto const next = length == 3 && pattern.size() > 3 ? pattern[3] : ' ';
     return next == '=' || next == '!' ? 0 : length;
 }
 
+/// True for a word of letters, digits and '_' that does not start with a digit.
 [[nodiscard]] inline bool is_group_name(std::string_view name) noexcept {
     auto const letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     return !name.empty() && name.size() <= max_word && letter(name.front()) &&
            std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
+/// An error about a pattern.
 [[nodiscard]] inline error bad_pattern(std::string_view pattern, char const* remedy) noexcept {
     auto out = bad_message(pattern, remedy);
     out.operation = "read a log pattern";
@@ -68,8 +73,8 @@ struct translation {
 
 inline constexpr std::size_t max_bound = 255;  ///< of a repetition; RE_DUP_MAX of POSIX
 
-/// The greatest bound of the repetition at the start of the pattern, such as 5 of "{2,5}". Larger bounds than
-/// `max_bound` come as `max_bound` + 1, for std::regex overflows on a number beyond 63 bits.
+/// The largest bound of the repetition at the start of the pattern, such as 5 of "{2,5}". Bounds
+/// above `max_bound` become `max_bound` + 1, since std::regex overflows on numbers beyond 63 bits.
 [[nodiscard]] inline std::size_t greatest_bound(std::string_view pattern) noexcept {
     std::size_t greatest = 0;
     std::size_t bound = 0;
@@ -81,8 +86,8 @@ inline constexpr std::size_t max_bound = 255;  ///< of a repetition; RE_DUP_MAX 
     return greatest;
 }
 
-/// Counts the atoms of a pattern whose repetitions are written out, which is how std::regex stores them. A search costs
-/// O(atoms) for each byte of a line, and nested bounds multiply: "(a{255}){255}" has 65 025.
+/// Counts the atoms of a pattern with its repetitions expanded, as std::regex stores them. A search
+/// costs O(atoms) for each byte of a line, and nested bounds multiply: "(a{255}){255}" has 65 025.
 class expanded_size {
 public:
     static constexpr std::size_t limit = 2000;  ///< atoms
@@ -99,13 +104,16 @@ public:
             default: append(1);
         }
     }
+    /// Starts a group.
     void open_group() {
         enclosing_.push_back(current_);
         current_ = {};
     }
+    /// True if the pattern is too large.
     [[nodiscard]] bool exceeds_limit() const noexcept { return current_.total > limit; }
 
 private:
+    /// Sizes within one level of brackets.
     struct level {
         std::size_t total = 0;  ///< atoms since the bracket opened
         std::size_t last = 0;   ///< of these, in the last atom or group
@@ -115,7 +123,7 @@ private:
 
     void append(std::size_t size) noexcept { current_ = {bounded(current_.total + size), size}; }
     void close_group() noexcept {
-        if (enclosing_.empty()) return;  // std::regex refuses such a pattern
+        if (enclosing_.empty()) return;  // std::regex refuses such a pattern later
         auto const size = current_.total;
         current_ = enclosing_.back();
         enclosing_.pop_back();
@@ -131,7 +139,7 @@ private:
     std::vector<level> enclosing_;
 };
 
-/// Of the escape, class, bracket or character at the start of the pattern.
+/// The length of the escape, class, bracket or character at the start of the pattern.
 [[nodiscard]] inline std::size_t atom_length(std::string_view pattern) noexcept {
     if (pattern.front() == '[') return class_length(pattern);
     if (pattern.starts_with("(?:")) return 3;
@@ -146,7 +154,7 @@ private:
 inline constexpr char const* not_ecmascript =
     "it is not an ECMAScript regular expression without back-references or look-behind";
 
-/// Takes the names out of a pattern and notes which group each belongs to.
+/// Removes the names from a pattern, and records the index of each group. Errors: `invalid_value`.
 [[nodiscard]] inline result<translation> translate(std::string_view const pattern) noexcept {
     translation out;
     expanded_size atoms;
@@ -167,8 +175,10 @@ inline constexpr char const* not_ecmascript =
             continue;
         }
         if (is_back_reference(rest)) return bad_pattern(pattern, not_ecmascript);
+        // Tested before std::regex sees the pattern, which would expand the repetition.
         if (rest.front() == '{' && greatest_bound(rest) > max_bound)
             return bad_pattern(pattern, "a repetition counts to 255 at most");
+        // Plain groups count too, since std::regex numbers all groups.
         if (rest.front() == '(' && !rest.starts_with("(?")) ++opened;
         atoms.add(rest);
         if (atoms.exceeds_limit())
@@ -179,12 +189,13 @@ inline constexpr char const* not_ecmascript =
     return out;
 }
 
-/// A translated pattern, ready to search lines with.
+/// A translated pattern.
 class log_pattern {
 public:
+    /// The result of a search.
     using match = std::match_results<char const*>;
 
-    /// Errors: `invalid_value`, naming the pattern and what is missing.
+    /// Compiles a pattern. Error: `invalid_value` with the pattern and the missing part.
     [[nodiscard]] static result<log_pattern> make(std::string_view pattern) noexcept {
         if (pattern.size() > 1024) return bad_pattern(pattern, "a pattern has at most 1024 characters");
         auto translated = translate(pattern);
@@ -194,7 +205,7 @@ public:
             return bad_pattern(pattern, "it needs a group (?<loss>...), or one with the name of another metric");
         }
         try {
-            // So that a ')' too many cannot close the bracket below
+            // Compiled alone first, so that an extra ')' cannot close the bracket below
             static_cast<void>(std::regex(translated->pattern, flavour));
             return log_pattern(std::move(*translated));
         } catch (std::exception const&) {
@@ -202,9 +213,10 @@ public:
         }
     }
 
+    /// The named groups.
     [[nodiscard]] std::vector<named_group> const& groups() const noexcept { return groups_; }
 
-    /// Throws what std::regex throws when memory is out.
+    /// Searches a line. Throws the exceptions of std::regex if memory runs out.
     [[nodiscard]] bool search(std::string_view line, match& out) const {
         return std::regex_search(line.data(), line.data() + line.size(), out, expression_,
                                  std::regex_constants::match_continuous);
@@ -212,14 +224,14 @@ public:
 
 private:
 #ifdef __GLIBCXX__
-    // The executor without backtracking: a line cannot make it take exponential time or overflow the stack.
+    // The executor without backtracking: no line can cause exponential time or a stack overflow.
     static constexpr auto flavour = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
 #else
     static constexpr auto flavour = std::regex_constants::ECMAScript;
 #endif
 
-    // "Anything, as little as possible" in front makes the search one pass; trying each start in turn would be
-    // quadratic.
+    // The prefix "anything, as little as possible" makes the search one pass; a search from each
+    // start would be quadratic.
     explicit log_pattern(translation&& from)
         : expression_("[^]*?(?:" + from.pattern + ")", flavour), groups_(std::move(from.groups)) {}
 

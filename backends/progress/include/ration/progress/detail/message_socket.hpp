@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving socket: one AF_UNIX datagram socket that only its owner can reach, and batches of messages with the
-/// kernel's word on who sent them (unix(7), SO_PASSCRED). Linux.
+/// The receiving socket: an AF_UNIX datagram socket that only its owner can reach, and batches of
+/// messages with kernel-verified sender credentials (unix(7), SO_PASSCRED). Linux.
 #pragma once
 
 #include <array>
@@ -21,14 +21,16 @@
 
 namespace ration::progress::detail {
 
-/// What came, and from whom. `bytes` is valid until the next `receive`.
+/// A received message and its sender. `bytes` is valid until the next `receive`.
 struct datagram {
     std::string_view bytes;
-    bool truncated = false;  ///< longer than a message may be
+    bool truncated = false;  ///< longer than a message can be
+    /// True if the kernel supplied the credentials.
     bool signed_by_kernel = false;
-    ucred sender{};  ///< meaningful when signed
+    ucred sender{};  ///< valid if `signed_by_kernel`
 };
 
+/// An error of this file.
 [[nodiscard]] inline error socket_error(char const* operation, std::string_view path, int system,
                                         char const* remedy = "") noexcept {
     auto const code = system == EACCES || system == EPERM ? errc::denied
@@ -38,8 +40,8 @@ struct datagram {
     return {code, operation, text<120>(path), system, remedy};
 }
 
-/// Makes the directory (one level, mode 0700) unless it is there; true when it was made. One that others may enter is
-/// refused.
+/// Creates the directory (one level, mode 0700) if it does not exist. Returns true if it was
+/// created. A directory that others can enter is refused.
 [[nodiscard]] inline result<bool> private_directory(char const* path) noexcept {
     constexpr char const* operation = "make the directory of the progress socket";
     bool const made = ::mkdir(path, 0700) == 0;
@@ -55,8 +57,8 @@ struct datagram {
     return made;
 }
 
-/// Takes away the socket of a receiver that is gone. One that still listens, or anything that is no socket, stays: an
-/// error.
+/// Removes the socket of a receiver that has ended. Error: `already_exists` if it is in use, or is
+/// not a socket.
 [[nodiscard]] inline result<void> clear_stale(sockaddr_un const& address) noexcept {
     constexpr char const* operation = "take over the progress socket";
     struct stat about{};
@@ -67,6 +69,7 @@ struct datagram {
                      "it is not a socket: move it away"};
     }
     int const probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    // Connecting a datagram socket succeeds only if a process has the other end open.
     bool const alive = ::connect(probe, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
     ::close(probe);
     if (alive) {
@@ -76,7 +79,7 @@ struct datagram {
     return ::unlink(address.sun_path) == 0 ? result<void>() : socket_error(operation, address.sun_path, errno);
 }
 
-/// Takes away the sockets for commands of jobs that were killed: those named rx.* on which nobody listens any more.
+/// Removes command sockets of jobs that were killed: files rx.* on which no process listens.
 inline void clear_stale_controls(std::string_view directory) noexcept {
     DIR* const open = ::opendir(text<107>(directory).c_str());
     if (open == nullptr) return;
@@ -88,18 +91,19 @@ inline void clear_stale_controls(std::string_view directory) noexcept {
             auto const end = directory.copy(address.sun_path, directory.size());
             address.sun_path[end] = '/';
             name.copy(address.sun_path + end + 1, name.size());
-            static_cast<void>(clear_stale(address));  // one that is still in use stays
+            static_cast<void>(clear_stale(address));  // sockets in use stay
         }
     }
     ::closedir(open);
 }
 
+/// The bound socket, and buffers for one batch.
 class message_socket {
 public:
     static constexpr std::size_t batch = 32;  ///< datagrams per system call
 
-    /// `path` is absolute, at most 107 bytes. Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`,
-    /// `io`.
+    /// Binds the socket. `path` is absolute, with at most 107 bytes. Errors: `invalid_value`,
+    /// `out_of_range`, `denied`, `already_exists`, `io`.
     [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path) noexcept {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -122,8 +126,10 @@ public:
     message_socket(message_socket const&) = delete;
     message_socket& operator=(message_socket const&) = delete;
 
+    /// Removes the socket file if it is still this one, and the directory if it was created here.
     ~message_socket() {
         struct stat about{};
+        // A later receiver may have replaced the file.
         if (bound_ && ::lstat(path_.c_str(), &about) == 0 && about.st_ino == inode_ && about.st_dev == device_)
             ::unlink(path_.c_str());
         if (socket_ >= 0) ::close(socket_);
@@ -131,12 +137,16 @@ public:
         if (made_directory_) ::rmdir(directory_.c_str());
     }
 
+    /// The descriptor, to be polled.
     [[nodiscard]] int fd() const noexcept { return socket_; }
+    /// The path of the socket.
     [[nodiscard]] std::string_view path() const noexcept { return path_; }
+    /// Its directory.
     [[nodiscard]] std::string_view directory() const noexcept { return directory_; }
 
-    /// Takes up to `batch` waiting datagrams; how many. Never waits.
+    /// Receives up to `batch` waiting datagrams, and returns their number. Never blocks.
     [[nodiscard]] result<std::size_t> receive() noexcept {
+        // The kernel has overwritten the lengths in the last call.
         for (std::size_t at = 0; at < batch; ++at) headers_[at].msg_hdr.msg_controllen = sizeof(slot::control);
         int const count = ::recvmmsg(socket_, headers_.data(), batch, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
         if (count >= 0) return static_cast<std::size_t>(count);
@@ -144,12 +154,12 @@ public:
         return socket_error("receive progress messages", path_, errno);
     }
 
-    /// The `at`-th datagram of the last batch. Precondition: below what `receive` returned.
+    /// The `at`-th datagram of the last batch. Precondition: below the result of `receive`.
     [[nodiscard]] datagram at(std::size_t at) noexcept {
         auto& header = headers_[at].msg_hdr;
         datagram out{{slots_[at].data.data(), headers_[at].msg_len}, (header.msg_flags & MSG_TRUNC) != 0};
-        // There is room for credentials only, so that the kernel itself throws away any descriptor somebody sends
-        // along.
+        // The buffer has room for credentials only, so the kernel discards descriptors that a
+        // sender attaches.
         for (auto* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
             if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
                 std::memcpy(&out.sender, CMSG_DATA(part), sizeof out.sender);
@@ -160,6 +170,7 @@ public:
     }
 
 private:
+    /// The buffers of one datagram.
     struct slot {
         std::array<char, max_datagram> data;
         alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control;
@@ -176,17 +187,19 @@ private:
         }
     }
 
+    /// Creates the directory and the socket.
     [[nodiscard]] result<void> bind(sockaddr_un const& address) noexcept {
         auto const directory = private_directory(directory_.c_str());
         if (!directory) return directory.failure();
+        // Only a directory that was created here is removed at the end.
         made_directory_ = *directory;
         clear_stale_controls(directory_);
         auto const cleared = clear_stale(address);
         if (!cleared) return cleared;
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int const yes = 1;
-        // The mode of the socket, set before the file exists, becomes the mode of the file: there is no moment when it
-        // is open to all.
+        // The mode is set before the file exists and becomes that of the file, so it is never open
+        // to others.
         if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
             ::fchmod(socket_, 0600) != 0 ||
             ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {

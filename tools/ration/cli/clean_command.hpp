@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration clean`: ends and removes what a ration that is gone left behind.
+#pragma once
+
+#include "cli/command.hpp"
+#include "run/orphaned_runs.hpp"
+
+namespace ration::program {
+
+void add_options(CLI::App& to, clean_options& into, option_context& context);
+
+}  // namespace ration::program

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A subcommand of `ration`: its options, and the function that performs it. The table is in cli/commands.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/exit_code.hpp"
+#include "documents/describe.hpp"
+
+namespace ration::program {
+
+/// What the options of all subcommands share.
+struct option_context {
+    std::vector<std::string> policies;  ///< names that an option may use besides the path of a .so
+    option_offers offers;               ///< what a shell can offer for the values of options
+};
+
+/// What the command line asks for.
+class command {
+public:
+    command() = default;
+    command(command const&) = delete;
+    command& operator=(command const&) = delete;
+    virtual ~command() = default;
+
+    /// Declares the options, which `to` fills in as it parses. `context` and this outlive `to`.
+    virtual void declare_options(CLI::App& to, option_context& context) = 0;
+    /// Precondition: the options are those of a command line that was parsed without an error.
+    [[nodiscard]] virtual exit_code perform() const = 0;
+};
+
+/// A command whose `Options` have an overload `add_options(CLI::App&, Options&, option_context&)`.
+template <class Options>
+class command_with final : public command {
+    Options options_;
+    exit_code (*perform_)(Options const&);
+
+public:
+    explicit command_with(exit_code (*perform)(Options const&)) : perform_(perform) {}
+
+    [[nodiscard]] Options const& options() const noexcept { return options_; }
+    void declare_options(CLI::App& to, option_context& context) override { add_options(to, options_, context); }
+    [[nodiscard]] exit_code perform() const override { return perform_(options_); }
+};
+
+}  // namespace ration::program

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "cli/commands.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
+#include "common/version_text.hpp"
+
+namespace ration::program {
+
+namespace {
+
+constexpr auto help_of_ration = R"(Examples:
+  ration run jobs.toml                          share this machine among the jobs of a file
+  ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
+  ration run jobs.toml --dry-run                what would be changed, without starting anything
+  ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
+  ration report run.jsonl                       a recorded run, or several beside each other, as one page with charts
+  ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
+  ration doctor                                 what this machine lets ration control, and how to get more
+  ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
+  ration new my-policy                          a folder with a policy of your own, ready to build
+
+Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;
+4 interrupted, the jobs were stopped; 5 an error in ration.)";
+
+/// CLI11's view of the program, and the commands that it fills in.
+class parser {
+    CLI::App app_{"Shares a machine among training jobs, on purpose."};
+    option_context context_;
+    std::vector<std::pair<CLI::App*, std::unique_ptr<command>>> commands_;
+
+public:
+    explicit parser(std::vector<std::string> const& policies) : context_{.policies = policies, .offers = {}} {
+        app_.name("ration");
+        app_.footer(help_of_ration);
+        app_.set_version_flag("--version", "ration " + version_text(), "Print the version and exit");
+        app_.require_subcommand(1);
+        app_.set_help_flag("-h,--help", "Print this and exit");
+        for (auto const& [name, help, make] : subcommands()) {
+            auto& [to, made] = commands_.emplace_back(app_.add_subcommand(name, help), make());
+            made->declare_options(*to, context_);
+        }
+    }
+
+    [[nodiscard]] described_program described() const { return describe(app_, context_.offers); }
+
+    [[nodiscard]] parsed_command_line parse(std::vector<std::string> words) {
+        std::ranges::reverse(words);  // CLI11 takes words from the back
+        try {
+            app_.parse(std::move(words));
+        } catch (CLI::Success const& request) {
+            return answer{reply(request), exit_code::ok};
+        } catch (CLI::ParseError const& e) {
+            return answer{"ration: " + printable(sentence(e)) + '\n', exit_code::bad_input};
+        }
+        return std::move(std::ranges::find(commands_, app_.get_subcommands().front(),
+                                           &std::pair<CLI::App*, std::unique_ptr<command>>::first)
+                             ->second);
+    }
+
+private:
+    [[nodiscard]] std::string reply(CLI::Success const& request) const {
+        if (request.get_name() == "CallForHelp") return app_.help();
+        return std::string(request.what()) + '\n';  // the version
+    }
+
+    /// The command that the words got to.
+    [[nodiscard]] CLI::App const& reached() const {
+        auto const commands = app_.get_subcommands();
+        return commands.empty() ? app_ : *commands.front();
+    }
+
+    [[nodiscard]] std::string sentence(CLI::ParseError const& e) const {
+        auto const& where = reached();
+        if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
+        std::string const help = &where == &app_ ? "ration --help" : "ration " + where.get_name() + " --help";
+        if (&where == &app_)
+            return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
+        if (e.get_name() == "ValidationError") return e.what();
+        std::string const reply = e.what();
+        if (e.get_name() == "ArgumentMismatch")
+            return fmt::format("'{}' takes one value; '{}' tells more", reply.substr(0, reply.find(':')), help);
+        return fmt::format("{}; '{}' tells more", reply, help);
+    }
+
+    [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {
+        if (!word.starts_with('-')) {
+            auto const names = command_names();
+            if (&where == &app_)
+                return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
+            return fmt::format("{} is one word too many for '{}'; 'ration {} --help' tells more", program::quoted(word),
+                               where.get_name(), where.get_name());
+        }
+        std::vector<std::string> names;
+        for (auto const* option : where.get_options())
+            for (auto const& name : option->get_lnames()) names.push_back("--" + name);
+        return "there is no option " + program::quoted(word) +
+               suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
+    }
+
+    [[nodiscard]] std::vector<std::string> command_names() const {
+        std::vector<std::string> names;
+        for (auto const* command : app_.get_subcommands({})) names.push_back(command->get_name());
+        return names;
+    }
+};
+
+}  // namespace
+
+parsed_command_line parse_command_line(std::vector<std::string> words, std::vector<std::string> const& policies) {
+    return parser(policies).parse(std::move(words));
+}
+
+described_program describe_command_line(std::vector<std::string> const& policies) {
+    return parser(policies).described();
+}
+
+}  // namespace ration::program

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/commands.hpp"
+
+#include "cli/bench_command.hpp"
+#include "cli/check_command.hpp"
+#include "cli/clean_command.hpp"
+#include "cli/doctor_command.hpp"
+#include "cli/new_command.hpp"
+#include "cli/policies_command.hpp"
+#include "cli/replay_command.hpp"
+#include "cli/report_command.hpp"
+#include "cli/run_command.hpp"
+#include "cli/sim_command.hpp"
+
+namespace ration::program {
+
+namespace {
+
+template <class Options, exit_code (*perform)(Options const&)>
+[[nodiscard]] std::unique_ptr<command> make() {
+    return std::make_unique<command_with<Options>>(perform);
+}
+
+constexpr subcommand all[] = {
+    {"run", "Run the jobs of a file under a policy", make<run_options, run_file>},
+    {"doctor", "Say what ration can control on this machine, and why not the rest", make<doctor_options, doctor>},
+    {"policies", "List the policies and their parameters", make<policies_options, list_policies>},
+    {"clean", "End and remove what a ration that is gone left behind", make<clean_options, clean>},
+    {"check", "Prove that a plugin keeps the rules of the plugin ABI", make<check_options, check>},
+    {"sim", "Run a trace of jobs on a simulated cluster under several policies", make<simulation_options, simulate>},
+    {"replay", "Say what other policies would have answered in a recorded run", make<replay_options, replay>},
+    {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},
+    {"bench", "Measure what decisions of policies cost, and how near they are to the best ones",
+     make<bench_options, bench>},
+    {"new", "Make a folder with a policy that builds, and has tests", make<new_options, make_project>},
+};
+
+}  // namespace
+
+std::span<subcommand const> subcommands() { return all; }
+
+}  // namespace ration::program

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/option_checks.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
+#include "config/config.hpp"
+#include "sim/input.hpp"
+
+namespace ration::program {
+
+namespace {
+
+[[nodiscard]] result<void, diagnostic> check_policy(std::string const& name, std::vector<std::string> const& known) {
+    if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known, name) != known.end())) return {};
+    return diagnostic{.text = "there is no policy " + program::quoted(name) +
+                              suggestion(name, {known.begin(), known.end()})};
+}
+
+}  // namespace
+
+std::function<std::string(std::string const&)> policy_check(option_context const& context) {
+    return checked_by([&context](std::string const& name) { return check_policy(name, context.policies); });
+}
+
+result<void, diagnostic> check_setting(std::string_view word) {
+    run_config nobody;
+    return add_setting(word, nobody);
+}
+
+result<std::uint64_t, diagnostic> parse_seed(std::string_view word) {
+    std::uint64_t seed = 0;
+    std::from_chars(word.data(), word.data() + word.size(), seed);
+    // No sign, and no 0 in front, after which CLI11 would read octal digits
+    if (std::to_string(seed) == word) return seed;
+    return diagnostic{.text = quoted(word) +
+                              " is no seed: write a whole number from 0 to 18446744073709551615, "
+                              "without a 0 in front"};
+}
+
+}  // namespace ration::program

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/run_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "cli/option_checks.hpp"
+#include "common/diagnostics.hpp"
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
+#include "metrics/endpoint.hpp"
+#include "policies/policy_registry.hpp"
+#include "run/run.hpp"
+
+namespace ration::program {
+
+namespace {
+
+constexpr int most_cpus = 4096;
+constexpr std::pair<std::string_view, backend_choice> backend_names[] = {
+    {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
+
+constexpr auto notes_of_run = R"(Examples:
+  ration run jobs.toml
+  ration run jobs.toml --compare none,equal_share --log run.jsonl
+  ration run jobs.toml --policy ./libmine.so --cpus 2
+  ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
+
+Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+
+[[nodiscard]] result<backend_choice, diagnostic> parse_backend(std::string_view word) {
+    std::vector<std::string_view> names;
+    for (auto const& [name, choice] : backend_names) {
+        if (name == word) return choice;
+        names.push_back(name);
+    }
+    return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
+}
+
+[[nodiscard]] result<void, diagnostic> check_cpus(std::string const& word) {
+    bool const digits = !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
+    if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_cpus) return {};
+    return diagnostic{.text = fmt::format("{} is no number of cores from 1 to {}", program::quoted(word), most_cpus)};
+}
+
+}  // namespace
+
+void add_options(CLI::App& to, run_options& into, option_context& context) {
+    to.footer(notes_of_run);
+    to.add_option("FILE", into.file, "The jobs file; docs/run.md says what stands in it")->required()->type_name("");
+    auto* const policy =
+        to.add_option("--policy", into.policy, "A policy's name or the path of its .so, instead of the file's");
+    policy->type_name("NAME");
+    auto* const compare =
+        to.add_option("--compare", into.policies,
+                      "Run the jobs once under each of these policies, one after another, then under the "
+                      "file's, and print a table");
+    compare->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("A,B");
+    for (auto* const option : {policy, compare}) {
+        option->check(policy_check(context));
+        context.offers[option] = {.words = context.policies, .plugins = true};
+    }
+    auto* const dry_run = to.add_flag("--dry-run", into.dry_run, "Print what would be changed, start nothing");
+    to.add_flag("--explain", into.explain, "Say for each job why it holds what it holds");
+    to.add_flag("--json", into.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
+    to.add_option("--log", into.log, "Write the same events into this file; what was in it is lost")->type_name("FILE");
+    auto* const backend = to.add_option_function<std::string>(
+                                "--backend", [&into](std::string const& word) { into.backend = *parse_backend(word); },
+                                "auto, cgroup or process")
+                              ->type_name("NAME")
+                              ->check(checked_by(parse_backend));
+    for (auto const& [name, choice] : backend_names) context.offers[backend].words.emplace_back(name);
+    to.add_option("--cpus", into.cpus, "How many cores the jobs share, instead of the file's number")
+        ->type_name("N")
+        ->check(checked_by(check_cpus));
+    auto* const reattach = to.add_flag("--reattach", into.reattach,
+                                       "Take over jobs of this file that a ration which is gone left running");
+    to.add_flag("--quiet", into.quiet,
+                "No view and no lines on what happens; warnings and the table at the end remain");
+    auto* const metrics = to.add_option(
+        "--metrics", into.metrics,
+        "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
+    metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(checked_by(parse_endpoint))->excludes(dry_run);
+    context.offers[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
+    compare->excludes(dry_run)->excludes(reattach);
+    to.callback([&into] { into.compare = !into.policies.empty(); });
+}
+
+void choose_policies(run_options& options, run_config const& config) {
+    auto const& one = options.policy.empty() ? config.policy : options.policy;
+    if (!one.empty() && std::ranges::find(options.policies, one) == options.policies.end())
+        options.policies.push_back(one);
+}
+
+exit_code run_file(run_options const& asked) {
+    auto options = asked;
+    auto const known = policy_names();
+    auto named = options.policies;
+    if (!options.policy.empty()) named.push_back(options.policy);
+    auto read = load_config(options.file, {.policies = known, .policy_given = !named.empty(), .named = named});
+    if (read.problems.empty()) read.problems = missing_files(read.config);
+    print_to_stderr(read.problems);
+    if (!read.problems.empty()) return exit_code::bad_input;
+    choose_policies(options, read.config);
+    if (options.cpus) read.config.cpus = options.cpus;
+    return run(options, read.config);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "common/printable.hpp"
+
+#include <algorithm>
+
+#include "common/utf8.hpp"
+
+namespace ration::program {
+
+std::string printable(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t length; !text.empty(); text.remove_prefix(std::max<std::size_t>(length, 1))) {
+        length = utf8_length(text);
+        if (length == 0 || steers_text(text.substr(0, length)))
+            out += '?';
+        else
+            out += text.substr(0, length);
+    }
+    return out;
+}
+
+std::string quote_text::operator()(std::string_view text) const {
+    constexpr std::size_t longest = 60;
+    if (text.size() <= longest) return "'" + printable(text) + "'";
+    std::size_t end = longest;
+    // Not in the middle of a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return "'" + printable(text.substr(0, end)) + "...'";
+}
+
+}  // namespace ration::program

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/announcement.hpp"
+
+#include <ctime>
+#include <fmt/core.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "events/machine.hpp"
+#include "policies/plugin_policy.hpp"
+
+namespace ration::program {
+namespace {
+
+/// A run without GPUs has no topology, and no reason why not.
+void warn_of_placement(machine_topology const& topology, event_sink& events, nanoseconds now) {
+    if (!topology.why_not.empty())
+        events.warn_once(
+            "placement",
+            fmt::format("GPUs are chosen by number, and no CPU is bound: {}; {}", topology.why_not, topology.remedy),
+            now);
+    if (topology.machine && !topology.is_this_machine)
+        events.warn_once(
+            "placement",
+            "GPUs are chosen by the machine that HWLOC_XMLFILE names, and no CPU is bound; unset it, or set HWLOC_THISSYSTEM=1 if it is this one",
+            now);
+}
+
+}  // namespace
+
+void announce(run_parts const& parts, job_table const& jobs, device_assigner& assigner, event_sink& events,
+              nanoseconds now) {
+    run_started begin{.policy = parts.policy_name,
+                      .policy_version = std::string(parts.policy.about().version),
+                      .isolation = isolation_of(parts.policy),
+                      .unix_time = std::time(nullptr),
+                      .cpus = static_cast<std::uint32_t>(parts.node.capacity().count / 1000),
+                      .tick = parts.config.tick,
+                      .file = parts.config.file,
+                      .source = parts.config.source,
+                      .machine = machine_here(),
+                      .controls = parts.node.controls(),
+                      .devices = {parts.devices.names().begin(), parts.devices.names().end()},
+                      .schema = jobs.store().schema()};
+    std::vector<std::string> advice;
+    if (jobs.shares_devices()) begin.controls.push_back(assigner.controls(advice));
+    events.emit(std::move(begin), now);
+    for (auto const& sentence : advice) events.print("advisory: " + sentence);
+    for (auto const& sentence : parts.node.approximations()) events.print("approximate: " + sentence);
+    if (!parts.node.shared_cpus().empty()) events.warn_once("cpus", parts.node.shared_cpus(), now);
+    warn_of_placement(parts.topology, events, now);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/event_sink.hpp"
+
+#include <fmt/core.h>
+
+namespace ration::program {
+
+void event_sink::warn_once(std::string_view subject, std::string_view sentence, nanoseconds at) {
+    if (warned_.insert(fmt::format("{}: {}", subject, sentence)).second) emit(warning{subject, sentence}, at);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/health_monitor.hpp"
+
+#include <fmt/core.h>
+
+namespace ration::program {
+
+std::string sentence_of_divergence(live_job const& job) {
+    return fmt::format("its {} is no finite number any more", job.config->target.metric);
+}
+
+void health_monitor::observe(nanoseconds now) {
+    for (auto const& job : jobs_.jobs()) {
+        seen_[job].reset();
+        if (!job.alive()) continue;
+        scheduler_.reconcile(job, now);
+        auto const seen = node_.observe(job.id);
+        if (!seen) continue;
+        seen_[job] = *seen;
+        usage_.take(job, *seen);
+        states_[job].health.observe(now, *seen);
+    }
+    usage_.read(now);
+}
+
+void health_monitor::classify(nanoseconds now) {
+    for (auto& job : jobs_.jobs()) {
+        if (!job.alive() || stopper_.is_stopping(job)) continue;
+        if (job.devices != nullptr && job.devices->is_restarting()) continue;  // a resize has deadlines of its own
+        switch (states_[job].health.at(now)) {
+            case progress::condition::diverged:
+                set_condition(job, condition::diverged, sentence_of_divergence(job), now, events_);
+                job.now = condition::running;  // until its process has ended
+                stopper_.stop_at_once(job, stop_reason::diverged, now);
+                break;
+            case progress::condition::stalled:
+                set_condition(job, condition::stalled, "no step and no CPU use", now, events_);
+                break;
+            case progress::condition::silent:
+                set_condition(job, condition::silent, "it works and has stopped reporting", now, events_);
+                break;
+            default: set_condition(job, condition::running, "", now, events_);
+        }
+    }
+}
+
+}  // namespace ration::program

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Observes the processes of the jobs and finds those that stall, are silent or diverge.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include <ration/host/backend.hpp>
+#include <ration/progress/health.hpp>
+
+#include "run/event_sink.hpp"
+#include "run/job_stopper.hpp"
+#include "run/job_table.hpp"
+#include "run/node_backend.hpp"
+#include "run/per_job.hpp"
+#include "run/usage_meter.hpp"
+
+namespace ration::program {
+
+class health_monitor {
+    struct state {
+        progress::health health{nanoseconds{}};
+    };
+    node_backend& node_;
+    job_table& jobs_;
+    usage_meter& usage_;
+    scheduler& scheduler_;
+    job_stopper& stopper_;
+    event_sink& events_;
+    per_job<state> states_;
+    per_job<std::optional<observation>> seen_;
+
+public:
+    health_monitor(node_backend& node, job_table& jobs, usage_meter& usage, scheduler& scheduler, job_stopper& stopper,
+                   event_sink& events)
+        : node_(node), jobs_(jobs), usage_(usage), scheduler_(scheduler), stopper_(stopper), events_(events),
+          states_(jobs.jobs().size()), seen_(jobs.jobs().size()) {}
+
+    /// Restores the limits of the jobs that live, and measures what they use.
+    void observe(nanoseconds now);
+    /// Of the last `observe`, by row of the jobs table; empty for a job without a process.
+    [[nodiscard]] std::span<std::optional<observation> const> observations() const noexcept { return seen_.values(); }
+    /// Gives each job the condition that follows from its reports and its use. Ends those that diverged.
+    void classify(nanoseconds now);
+
+    void start_incarnation(live_job const& job, nanoseconds now) { states_[job].health = progress::health(now); }
+    void handle(live_job const& job, progress::update const& reply, nanoseconds now) {
+        states_[job].health.handle(now, reply);
+    }
+    /// While a job holds nothing its timeouts do not run.
+    void suspend(live_job const& job, nanoseconds now) { states_[job].health.suspend(now); }
+    void resume(live_job const& job, nanoseconds now) { states_[job].health.resume(now); }
+    [[nodiscard]] bool has_diverged(live_job const& job, nanoseconds now) const {
+        return states_[job].health.at(now) == progress::condition::diverged;
+    }
+};
+
+/// "its loss is no finite number any more"
+[[nodiscard]] std::string sentence_of_divergence(live_job const& job);
+
+}  // namespace ration::program

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/job_launcher.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <ration/process/environment.hpp>
+#include <ration/progress/token.hpp>
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] std::vector<std::string> declared_of(job_config const& job) {
+    std::vector<std::string> entries;
+    for (auto const& [name, value] : job.environment) entries.push_back(name + '=' + value);
+    return entries;
+}
+
+/// `{devices}` in a word of the command is the number of those that the job sees.
+[[nodiscard]] std::vector<std::string> command_of(live_job const& job, std::size_t ranks) {
+    auto words = job.config->command;
+    if (job.devices == nullptr) return words;
+    constexpr std::string_view mark = "{devices}";
+    for (auto& word : words)
+        for (auto at = word.find(mark); at != std::string::npos; at = word.find(mark, at))
+            word.replace(at, mark.size(), std::to_string(ranks));
+    return words;
+}
+
+}  // namespace
+
+std::string job_launcher::output_of(live_job const& job) const {
+    return output_folder_ + '/' + job.config->name + ".log";
+}
+
+result<void> job_launcher::launch(live_job& job, nanoseconds now) {
+    job.run.value += 1;
+    job.launched_at = now;
+    scheduler_.request_tick();
+    auto const token = progress::random_token();
+    if (!token) return token.failure();
+    job.token = *token;
+    if (auto known = progress_.start_incarnation(job); !known) return known;
+    if (job.devices != nullptr || job.config->saves_at_acceptable)
+        if (auto ready = prepare_checkpoints(job); !ready) return ready;
+    auto const assigned = assigner_.assign(job);
+    if (!assigned) return assigned.failure();
+    if (auto started = start_process(job, *assigned, now); !started) return started;
+    assigner_.warn_of_missing_limits(job, now);
+    progress_.follow_output(job, output_of(job), now);
+    health_.start_incarnation(job, now);
+    bool const restarting = job.devices != nullptr && job.devices->is_restarting();
+    set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
+    emit_start(job, command_of(job, assigned->ranks), *assigned, now);
+    record_.save();
+    return {};
+}
+
+result<void> job_launcher::start_process(live_job& job, device_assignment const& assigned, nanoseconds now) {
+    auto environment = environment_of(job, assigned);
+    if (!environment) return environment.failure();
+    assigner_.warn_of_ways_past(job, *environment, now);
+    shares_.start_incarnation(job);
+    std::error_code ignored;
+    // A later launch continues where the earlier one stopped
+    if (!job.started_at) std::filesystem::remove(output_of(job), ignored);
+    if (!job.started_at) job.started_at = now;
+    if (job.config->memory && !node_.limits_memory())
+        events_.warn_once(job.config->name,
+                          "its limit on memory is not kept: this machine's backend cannot; ration doctor says why",
+                          now);
+    job.launching = true;
+    record_.save();  // the token, by which a later start finds a process that was started and not recorded yet
+    auto const command = command_of(job, assigned.ranks);
+    auto child = node_.launch({job.id, job.config->name, job.token.view(), job.config->memory, assigned.cpu,
+                               assigned.place.cpus, assigned.filter, assigned.memory},
+                              {.command = command,
+                               .working_directory = job.config->directory,
+                               .environment = std::move(environment).value(),
+                               .output_file = output_of(job),
+                               .journal = directory_.launches(),
+                               .journal_entry = std::string(job.token.view()) + '\n'});
+    job.launching = false;
+    if (!child) return child.failure();
+    job.process = std::move(child).value();
+    job.placed = true;
+    return {};
+}
+
+result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,
+                                                              device_assignment const& assigned) const {
+    process::environment_request wanted{.inherited = process::current_environment(),
+                                        .declared = declared_of(*job.config),
+                                        .cpu = std::min(millicores{job.config->cpu.maximum}, node_.capacity()),
+                                        .job = job.config->name,
+                                        .incarnation = job.run,
+                                        .token = std::string(job.token.view()),
+                                        .progress = "unix:" + std::string(progress_.path())};
+    wanted.checkpoint = job.checkpoint;
+    wanted.cpu = std::min(wanted.cpu, assigned.cpu.value_or(wanted.cpu));
+    if (!assigned.place.cpus.empty())
+        wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * assigned.place.cpus.size()});
+    wanted.ranks = assigned.ranks;
+    wanted.devices = assigned.seen;
+    wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
+    wanted.masks = assigned.masks;
+    return process::make_environment(wanted);
+}
+
+void job_launcher::emit_start(live_job const& job, std::vector<std::string> const& command,
+                              device_assignment const& assigned, nanoseconds now) {
+    events_.emit(job_started{.job = job.config->name,
+                             .id = job.id,
+                             .incarnation = job.run.value,
+                             .pid = job.process->pid(),
+                             .command = command,
+                             .devices = assigned.names,
+                             .cpus = assigned.place.cpu_list(),
+                             .placement = assigned.place.why,
+                             .percent = assigned.percent},
+                 now);
+}
+
+/// A folder that the user names is never emptied: the job continues from its content. Ration's own one is empty at the
+/// first launch.
+result<void> job_launcher::prepare_checkpoints(live_job& job) const {
+    namespace fs = std::filesystem;
+    std::error_code failure;
+    if (job.checkpoint.empty()) {
+        bool const own = !job.config->elastic || job.config->elastic->checkpoint.empty();
+        job.checkpoint = own ? output_folder_ + '/' + job.config->name + ".checkpoint"
+                             : fs::absolute(job.config->elastic->checkpoint).string();
+        if (own) fs::remove_all(job.checkpoint, failure);
+    }
+    fs::create_directories(job.checkpoint, failure);
+    if (!failure) return {};
+    return error{.code = errc::io,
+                 .operation = "make the folder for checkpoints",
+                 .subject = std::string_view(job.checkpoint),
+                 .system = failure.value(),
+                 .remedy = "name another one: checkpoint = \"folder\""};
+}
+
+}  // namespace ration::program

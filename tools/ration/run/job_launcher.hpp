@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Starts incarnations of jobs: token, environment, checkpoint folder, process.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/device_assigner.hpp"
+#include "run/event_sink.hpp"
+#include "run/health_monitor.hpp"
+#include "run/node_backend.hpp"
+#include "run/progress_monitor.hpp"
+#include "run/record_writer.hpp"
+#include "run/run_directory.hpp"
+#include "run/scheduler.hpp"
+#include "run/share_monitor.hpp"
+
+namespace ration::program {
+
+class job_launcher {
+    node_backend& node_;
+    run_directory const& directory_;
+    std::string output_folder_;
+    device_assigner& assigner_;
+    progress_monitor& progress_;
+    health_monitor& health_;
+    share_monitor& shares_;
+    scheduler& scheduler_;
+    record_writer& record_;
+    event_sink& events_;
+
+public:
+    /// `output_folder`: for the output and the checkpoints of the jobs.
+    job_launcher(node_backend& node, run_directory const& directory, std::string output_folder,
+                 device_assigner& assigner, progress_monitor& progress, health_monitor& health, share_monitor& shares,
+                 scheduler& scheduler, record_writer& record, event_sink& events)
+        : node_(node), directory_(directory), output_folder_(std::move(output_folder)), assigner_(assigner),
+          progress_(progress), health_(health), shares_(shares), scheduler_(scheduler), record_(record),
+          events_(events) {}
+
+    /// Starts the next incarnation. Errors: those of the token, the folder, the masks, the backend and the launch.
+    [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
+    [[nodiscard]] std::string output_of(live_job const& job) const;
+
+private:
+    [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
+    [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job,
+                                                                  device_assignment const& assigned) const;
+    [[nodiscard]] result<void> start_process(live_job& job, device_assignment const& assigned, nanoseconds now);
+    void emit_start(live_job const& job, std::vector<std::string> const& command, device_assignment const& assigned,
+                    nanoseconds now);
+};
+
+}  // namespace ration::program

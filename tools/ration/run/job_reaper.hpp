@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The end of processes and of jobs: classifies it, removes what is left, and emits it.
+#pragma once
+
+#include <string>
+
+#include "run/command_channel.hpp"
+#include "run/event_sink.hpp"
+#include "run/gpu_monitor.hpp"
+#include "run/health_monitor.hpp"
+#include "run/job_stopper.hpp"
+#include "run/model_delivery.hpp"
+#include "run/node_backend.hpp"
+#include "run/progress_monitor.hpp"
+#include "run/record_writer.hpp"
+#include "run/scheduler.hpp"
+#include "run/usage_meter.hpp"
+
+namespace ration::program {
+
+class job_reaper {
+    node_backend& node_;
+    progress_monitor& progress_;
+    health_monitor& health_;
+    usage_meter& usage_;
+    command_channel& commands_;
+    job_stopper& stopper_;
+    gpu_monitor& gpus_;
+    model_delivery& models_;
+    scheduler& scheduler_;
+    record_writer& record_;
+    event_sink& events_;
+
+public:
+    job_reaper(node_backend& node, progress_monitor& progress, health_monitor& health, usage_meter& usage,
+               command_channel& commands, job_stopper& stopper, gpu_monitor& gpus, model_delivery& models,
+               scheduler& scheduler, record_writer& record, event_sink& events)
+        : node_(node), progress_(progress), health_(health), usage_(usage), commands_(commands), stopper_(stopper),
+          gpus_(gpus), models_(models), scheduler_(scheduler), record_(record), events_(events) {}
+
+    /// The first process of the job has ended, and its reports were read. Ends the job, or this incarnation of it; does
+    /// nothing while the end may be that of a GPU, which the next probe shows.
+    void take_exit(live_job& job, process::exit_report const& how, nanoseconds now);
+    /// The job has ended in this condition. `report`: of its process, if it had one.
+    void finish(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
+    /// A job without devices could not be launched.
+    void fail_start(live_job& job, std::string why, nanoseconds now);
+    /// The run was interrupted before the job started, or between two launches.
+    void interrupt(live_job& job, nanoseconds now);
+    /// Ends what is left of the job's processes and removes its place with the backend. Until that succeeds,
+    /// `job.placed` holds.
+    void leave_place(live_job& job, nanoseconds now);
+
+private:
+    [[nodiscard]] bool waits_for_probe(live_job const& job, process::exit_report const& how, nanoseconds now);
+    void end_job(live_job& job, process::exit_report const& how, nanoseconds now);
+    void end_incarnation(live_job& job, nanoseconds now);
+    void measure_last(live_job const& job);
+    void kill_strays(live_job const& job, nanoseconds now);
+    [[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how);
+};
+
+}  // namespace ration::program

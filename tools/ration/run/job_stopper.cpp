@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/job_stopper.hpp"
+
+#include <csignal>
+#include <fmt/core.h>
+#include <utility>
+
+#include "common/error_text.hpp"
+#include "common/quantity.hpp"
+
+namespace ration::program {
+namespace {
+
+/// From SIGTERM to SIGKILL, and from each SIGKILL to the next.
+constexpr nanoseconds job_grace_period = seconds(10);
+
+/// For a checkpoint and the end of a job.
+[[nodiscard]] nanoseconds stop_timeout(job_config const& job) noexcept {
+    auto const deadlines = job.elastic ? job.elastic->deadlines : resize_deadlines{};
+    return deadlines.save + deadlines.stop;
+}
+
+}  // namespace
+
+/// False if that was done before.
+bool job_stopper::begin(live_job& job, stop_reason why) {
+    if (is_stopping(job)) return false;
+    states_[job].reason = why;
+    job.why = name_of(why);
+    if (job.devices != nullptr) job.devices->finish();
+    return true;
+}
+
+void job_stopper::ask_to_stop(live_job& job, stop_reason why, nanoseconds now) {
+    if (!begin(job, why)) return;
+    if (send_stop(job))
+        states_[job].terminate_at = now + stop_timeout(*job.config);
+    else
+        terminate(job, now);
+}
+
+void job_stopper::stop_at_once(live_job& job, stop_reason why, nanoseconds now) {
+    if (begin(job, why)) terminate(job, now);
+}
+
+void job_stopper::refuse(live_job& job, std::string why, nanoseconds now) {
+    states_[job].refused = std::move(why);
+    job.devices->finish();
+    if (!job.alive()) return;
+    if (auto const killed = kill(job); !killed) events_.warn_once(job.config->name, to_text(killed.failure()), now);
+    kill_soon(job, now);
+}
+
+/// True if the command was sent, to a job that takes commands.
+bool job_stopper::send_stop(live_job const& job) {
+    if (!commands_.reaches(job) || !node_.let_run(job.id)) return false;
+    return static_cast<bool>(
+        commands_.send_and_follow(job, {.type = progress::command_type::stop, .by = stop_timeout(*job.config)}));
+}
+
+void job_stopper::terminate(live_job& job, nanoseconds now) {
+    states_[job].terminate_at.reset();
+    states_[job].kill_at = now + job_grace_period;
+    if (auto asked = request_end(job, now); !asked && asked.failure().code != errc::gone)
+        events_.warn_once(job.config->name, to_text(asked.failure()), now);
+}
+
+result<void> job_stopper::request_end(live_job& job, nanoseconds now) {
+    if (job.process) scheduler_.reconcile(job, now);
+    auto const asked = node_.ask_to_end(job.id);
+    bool const reached = !job.process || node_.contains(job.id, job.process->pid());
+    return reached ? asked : job.process->signal(SIGTERM);
+}
+
+result<void> job_stopper::kill(live_job& job) {
+    if (job.process) static_cast<void>(job.process->signal(SIGKILL));  // it may have ended
+    return node_.kill(job.id);
+}
+
+/// A job that does not know the command to stop gets SIGTERM.
+void job_stopper::handle(live_job& job, progress::report const& reply, nanoseconds now) {
+    if (states_[job].terminate_at && commands_.is_refusal(job, reply)) terminate(job, now);
+}
+
+void job_stopper::keep_deadlines(nanoseconds now) {
+    for (auto& job : jobs_.jobs()) {
+        auto& state = states_[job];
+        if (!job.alive()) continue;
+        if (state.terminate_at && now >= *state.terminate_at && !state.kill_at) {
+            events_.warn_once(
+                job.config->name,
+                fmt::format("it was told to stop and has not within {}", duration_text(stop_timeout(*job.config))),
+                now);
+            terminate(job, now);
+        }
+        if (!state.kill_at || now < *state.kill_at) continue;
+        state.kill_at = now + job_grace_period;
+        if (auto killed = kill(job); !killed) events_.warn_once(job.config->name, to_text(killed.failure()), now);
+    }
+}
+
+}  // namespace ration::program

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/model_delivery.hpp"
+
+#include <fmt/core.h>
+
+#include "common/error_text.hpp"
+#include "common/quantity.hpp"
+#include "run/linked_copy.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] nanoseconds save_timeout(job_config const& job) noexcept {
+    return (job.elastic ? job.elastic->deadlines : resize_deadlines{}).save;
+}
+
+/// During a resize a job saves anyway.
+[[nodiscard]] bool is_resizing(live_job const& job) noexcept {
+    return job.devices != nullptr && job.devices->phase() != resize_phase::steady;
+}
+
+}  // namespace
+
+void model_delivery::handle_tier(live_job const& job, std::uint64_t step) {
+    if (job.config->saves_at_acceptable && states_[job].now == phase::none)
+        states_[job] = {.now = phase::wanted, .from = step, .command = 0, .deadline = {}};
+}
+
+void model_delivery::advance(nanoseconds now) {
+    for (auto const& job : jobs_.jobs()) {
+        auto const& model = states_[job];
+        if (!job.alive() || stopper_.is_stopping(job)) continue;
+        if (model.now == phase::wanted && !is_resizing(job)) ask(job, now);
+        if (model.now == phase::asked && now >= *model.deadline)
+            await(job, fmt::format("it has reported no checkpoint within {}", duration_text(save_timeout(*job.config))),
+                  now);
+    }
+}
+
+/// With a hold, so that no later checkpoint replaces this one while it is copied.
+void model_delivery::ask(live_job const& job, nanoseconds now) {
+    if (!commands_.reaches(job)) return await(job, "it takes no commands", now);
+    auto const patience = save_timeout(*job.config);
+    auto const sent = commands_.send(job, {.type = progress::command_type::save, .by = patience, .hold = true});
+    if (!sent) return await(job, to_text(sent.failure()), now);
+    auto& model = states_[job];
+    model.now = phase::asked;
+    model.command = *sent;
+    model.deadline = now + patience;
+}
+
+void model_delivery::await(live_job const& job, std::string const& why, nanoseconds now) {
+    states_[job].now = phase::awaited;
+    events_.warn_once(job.config->name,
+                      fmt::format("its model at Acceptable is not delivered yet: {}; its next checkpoint will be", why),
+                      now);
+}
+
+void model_delivery::handle(live_job const& job, progress::report const& reply, nanoseconds now) {
+    auto const& model = states_[job];
+    if (model.now == phase::none || model.now == phase::done) return;
+    if (reply.type == progress::message_type::acknowledge && !reply.taken_in && model.now == phase::asked &&
+        reply.command == model.command)
+        return await(job, "it does not know the command to save", now);
+    if (reply.type != progress::message_type::checkpoint) return;
+    if (reply.durable && reply.step >= model.from) return deliver(job, reply.step, now);
+    if (!reply.durable && model.now == phase::asked) await(job, "its checkpoint failed", now);
+}
+
+void model_delivery::deliver(live_job const& job, std::uint64_t step, nanoseconds now) {
+    std::string const folder = output_folder_ + '/' + job.config->name + ".acceptable";
+    bool const holds = states_[job].now == phase::asked && !is_resizing(job) && !stopper_.is_stopping(job);
+    auto const copied = make_linked_copy(job.checkpoint, folder);
+    // If it is not sent, the hold ends by itself
+    if (holds) static_cast<void>(commands_.send(job, {.type = progress::command_type::go}));
+    if (!copied) return await(job, to_text(copied.failure()), now);
+    states_[job].now = phase::done;
+    events_.emit(
+        delivered{
+            .job = job.config->name, .incarnation = job.run.value, .step = step, .files = *copied, .folder = folder},
+        now);
+}
+
+void model_delivery::warn_if_missing(live_job const& job, nanoseconds now) {
+    auto const state = states_[job].now;
+    if (state != phase::none && state != phase::done)
+        events_.warn_once(job.config->name,
+                          "its model at Acceptable is not delivered: it has reported no checkpoint since then", now);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Reads the reports of all jobs, from the progress socket and from the output of jobs without a protocol.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ration/progress/log_adapter.hpp>
+#include <ration/progress/receiver.hpp>
+
+#include "run/event_sink.hpp"
+#include "run/job_table.hpp"
+#include "run/node_backend.hpp"
+#include "run/output_tail.hpp"
+#include "run/per_job.hpp"
+#include "run/training_progress.hpp"
+
+namespace ration::program {
+
+class progress_monitor {
+    struct source {
+        std::optional<progress::log_adapter> adapter;  // of a job that reports by its output
+        output_tail output;
+        bool said_done = false;  // in this incarnation
+    };
+    progress::receiver receiver_;
+    job_table& jobs_;
+    node_backend& node_;
+    event_sink& events_;
+    per_job<source> sources_;
+    std::vector<training_progress> progress_;  // by row
+
+public:
+    using handler = std::function<void(progress::update const&)>;
+
+    progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events);
+
+    /// Accepts messages of the job's present incarnation from now on. Errors: those of
+    /// `progress::receiver::register_job`.
+    [[nodiscard]] result<void> start_incarnation(live_job const& job);
+    /// Reads the output of a job that was launched, if it does not report by itself.
+    void follow_output(live_job const& job, std::string const& path, nanoseconds now);
+    /// The process of the job has ended, and another one follows.
+    void end_incarnation(live_job const& job) { progress_[job.row].tracker.clear_window(); }
+    /// The job has ended; later messages are those of an unknown job.
+    void forget(live_job const& job) { receiver_.forget(job.id); }
+
+    /// Passes each update that was accepted to `handle`. Never waits.
+    void read(nanoseconds now, handler const& handle);
+    /// Updates the progress of the job and emits the report. True if the job reached a tier.
+    bool take(live_job const& job, progress::update const& reply, nanoseconds now);
+    void emit_tier(live_job const& job, nanoseconds now);
+
+    /// To be polled for reading.
+    [[nodiscard]] int fd() const noexcept { return receiver_.fd(); }
+    [[nodiscard]] std::string_view path() const noexcept { return receiver_.path(); }
+    [[nodiscard]] progress::totals const& counts() const noexcept { return receiver_.counts(); }
+    [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept { return sources_[job].adapter.has_value(); }
+    [[nodiscard]] std::string const& output_of(live_job const& job) const noexcept {
+        return sources_[job].output.path();
+    }
+    /// Whether the present incarnation has reported that its training is done.
+    [[nodiscard]] bool said_done(live_job const& job) const noexcept { return sources_[job].said_done; }
+    [[nodiscard]] training_progress const& of(live_job const& job) const noexcept { return progress_[job.row]; }
+    /// By row of the jobs table.
+    [[nodiscard]] std::span<training_progress const> all() const noexcept { return progress_; }
+
+private:
+    void read_messages(nanoseconds now, handler const& handle);
+    void read_outputs(handler const& handle);
+};
+
+}  // namespace ration::program

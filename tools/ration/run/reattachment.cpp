@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/reattachment.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/core.h>
+#include <utility>
+
+#include <ration/process/environment.hpp>
+
+#include "common/error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr char const* ended_unseen = "ended while no ration was there to see how";
+
+}  // namespace
+
+void reattachment::reattach(orphaned_run const& run, nanoseconds now) {
+    jobs_.arrive(now);
+    for (std::size_t i = 0; i < run.record.jobs.size(); ++i) {
+        auto const& recorded = run.record.jobs[i];
+        auto const at =
+            std::ranges::find(jobs_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
+        if (at != jobs_.jobs().end()) reattach_job(*at, recorded, run.traces[i], now);
+    }
+    record_.save();
+}
+
+void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job_traces const& traces,
+                                nanoseconds now) {
+    job.run.value = recorded.incarnation;
+    if (!traces.has_first) end_remaining(job, recorded, traces, now);
+    // The intent was recorded, and no launch followed
+    if (job.devices == nullptr && recorded.launching && !traces.launched) {
+        job.run.value -= 1;
+        return;
+    }
+    job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
+    job.token = std::string_view(recorded.token);
+    if (job.devices != nullptr && !recorded.is_over()) return reattach_devices(job, recorded, traces, now);
+    if (recorded.is_over()) {
+        job.ended_at = now;
+        bool const known = recorded.how && is_over(*recorded.how);
+        return set_condition(job, known ? *recorded.how : condition::failed, recorded.why, now, events_);
+    }
+    if (!traces.has_first || !reattach_process(job, recorded, now)) {
+        job.ended_at = now;
+        return set_condition(job, condition::failed, ended_unseen, now, events_);
+    }
+    set_condition(job, condition::running, "", now, events_);
+    events_.print(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
+}
+
+/// Ends what a first process that has ended, or was never recorded, has left running.
+void reattachment::end_remaining(live_job const& job, recorded_job const& recorded, job_traces const& traces,
+                                 nanoseconds now) {
+    if (traces.processes.empty()) return;
+    events_.warn_once(job.config->name, fmt::format("ended {} running", text_of(traces)), now);
+    for (auto const& one : traces.processes)  // one in the job's group may lack the token
+        if (auto held = process::attach(one.pid, one.start_time); held) static_cast<void>(held->signal(SIGKILL));
+    if (auto const gone = process::kill_marked(process::mark_of(recorded.token)); !gone)
+        events_.warn_once(job.config->name, to_text(gone.failure()), now);
+}
+
+result<void> reattachment::reattach_process(live_job& job, recorded_job const& recorded, nanoseconds now) {
+    auto attached = process::attach(recorded.pid, recorded.start_time);
+    if (!attached) return attached.failure();
+    if (auto known = progress_.start_incarnation(job); !known) return known;
+    auto const holds = numbers_of(recorded.holds, now);
+    if (auto placed = node_.reattach({.job = job.id,
+                                      .name = job.config->name,
+                                      .token = recorded.token,
+                                      .memory = {},
+                                      .gpus = assigner_.filter_of(job, holds),
+                                      .gpu_memory = assigner_.gpu_memory_of(job, holds)},
+                                     *attached);
+        !placed)
+        return placed;
+    assigner_.warn_of_missing_limits(job, now);
+    job.placed = true;
+    job.process = std::move(attached).value();
+    progress_.follow_output(job, launcher_.output_of(job), now);  // from its first line on
+    return {};
+}
+
+/// A device of the record that this run does not share is left as soon as possible.
+device_list reattachment::numbers_of(std::vector<std::string> const& recorded, nanoseconds now) {
+    device_list out;
+    auto& table = elastic_.table();
+    for (auto const& name : recorded) {
+        auto const known = table.size();
+        out.push_back(table.number(name));
+        if (table.size() > known)
+            events_.emit(
+                device_changed{.device = name, .what = device_change::cordoned, .why = "this run does not share it"},
+                now);
+    }
+    return out;
+}
+
+resize_state reattachment::state_of(recorded_job const& recorded, nanoseconds now) {
+    return {.now = recorded.phase.value_or(resize_phase::steady),
+            .wanted = recorded.wanted,
+            .holds = numbers_of(recorded.holds, now),
+            .next = numbers_of(recorded.next, now),
+            .origin = numbers_of(recorded.origin, now),
+            .falls_back = recorded.falls_back,
+            .returning = recorded.returning,
+            .control = !recorded.control.empty(),
+            .has_saved = recorded.has_saved,
+            .finishing = recorded.finishing,
+            .cost = recorded.cost,
+            .batch = recorded.batch};
+}
+
+void reattachment::cap_cpu(live_job const& job, std::size_t devices, nanoseconds now) {
+    auto const cpu = assigner_.cpu_of(devices);
+    if (!cpu) return;
+    if (auto const capped = node_.cap_cpu(job.id, *cpu); !capped)
+        events_.warn_once(job.config->name, to_text(capped.failure()), now);
+}
+
+void reattachment::reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces,
+                                    nanoseconds now) {
+    auto const state = state_of(recorded, now);
+    commands_.set_address(job, recorded.control);
+    job.checkpoint = recorded.checkpoint;
+    job.batch = recorded.launched_batch;
+    // Another group may bind it to other CPUs
+    auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);
+    bool const alive = traces.has_first && reattach_process(job, recorded, now);
+    if (alive) cap_cpu(job, state.holds.size(), now);
+    bool const ours = job.devices->restore(state, alive, now);
+    if (ours && alive) assigner_.reattach(job, bound, now);
+    bool const was_ended = !alive && traces.launched && !state.has_saved &&
+                           (state.now == resize_phase::steady || state.now == resize_phase::starting);
+    if (!ours || (was_ended && !state.falls_back && !state.returning))
+        return reaper_.finish(job, condition::failed, ours ? ended_unseen : "its devices are another job's", {}, now);
+    if (state.finishing && !alive) return reaper_.finish(job, condition::finished, ended_unseen, {}, now);
+    scheduler_.set_held({job.id, 0, resource_id::gpu, job.devices->wanted()}, now);
+    if (state.batch != 0) scheduler_.set_held({job.id, 0, resource_id::batch, state.batch}, now);
+    bool const restarting = !alive || job.devices->is_restarting();
+    if (state.now != resize_phase::queued)
+        set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
+    events_.print(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
+                              alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
+}
+
+}  // namespace ration::program

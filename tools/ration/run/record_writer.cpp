@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/record_writer.hpp"
+
+#include <unistd.h>
+#include <utility>
+
+#include <ration/process/proc.hpp>
+
+#include "common/error_text.hpp"
+
+namespace ration::program {
+
+record_writer::record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
+                             std::span<training_progress const> progress, command_channel const& commands,
+                             device_table const& table, event_sink& events)
+    : head_(std::move(head)), clock_(clock), directory_(directory), jobs_(jobs), progress_(progress),
+      commands_(commands), table_(table), events_(events) {
+    auto const self = process::read_process(::getpid());
+    head_.owner = ::getpid();
+    head_.owner_start_time = self ? self->start_time : 0;
+    head_.boot = this_boot();
+    head_.pid_namespace = this_pid_namespace();
+}
+
+void record_writer::save() {
+    auto const now = clock_.now();
+    run_record all = head_;
+    all.written_ns = (clock_.began + now).count;
+    all.clock_ns = now.count;
+    for (auto const& job : jobs_.jobs())
+        if (job.over() || job.run.value != 0) all.jobs.push_back(row_of(job));
+    if (auto saved = directory_.save(all); !saved) events_.warn_once("record", to_text(saved.failure()), now);
+}
+
+recorded_job record_writer::row_of(live_job const& job) const {
+    recorded_job row{.name = job.config->name,
+                     .id = job.id.value,
+                     .incarnation = job.run.value,
+                     .token = std::string(job.token.view()),
+                     .launching = job.launching,
+                     .started_ns = job.started_at ? job.started_at->count : 0,
+                     .tier = progress_[job.row].tracker.tier(),
+                     .definition = job.config->definition};
+    if (job.alive()) {
+        row.pid = job.process->pid();
+        row.start_time = job.process->start_time();
+    }
+    if (job.over()) {
+        row.phase = resize_phase::over;
+        row.how = job.now;
+        row.why = job.why;
+    } else if (job.devices != nullptr) {
+        add_devices(job, row);
+    }
+    return row;
+}
+
+void record_writer::add_devices(live_job const& job, recorded_job& into) const {
+    auto const& s = job.devices->state();
+    into.phase = s.now;
+    into.holds = names_of(table_, s.holds);
+    into.next = names_of(table_, s.next);
+    into.origin = names_of(table_, s.origin);
+    into.wanted = s.wanted;
+    into.batch = s.batch;
+    into.launched_batch = job.batch;
+    into.falls_back = s.falls_back;
+    into.returning = s.returning;
+    into.has_saved = s.has_saved;
+    into.finishing = s.finishing;
+    into.cost = s.cost;
+    into.control = commands_.address(job);
+    into.checkpoint = job.checkpoint;
+}
+
+}  // namespace ration::program

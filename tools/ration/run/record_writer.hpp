@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Writes the record by which a later start reattaches the jobs of this run.
+#pragma once
+
+#include <string>
+
+#include "run/command_channel.hpp"
+#include "run/event_sink.hpp"
+#include "run/job_table.hpp"
+#include "run/run_clock.hpp"
+#include "run/run_directory.hpp"
+#include "run/training_progress.hpp"
+
+namespace ration::program {
+
+class record_writer {
+    run_record head_;  // without jobs
+    run_clock clock_;
+    run_directory const& directory_;
+    job_table const& jobs_;
+    std::span<training_progress const> progress_;
+    command_channel const& commands_;
+    device_table const& table_;
+    event_sink& events_;
+
+public:
+    /// `head`: the run, the file, the policy and the groups; the rest is filled in.
+    record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
+                  std::span<training_progress const> progress, command_channel const& commands,
+                  device_table const& table, event_sink& events);
+
+    /// Before and after every start of a job, at its end, and before each step of a resize. A failure is a warning.
+    void save();
+
+private:
+    [[nodiscard]] recorded_job row_of(live_job const& job) const;
+    void add_devices(live_job const& job, recorded_job& into) const;
+};
+
+}  // namespace ration::program

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSL-1.0
+// `ration run`: one policy, or several one after another on the same jobs.
+#include "run/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/ranges.h>
+#include <optional>
+
+#include <ration/process/cpus.hpp>
+
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/exit_code.hpp"
+#include "common/printable.hpp"
+#include "policies/policy_registry.hpp"
+#include "run/compare.hpp"
+#include "run/descriptors.hpp"
+#include "run/dry_run.hpp"
+#include "run/gpu_shares.hpp"
+#include "run/job_table.hpp"
+#include "run/orphaned_runs.hpp"
+#include "run/private_folder.hpp"
+#include "run/supervisor.hpp"
+
+namespace ration::program {
+
+namespace {
+
+/// The folder for the jobs' output, locked for the life of the run: below the working directory, or the run's own
+/// folder where that cannot be written. Error: `busy` while another run writes there.
+[[nodiscard]] result<locked_folder> output_folder(std::string const& policy, run_directory const& directory) {
+    std::error_code failure;
+    std::string const wanted = "ration-output/" + std::string(policy_stem(policy));
+    std::filesystem::create_directories(wanted, failure);
+    auto folder = open_folder(wanted);
+    if (failure || !folder || ::access(wanted.c_str(), W_OK) != 0) return locked_folder(directory.folder(), {});
+    auto path = std::filesystem::absolute(wanted).string();
+    if (!try_lock(*folder))
+        return error{.code = errc::busy,
+                     .operation = "use the output folder",
+                     .subject = std::string_view(path),
+                     .remedy = "another run writes there: wait for its end, or start this one in another folder"};
+    return locked_folder(std::move(path), std::move(folder).value());
+}
+
+struct session {
+    run_options const& options;
+    run_config const& config;
+    reporter& out;
+    stop_signals& signals;
+    host_devices const& devices;
+    machine_topology const& topology;
+    rlimit open_files;                   // of the jobs
+    orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
+};
+
+/// One policy from start to end.
+[[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
+    diagnostics problems(s.config.file);
+    auto& log = policy_log::for_good();
+    auto policy = make_policy(s.config, policy_name, log, problems);
+    RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
+    auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
+    if (!run) return run.failure();
+    auto directory = s.reattached != nullptr ? result<run_directory>(run_directory(std::move(s.reattached->folder)))
+                                             : run_directory::create(*run);
+    if (!directory) return directory.failure();
+    auto const output = output_folder(policy_name, *directory);
+    if (!output) return output.failure();
+    auto node = node_backend::open({.choice = s.options.backend,
+                                    .cpus = s.config.cpus,
+                                    .open_files = s.open_files,
+                                    .claims = run_directory::base() + ".cpus"});
+    if (!node) return node.failure();
+    if (auto const enough = check_open_files(s.config.jobs.size(), node->files_per_job()); !enough)
+        return enough.failure();
+    auto receiver = progress::receiver::open(directory->socket());
+    if (!receiver) return receiver.failure();
+    std::optional<gpu_shares> shares;  // after the backend, which has to have its group for itself
+    if (s.devices.of_shares()) {
+        auto opened = gpu_shares::open(directory->folder(), output->path());
+        if (!opened) return opened.failure();
+        shares.emplace(std::move(opened).value());
+    }
+    supervisor one({.config = s.config,
+                    .policy_name = policy_name,
+                    .policy = *policy,
+                    .node = *node,
+                    .devices = s.devices,
+                    .shares = shares ? &*shares : nullptr,
+                    .topology = s.topology,
+                    .log = log,
+                    .out = s.out,
+                    .directory = *directory,
+                    .run = *run,
+                    .output_folder = output->path(),
+                    .signals = s.signals,
+                    .reattached = s.reattached},
+                   std::move(receiver).value());
+    auto ended = one.run();
+    if (!ended) {
+        print_to_stderr(log, policy_name);
+        return ended;
+    }
+    directory->remove_at_end();
+    policy.reset();
+    one.emit_final_message();
+    return ended;
+}
+
+[[nodiscard]] exit_code code_of(std::vector<run_summary> const& runs) {
+    bool failed = false;
+    for (auto const& run : runs) {
+        if (run.interrupted) return exit_code::interrupted;
+        for (auto const& job : run.jobs) failed |= job.how == condition::failed || job.how == condition::diverged;
+    }
+    return failed ? exit_code::job_failed : exit_code::ok;
+}
+
+[[nodiscard]] bool report_problems(diagnostics const& problems) {
+    print_to_stderr(problems);
+    return !problems.empty();
+}
+
+/// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its
+/// run.
+void try_out(run_config const& config, std::string const& policy, diagnostics& problems) {
+    auto& log = policy_log::for_good();
+    if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
+}
+
+/// "fifo, las": those that the jobs of this file can have.
+[[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
+    job_table const board(config.jobs,
+                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
+}
+
+/// Whether the jobs can have the devices that they need, and the policies share them out and find the columns that they
+/// read.
+[[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config,
+                                      host_devices const& devices) {
+    std::int64_t const here = process::cpu_set::of_thread(0).size();
+    std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
+    if (report_problems(missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
+    diagnostics problems(config.file);
+    job_table const board(config.jobs,
+                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    for (auto const& policy : options.policies) {
+        auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
+        std::size_t const before = problems.size();
+        bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
+        auto const needy =
+            std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
+        if (shares && !config.shares_devices())
+            problems.add(
+                config.policy_at,
+                fmt::format(
+                    "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
+                    program::quoted(policy)));
+        if (!shares && any_policy != nullptr && needy != config.jobs.end())
+            problems.add(
+                needy->elastic->at,
+                fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
+                            program::quoted(needy->name), program::quoted(policy), policies_for(config, devices)));
+        if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
+            problems.add(
+                needy->elastic->checkpoint_at,
+                "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out");
+        if (problems.size() > before || any_policy == nullptr) continue;
+        if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});
+            !bound)
+            problems.add(config.policy == policy ? config.policy_at : position{},
+                         fmt::format("policy {}: {}", program::quoted(policy), to_text(bound.failure())));
+    }
+    return report_problems(problems) ? exit_code::no_backend : exit_code::ok;
+}
+
+[[nodiscard]] job_config const* find_job(run_config const& config, std::string_view name) {
+    auto const found = std::ranges::find(config.jobs, name, &job_config::name);
+    return found == config.jobs.end() ? nullptr : &*found;
+}
+
+/// Jobs that go on and are not among those of the file: taken over, they would be nobody's.
+[[nodiscard]] std::string strangers(orphaned_run const& left, run_config const& config) {
+    std::string names;
+    for (auto const& one : left.alive)
+        if (find_job(config, one.job) == nullptr) names += (names.empty() ? "" : ", ") + one.reply;
+    return names;
+}
+
+[[nodiscard]] error still_going(std::vector<orphaned_run> const& left, char const* remedy) {
+    std::string names;
+    for (auto const& l : left)
+        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.reply;
+    return {.code = errc::busy,
+            .operation = "find jobs of an earlier run that are still going",
+            .subject = std::string_view(names),
+            .remedy = remedy};
+}
+
+/// What has ended is not to be done once more, whether ration was there to see it or not.
+[[nodiscard]] bool has_jobs_of(run_config const& config, run_record const& record) {
+    return std::ranges::any_of(record.jobs,
+                               [&](recorded_job const& job) { return find_job(config, job.name) != nullptr; });
+}
+
+/// The first key of which the two do not say the same; empty: they are the same job.
+[[nodiscard]] std::string changed_key(std::vector<std::string> const& then, std::vector<std::string> const& now) {
+    for (auto const& [these, those] : {std::pair(&then, &now), std::pair(&now, &then)})
+        for (auto const& line : *these)
+            if (std::ranges::find(*those, line) == those->end()) return line.substr(1, line.find('"', 1) - 1);
+    return {};
+}
+
+/// Jobs that the file says something else of than when the run began: its processes know nothing of that.
+[[nodiscard]] diagnostics changed_jobs(run_config const& config, run_record const& record) {
+    diagnostics problems(config.file);
+    for (auto const& recorded : record.jobs) {
+        auto const* const job = find_job(config, recorded.name);
+        auto const key = job != nullptr ? changed_key(recorded.definition, job->definition) : "";
+        if (!key.empty())
+            problems.add(
+                job->where,
+                fmt::format(
+                    "job {} has another {} here than in the run that is to be taken over; put it back, or end that run with ration clean",
+                    program::quoted(job->name), program::quoted(key)));
+    }
+    return problems;
+}
+
+/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--reattach` what
+/// this file continues.
+[[nodiscard]] std::vector<orphaned_run> remove_dead_runs(std::vector<orphaned_run> found, run_options const& options,
+                                                         run_config const& config) {
+    std::vector<orphaned_run> left;
+    for (auto& run : found) {
+        if (auto const sentence = sentence_of_damage(run); !sentence.empty())
+            std::fprintf(stderr, "ration: %s\n", printable(sentence).c_str());
+        if (!run.alive.empty() ||
+            (options.reattach && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
+            left.push_back(std::move(run));
+        else
+            static_cast<void>(remove_orphaned_run(std::move(run), false));
+    }
+    remove_empty_groups();
+    return left;
+}
+
+[[nodiscard]] bool is_in_doubt(orphaned_run const& run) {
+    return std::ranges::any_of(run.traces, &job_traces::doubtful);
+}
+
+/// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to reattach,
+/// if any.
+[[nodiscard]] result<std::optional<orphaned_run>> settle_orphaned_runs(run_options const& options,
+                                                                       run_config const& config) {
+    auto found = find_orphaned_runs();
+    if (!found) return found.failure();
+    auto left = remove_dead_runs(std::move(found).value(), options, config);
+    if (left.empty()) return std::optional<orphaned_run>();
+    if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
+        return still_going(left, "ration clean ends them: without their record nobody can take them over");
+    if (!options.reattach) return still_going(left, "ration run --reattach takes them over, ration clean ends them");
+    if (std::ranges::any_of(left, is_in_doubt))
+        return still_going(
+            left,
+            "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
+    std::ranges::partition(left, [](orphaned_run const& l) { return !l.alive.empty(); });
+    if (auto const names = strangers(left.front(), config); !names.empty())
+        return error{
+            .code = errc::not_found,
+            .operation = "find in this file the jobs of the earlier run",
+            .subject = std::string_view(names),
+            .remedy = "reattach them with the file that they were started from, or end them with ration clean"};
+    return std::optional(std::move(left.front()));
+}
+
+void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
+    out.close();
+    if (options.json) {
+        if (options.compare) std::puts(comparison_json(runs).c_str());
+    } else if (!options.quiet || options.compare) {
+        std::fputs(comparison_text(runs).c_str(), stdout);
+    }
+}
+
+}  // namespace
+
+exit_code run(run_options const& options, run_config const& config) {
+    diagnostics problems(config.file);
+    for (auto const& policy : options.policies) try_out(config, policy, problems);
+    if (report_problems(problems)) return exit_code::bad_input;
+    auto const devices = host_devices::find(config);
+    if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
+    bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
+    auto const topology = can_choose ? find_topology() : machine_topology{};
+    if (options.dry_run) return dry_run(options, config, devices, topology);
+    auto const open_files = raise_open_files();
+    auto signals = stop_signals::open();
+    if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
+    auto left = settle_orphaned_runs(options, config);
+    if (!left) return fail(exit_code::no_backend, to_text(left.failure()));
+    auto& reattached = left.value();
+    if (reattached && report_problems(changed_jobs(config, reattached->record))) return exit_code::no_backend;
+    auto out = reporter::open(options);
+    if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
+    session s{options, config, *out, *signals, devices, topology, open_files};
+    if (reattached) s.reattached = &*reattached;
+    std::vector<run_summary> runs;
+    for (auto const& policy : options.policies) {
+        auto one = run_policy(s, policy);
+        if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
+        runs.push_back(std::move(one).value());
+        if (s.reattached != nullptr)
+            remove_empty_groups(&s.reattached->record.memberships);  // those that its jobs have left
+        s.reattached = nullptr;
+        if (runs.back().interrupted) break;
+    }
+    print_result(*out, options, runs);
+    return code_of(runs);
+}
+
+}  // namespace ration::program

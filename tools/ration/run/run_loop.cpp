@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/run_loop.hpp"
+
+#include <algorithm>
+#include <poll.h>
+#include <utility>
+#include <vector>
+
+#include "common/error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+/// The output of jobs without a protocol is read this often.
+constexpr nanoseconds output_interval = milliseconds(100);
+/// A live view should move.
+constexpr nanoseconds longest_wait = milliseconds(250);
+
+}  // namespace
+
+run_summary run_loop::run() {
+    while (!all_over()) {
+        start_due_jobs(c_.clock.now());
+        wait(c_.clock.now());
+        nanoseconds const now = c_.clock.now();
+        c_.node.run_due(process::now());
+        read_progress(now);
+        c_.gpus.probe(now);
+        reap(now);
+        handle_signals(now);
+        c_.stopper.keep_deadlines(now);
+        c_.resizes.advance(now);
+        c_.models.advance(now);
+        c_.tick_events.emit_policy_log(now);
+        if (c_.ticks.is_due(now)) tick(now);
+        c_.status.show(notice_, now);
+    }
+    nanoseconds const now = c_.clock.now();
+    auto const total = c_.status.summary(interrupted_, now);
+    c_.out.emit({now, run_ended{total}});
+    c_.status.show_end(notice_, now);
+    return total;
+}
+
+bool run_loop::all_over() const noexcept {
+    return std::ranges::all_of(std::as_const(c_.jobs).jobs(), [](live_job const& job) { return job.over(); });
+}
+
+void run_loop::start_due_jobs(nanoseconds now) {
+    if (interrupted_) return;
+    if (c_.jobs.arrive(now)) c_.ticks.request_tick();
+    for (auto& job : c_.jobs.jobs()) {
+        // Jobs with devices start when they get some
+        if (!job.waiting() || !c_.jobs.arrived(job) || job.devices != nullptr) continue;
+        if (auto const launched = c_.launcher.launch(job, now); !launched)
+            c_.reaper.fail_start(job, to_text(launched.failure()), now);
+    }
+}
+
+void run_loop::wait(nanoseconds now) {
+    nanoseconds until = std::min(c_.ticks.next_tick(), now + longest_wait);
+    std::vector<pollfd> fds{{c_.progress.fd(), POLLIN, 0}, {c_.signals.fd(), POLLIN, 0}};
+    for (auto const& job : c_.jobs.jobs()) {
+        if (job.alive() && !job.process->ended()) fds.push_back({job.process->pidfd(), POLLIN, 0});
+        if (job.waiting() && !c_.jobs.arrived(job)) until = std::min(until, job.config->at);
+        if (auto const deadline = c_.resizes.next_deadline(job)) until = std::min(until, *deadline);
+        if (job.alive() && c_.progress.reads_output_of(job)) until = std::min(until, now + output_interval);
+    }
+    if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});
+    // Which may be never: from here on CLOCK_MONOTONIC
+    auto wake = std::min(c_.clock.began + until, c_.node.next_wakeup());
+    if (auto const* const metrics = c_.out.metrics()) wake = std::min(wake, metrics->join(fds));
+    auto const left = std::max<std::int64_t>(0, (wake - c_.clock.began - now).count);
+    timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+}
+
+void run_loop::read_progress(nanoseconds now) {
+    c_.progress.read(now, [&](progress::update const& reply) { handle(reply, now); });
+}
+
+void run_loop::handle(progress::update const& reply, nanoseconds now) {
+    auto& job = c_.jobs.job(reply.job);
+    auto const& body = reply.body;
+    if (job.over()) return;
+    c_.health.handle(job, reply, now);
+    if (body.type == progress::message_type::hello && reply.rank == 0)
+        c_.commands.set_address(job, std::string(body.control));
+    c_.stopper.handle(job, body, now);
+    c_.models.handle(job, body, now);
+    if (job.devices != nullptr) c_.resizes.handle(job, reply, now);
+    bool const new_tier = c_.progress.take(job, reply, now);
+    if (body.non_finite > 0 || body.type == progress::message_type::bye) c_.health.classify(now);
+    if (new_tier) handle_tier(job, now);
+}
+
+void run_loop::handle_tier(live_job& job, nanoseconds now) {
+    auto const& progress = c_.progress.of(job);
+    c_.ticks.request_tick();
+    c_.models.handle_tier(job, progress.step);
+    c_.progress.emit_tier(job, now);
+    if (progress.tracker.tier() >= two_tier_target::objective_tier) c_.node.may_end(job.id);
+}
+
+void run_loop::reap(nanoseconds now) {
+    for (auto& job : c_.jobs.jobs()) {
+        if (!job.alive()) continue;
+        auto const how = job.process->try_wait();
+        if (!how) continue;
+        read_progress(now);  // its last reports, before its group is gone
+        c_.reaper.take_exit(job, *how, now);
+    }
+}
+
+void run_loop::handle_signals(nanoseconds now) {
+    int const received = c_.signals.read();
+    if (received == 0) return;
+    bool const first = !std::exchange(interrupted_, true);
+    interrupt_jobs(first, received > 1, now);
+    if (first) c_.resizes.advance(now);
+    notice_ = "stopping the jobs; Ctrl-C again kills them";
+    if (first) c_.out.print(notice_);
+}
+
+void run_loop::interrupt_jobs(bool first, bool kill, nanoseconds now) {
+    for (auto& job : c_.jobs.jobs()) {
+        if (!job.alive() && !job.over()) c_.reaper.interrupt(job, now);
+        if (job.alive() && first) c_.stopper.ask_to_stop(job, stop_reason::interrupted, now);
+        if (job.alive() && kill) c_.stopper.kill_soon(job, now);
+    }
+}
+
+void run_loop::tick(nanoseconds now) {
+    c_.ticks.start_tick(now);
+    c_.health.observe(now);
+    c_.health.classify(now);
+    auto const report = c_.ticks.tick(now, c_.progress.all(), c_.health.observations(), c_.elastic.usable());
+    nanoseconds const took = c_.clock.now() - now;
+    c_.tick_events.emit_policy_log(now);  // what it logged before its answer
+    c_.tick_events.emit(report, c_.ticks.published(), took);
+    handle_changes(report);
+    stop_released(report);
+    c_.resizes.advance(now);
+}
+
+void run_loop::handle_changes(tick_report const& report) {
+    for (auto const& change : report.changes) {
+        auto& job = c_.jobs.job(change.grant.job);
+        bool const sizes_it =
+            change.grant.resource() == resource_id::gpu || change.grant.resource() == resource_id::batch;
+        if (!sizes_it || c_.node.ends(job.id)) handle_change(job, change.grant, report.now);
+    }
+}
+
+void run_loop::handle_change(live_job& job, checked_grant const& grant, nanoseconds now) {
+    if (grant.amount() != 0)
+        c_.health.resume(job, now);
+    else if (c_.node.ends(job.id))
+        c_.stopper.ask_to_stop(job, stop_reason::objective_reached, now);
+    else
+        c_.health.suspend(job, now);
+}
+
+/// A job that reaches its Objective before its first limit holds nothing yet, so that its release is no change.
+void run_loop::stop_released(tick_report const& report) {
+    auto const ids = std::as_const(c_.jobs).store()[c_.jobs.columns().id];
+    for (auto const& g : report.grants) {
+        if (g.amount != 0 || g.resource != static_cast<std::uint16_t>(resource_id::cpu) || g.job >= ids.size())
+            continue;
+        auto& job = c_.jobs.job({ids[g.job]});
+        if (job.alive() && c_.node.ends(job.id))
+            c_.stopper.ask_to_stop(job, stop_reason::objective_reached, report.now);
+    }
+}
+
+}  // namespace ration::program

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The loop of a run: waits for events, passes them to the components, and ticks.
+#pragma once
+
+#include <string>
+
+#include "run/gpu_monitor.hpp"
+#include "run/health_monitor.hpp"
+#include "run/job_launcher.hpp"
+#include "run/job_reaper.hpp"
+#include "run/job_stopper.hpp"
+#include "run/model_delivery.hpp"
+#include "run/progress_monitor.hpp"
+#include "run/resize_controller.hpp"
+#include "run/run_clock.hpp"
+#include "run/run_status.hpp"
+#include "run/scheduler.hpp"
+#include "run/stop_signals.hpp"
+#include "run/tick_reporter.hpp"
+
+namespace ration::program {
+
+/// The components that the loop drives; each outlives it.
+struct loop_components {
+    run_clock clock;
+    node_backend& node;
+    job_table& jobs;
+    elastic_jobs& elastic;
+    stop_signals& signals;
+    progress_monitor& progress;
+    command_channel& commands;
+    health_monitor& health;
+    gpu_monitor& gpus;
+    model_delivery& models;
+    job_launcher& launcher;
+    job_stopper& stopper;
+    job_reaper& reaper;
+    resize_controller& resizes;
+    scheduler& ticks;
+    tick_reporter& tick_events;
+    run_status& status;
+    reporter& out;
+};
+
+class run_loop {
+    loop_components c_;
+    bool interrupted_ = false;
+    std::string notice_;
+
+public:
+    explicit run_loop(loop_components const& components) : c_(components) {}
+
+    /// Until the last job has ended.
+    [[nodiscard]] run_summary run();
+
+private:
+    [[nodiscard]] bool all_over() const noexcept;
+    void start_due_jobs(nanoseconds now);
+    void wait(nanoseconds now);
+    void read_progress(nanoseconds now);
+    void handle(progress::update const& reply, nanoseconds now);
+    void handle_tier(live_job& job, nanoseconds now);
+    void reap(nanoseconds now);
+    void handle_signals(nanoseconds now);
+    void interrupt_jobs(bool first, bool kill, nanoseconds now);
+    void tick(nanoseconds now);
+    void handle_changes(tick_report const& report);
+    void handle_change(live_job& job, checked_grant const& grant, nanoseconds now);
+    void stop_released(tick_report const& report);
+};
+
+}  // namespace ration::program

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a run needs and does not own.
+#pragma once
+
+#include <string>
+
+#include <ration/host/any_policy.hpp>
+
+#include "policies/policy_log.hpp"
+#include "run/gpu_shares.hpp"
+#include "run/host_devices.hpp"
+#include "run/node_backend.hpp"
+#include "run/orphaned_runs.hpp"
+#include "run/reporter.hpp"
+#include "run/run_directory.hpp"
+#include "run/stop_signals.hpp"
+#include "topology/machine_topology.hpp"
+
+namespace ration::program {
+
+struct run_parts {
+    run_config const& config;
+    std::string policy_name;
+    any_policy& policy;
+    node_backend& node;
+    host_devices const& devices;
+    gpu_shares const* shares;  ///< null: the devices are no shares of a GPU
+    machine_topology const& topology;
+    policy_log& log;
+    reporter& out;
+    run_directory const& directory;
+    std::string run;            ///< its name
+    std::string output_folder;  ///< where the jobs' output goes
+    stop_signals& signals;
+    orphaned_run const* reattached = nullptr;  ///< an earlier run to continue
+};
+
+}  // namespace ration::program

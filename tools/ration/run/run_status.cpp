@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/run_status.hpp"
+
+#include <algorithm>
+
+namespace ration::program {
+
+void run_status::show(std::string const& notice, nanoseconds now) {
+    out_.show(view(notice, now), now);
+    out_.flush(now);
+    if (auto* const metrics = out_.metrics())
+        metrics->serve({.board = jobs_,
+                        .progress = progress_.all(),
+                        .usage = usage_.jobs(),
+                        .messages = progress_.counts(),
+                        .lost_events = out_.lost(),
+                        .cordoned_devices = elastic_.table().cordoned()});
+}
+
+void run_status::show_end(std::string const& notice, nanoseconds now) { out_.end_of_run(view(notice, now), now); }
+
+view_model run_status::view(std::string const& notice, nanoseconds now) const {
+    view_model model{.policy = policy_name_,
+                     .backend = node_.name(),
+                     .elapsed = now,
+                     .cpus = static_cast<std::uint32_t>(node_.capacity().count / 1000),
+                     .used = usage_.used_cores(),
+                     .devices = static_cast<std::int64_t>(elastic_.table().size()),
+                     .devices_held = elastic_.table().held(),
+                     .cordoned_devices = elastic_.table().cordoned(),
+                     .jobs = {},
+                     .notice = notice};
+    for (auto const& job : jobs_.jobs()) model.jobs.push_back(view_of(job, now));
+    return model;
+}
+
+job_view run_status::view_of(live_job const& job, nanoseconds now) const {
+    auto const& progress = progress_.of(job);
+    auto const& target = job.config->target;
+    job_view v{.name = job.config->name,
+               .now = job.now,
+               .detail = job.why,
+               .starts_in = {},
+               .metric = target.metric,
+               .improves = target.improves,
+               .first = progress.first_value,
+               .value = progress.tracker.smoothed(),
+               .acceptable = target.acceptable,
+               .objective = target.objective,
+               .tier = progress.tracker.tier(),
+               .held = {},
+               .devices = {},
+               .going_to = {}};
+    if (job.devices != nullptr && !job.over()) {
+        v.devices = job.devices->size();
+        v.going_to = job.devices->wanted();
+    }
+    if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
+    if (auto const held = jobs_.held_cpu(job); job.alive() && held != 0) v.held = millicores{held};
+    if (job.alive()) v.used = jobs_.used_cores(job);
+    return v;
+}
+
+job_summary run_status::summary_of(live_job const& job) const {
+    auto const& progress = progress_.of(job);
+    return {.name = job.config->name,
+            .arrived = job.config->at,
+            .started = job.started_at,
+            .acceptable_at = progress.acceptable_at,
+            .objective_at = progress.objective_at,
+            .ended_at = job.ended_at,
+            .has_acceptable = job.config->target.acceptable.has_value(),
+            .has_objective = job.config->target.objective.has_value(),
+            .how = job.now,
+            .why = job.why,
+            .device_seconds = jobs_.device_seconds(job)};
+}
+
+run_summary run_status::summary(bool interrupted, nanoseconds now) const {
+    run_summary total{.policy = policy_name_,
+                      .jobs = {},
+                      .makespan = {},
+                      .approximate = node_.approximations(),
+                      .interrupted = interrupted,
+                      .lost_events = out_.lost()};
+    for (auto const& job : jobs_.jobs()) {
+        total.jobs.push_back(summary_of(job));
+        total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
+    }
+    total.mean_cpu = total.makespan.count > 0 ? to_seconds(usage_.total()) / to_seconds(total.makespan) : 0;
+    return total;
+}
+
+}  // namespace ration::program

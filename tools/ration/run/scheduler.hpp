@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+/// When the policy is asked, and with what: the engine of a run, its capacity and its next tick.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include <ration/host/engine.hpp>
+#include <ration/policies/none.hpp>
+
+#include "run/event_sink.hpp"
+#include "run/job_table.hpp"
+#include "run/node_backend.hpp"
+#include "run/published_tables.hpp"
+#include "run/spare_cpu.hpp"
+
+namespace ration::program {
+
+class scheduler {
+    any_policy& policy_;
+    node_backend& node_;
+    job_table& jobs_;
+    event_sink& events_;
+    nanoseconds interval_, next_{0};
+    bool requested_ = true;
+    published_tables shown_;
+    policy_adapter<policies::none> fallback_;
+    engine<node_backend> engine_;
+    spare_cpu spare_;
+
+public:
+    /// `interval`: between two ticks without a request.
+    scheduler(any_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval, event_sink& events);
+    scheduler(scheduler const&) = delete;
+    scheduler& operator=(scheduler const&) = delete;
+
+    /// Errors: the policy needs columns that this host does not have.
+    [[nodiscard]] result<void> bind(std::size_t jobs) noexcept { return engine_.bind({.jobs = jobs, .nodes = 1}); }
+
+    /// The next tick is due at once: something happened that the policy has to answer.
+    void request_tick() noexcept { requested_ = true; }
+    [[nodiscard]] bool is_due(nanoseconds now) const noexcept { return requested_ || now >= next_; }
+    [[nodiscard]] nanoseconds next_tick() const noexcept { return next_; }
+    /// A tick begins; requests from now on ask for another one.
+    void start_tick(nanoseconds now) noexcept;
+    /// Brings the columns up to date and asks the policy. `progress` and `seen` are by row, also for jobs that have not
+    /// arrived; `devices`: that jobs can have together. The spans of the report are valid until the next call.
+    [[nodiscard]] tick_report tick(nanoseconds now, std::span<training_progress const> progress,
+                                   std::span<std::optional<observation> const> seen, std::int64_t devices);
+    /// The tables as the policy saw them at the last tick.
+    [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
+
+    /// The job has ended and holds nothing.
+    void release(job_id job) noexcept { engine_.release(job); }
+    /// The job holds this amount, whatever was granted.
+    void set_held(setting const& held, nanoseconds now) noexcept { engine_.reattach(held, now); }
+    /// Tells the policy that a grant of devices had no effect.
+    void report_failed_grant(live_job const& job, std::int64_t devices, nanoseconds now) noexcept;
+    /// Restores limits that another program, or the job, has changed. A job whose limits cannot be kept holds nothing.
+    /// Pre: the job has a process.
+    void reconcile(live_job const& job, nanoseconds now);
+};
+
+}  // namespace ration::program

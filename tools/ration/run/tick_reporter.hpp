@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Emits what a tick decided and what the policy logged.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ration/host/engine.hpp>
+
+#include "policies/policy_log.hpp"
+#include "run/event_sink.hpp"
+#include "run/job_table.hpp"
+#include "run/per_job.hpp"
+
+namespace ration::program {
+
+class tick_reporter {
+    std::string policy_name_;
+    any_policy& policy_;
+    policy_log& log_;
+    job_table const& jobs_;
+    event_sink& events_;
+    policy_log_filter filter_;
+    per_job<std::optional<deferral>> waits_;  // why a grant of the job waits, as it was emitted last
+
+public:
+    tick_reporter(std::string policy_name, any_policy& policy, policy_log& log, job_table const& jobs,
+                  event_sink& events)
+        : policy_name_(std::move(policy_name)), policy_(policy), log_(log), jobs_(jobs), events_(events),
+          waits_(jobs.jobs().size()) {}
+
+    /// `shown`: the tables as the policy saw them; `took`: since the tick began.
+    void emit(tick_report const& report, snapshot const& shown, nanoseconds took);
+    /// What the policy has logged since the last call. It may be gone already.
+    void emit_policy_log(nanoseconds now);
+
+private:
+    void warn_of_policy(tick_report const& report);
+    void emit_changes(tick_report const& report, nanoseconds took);
+    void emit_deferred(tick_report const& report);
+};
+
+}  // namespace ration::program

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/training_progress.hpp"
+
+#include <algorithm>
+
+#include <ration/assert.hpp>
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] two_tier_target target_of(target_config const& t) {
+    auto made = two_tier_target::make({.metric = t.metric,
+                                       .improves = t.improves,
+                                       .acceptable = t.acceptable,
+                                       .objective = t.objective,
+                                       .mean_of = t.mean_of});
+    RATION_ASSERT(made, "a target that passed the reading of the file must be a target");
+    return *made;
+}
+
+}  // namespace
+
+training_progress::training_progress(target_config const& of) : target(&of), tracker(target_of(of)) {}
+
+bool training_progress::take(progress::report const& reply, nanoseconds at) {
+    bool const is_step = reply.type == progress::message_type::step;
+    bool const is_eval = reply.type == progress::message_type::eval;
+    if (is_step || is_eval) step = reply.step;
+    bool const about_target = (is_step && target->metric == "loss") || (is_eval && reply.metric == target->metric);
+    if (!about_target) return false;
+    double const value = is_step ? reply.loss_mean : reply.value;
+    std::uint64_t const count = is_step ? reply.loss_count : reply.non_finite == 0 ? 1 : 0;
+    if (count == 0) return false;
+    std::uint32_t const before = tracker.tier();
+    tracker.see(value, count);
+    if (!first_value) first_value = value;
+    if (tracker.tier() >= two_tier_target::acceptable_tier && !acceptable_at) acceptable_at = at;
+    if (tracker.tier() >= two_tier_target::objective_tier && !objective_at) objective_at = at;
+    return tracker.tier() != before;
+}
+
+std::vector<training_progress> initial_progress(std::span<live_job const> jobs) {
+    std::vector<live_job const*> by_row(jobs.size());
+    for (auto const& job : jobs) by_row[job.row] = &job;
+    std::vector<training_progress> out;
+    out.reserve(jobs.size());
+    for (auto const* const job : by_row) out.emplace_back(job->config->target);
+    return out;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+/// How far the training of one job is, by its reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <ration/progress/update.hpp>
+#include <ration/target.hpp>
+
+#include "run/live_job.hpp"
+
+namespace ration::program {
+
+struct training_progress {
+    explicit training_progress(target_config const& of);
+
+    target_config const* target;
+    target_tracker tracker;
+    std::uint64_t step = 0;
+    std::optional<double> first_value;
+    std::optional<nanoseconds> acceptable_at, objective_at;
+
+    /// Takes one report. Returns true if the job reached a tier by it.
+    bool take(progress::report const& reply, nanoseconds at);
+};
+
+/// Of jobs that have not reported yet, by row of the jobs table.
+[[nodiscard]] std::vector<training_progress> initial_progress(std::span<live_job const> jobs);
+
+}  // namespace ration::program
