@@ -87,7 +87,7 @@ public:
         return has_shares() ? std::min<std::size_t>(devices.size(), 1) : devices.size();
     }
 
-    /// Those that nobody has and that are not cordoned.
+    /// Those without an owner that are not cordoned.
     [[nodiscard]] std::int64_t free() const noexcept;
     /// Those that the job could take.
     [[nodiscard]] std::int64_t free(job_id job) const { return static_cast<std::int64_t>(free_for(job).size()); }
@@ -116,7 +116,7 @@ public:
     void freeze(char const* why) noexcept { why_frozen_ = why; }
     [[nodiscard]] char const* why_frozen() const noexcept { return why_frozen_; }
 
-    /// One that is cordoned is given to nobody. Who has it keeps it until it gives it back.
+    /// A cordoned device is not assigned. Its present owner keeps it until it gives it back.
     void cordon(std::uint32_t device, bool cordoned) noexcept { rows_[device].cordoned = cordoned; }
     [[nodiscard]] bool is_cordoned(std::uint32_t device) const noexcept { return rows_[device].cordoned; }
     [[nodiscard]] job_id owner(std::uint32_t device) const noexcept { return rows_[device].owner; }

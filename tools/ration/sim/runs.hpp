@@ -29,7 +29,7 @@ struct simulated_run {
     sim::run_outcome outcome;
     sim::figures figures;
     drawn_series devices, cores;    ///< held, of devices; got, of cores
-    std::vector<job_history> ways;  ///< of each job, in the first sample and where somebody reads them
+    std::vector<job_history> ways;  ///< of each job, in the first sample, if a caller reads them
     /// The same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
     std::vector<job_history> nodes;
     drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait

@@ -48,7 +48,7 @@ public:
 
     /// Opens the group `name` right below this one.
     [[nodiscard]] result<directory> child(std::string const& name) const {
-        std::string path = path_ + "/" + name;  // before the handle, which nobody would close
+        std::string path = path_ + "/" + name;  // before the handle, which would stay open
         int handle = -1;
         if (int const failed = io_->open_child(handle_, name.c_str(), handle)) return failure("open", name, failed);
         return reattach(*io_, handle, std::move(path));

@@ -130,7 +130,7 @@ private:
         return static_cast<bool>(remove_tree(*own_, leaf_name, 0, milliseconds(20)));
     }
 
-    /// Nothing can be listed: only we are put back, and the leaf goes if nobody else is in it.
+    /// Nothing can be listed: only this process moves back, and an empty leaf is removed.
     [[nodiscard]] bool leave_without_memory() noexcept {
         static_cast<void>(own_->write("cgroup.procs", detail::number_text(own_->machine().self())));
         return static_cast<bool>(own_->remove(leaf_name));

@@ -175,7 +175,7 @@ namespace detail {
     }
 }
 
-/// A group that was just made and that nobody holds yet. The destructor removes it unless it was kept, also without
+/// A new group without an owner. The destructor removes it unless it was kept, also without
 /// memory: an empty group goes by its name alone.
 class fresh_group {
     directory const* parent_;
