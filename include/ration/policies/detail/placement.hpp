@@ -71,6 +71,7 @@ template <class Tick>
 /// for each holding that changes.
 class placement {
     static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
+    static constexpr std::int64_t most_devices = INT64_MAX;
     /// The devices of a job on one node, as a list element: before this tick and after it.
     struct place {
         std::uint32_t node, next;
@@ -160,18 +161,30 @@ public:
     /// none.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t tightest(std::int64_t amount, Allowed const& allowed = anywhere) const noexcept {
+        std::int64_t const* const free = free_.data();
+        std::size_t const nodes = free_.size();
         std::size_t found = nowhere;
-        for (std::size_t node = 0; node < free_.size(); ++node)
-            if (free_[node] >= amount && (found == nowhere || free_[node] < free_[found]) && allowed(node))
-                found = node;
+        std::int64_t least = most_devices;
+        for (std::size_t node = 0; node < nodes; ++node) {
+            if (free[node] < amount || free[node] >= least || !allowed(node)) continue;
+            found = node;
+            least = free[node];
+            if (least == amount) break;  // no other node can be tighter
+        }
         return found;
     }
     /// The allowed node with the most free devices; `nowhere` if none has any.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t emptiest(Allowed const& allowed = anywhere) const noexcept {
+        std::int64_t const* const free = free_.data();
+        std::size_t const nodes = free_.size();
         std::size_t found = nowhere;
-        for (std::size_t node = 0; node < free_.size(); ++node)
-            if (free_[node] > (found == nowhere ? 0 : free_[found]) && allowed(node)) found = node;
+        std::int64_t most = 0;
+        for (std::size_t node = 0; node < nodes; ++node) {
+            if (free[node] <= most || !allowed(node)) continue;
+            found = node;
+            most = free[node];
+        }
         return found;
     }
 
