@@ -166,11 +166,13 @@ private:
         double const* const before = before_.data();
         double* const best = best_.data();
         for (std::size_t start = 0; start < states; start += block)
-            for (std::size_t s = start + shift; s < start + block; ++s)
-                if (double const sum = c.value + before[s - shift]; sum > best[s]) {
-                    best[s] = sum;
-                    row[s] = name;
-                }
+            for (std::size_t s = start + shift; s < start + block; ++s) {
+                // Without a branch, so that the compiler uses vector instructions
+                double const sum = c.value + before[s - shift];
+                bool const better = sum > best[s];
+                best[s] = better ? sum : best[s];
+                row[s] = better ? name : row[s];
+            }
     }
 
     // Prices: every job takes its best option if a device of each type has a price.

@@ -71,7 +71,6 @@ template <class Tick>
 /// for each holding that changes.
 class placement {
     static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
-    static constexpr std::int64_t most_devices = INT64_MAX;
     /// The devices of a job on one node, as a list element: before this tick and after it.
     struct place {
         std::uint32_t node, next;
@@ -164,12 +163,13 @@ public:
         std::int64_t const* const free = free_.data();
         std::size_t const nodes = free_.size();
         std::size_t found = nowhere;
-        std::int64_t least = most_devices;
-        for (std::size_t node = 0; node < nodes; ++node) {
-            if (free[node] < amount || free[node] >= least || !allowed(node)) continue;
+        // One unsigned comparison tests both bounds: a node with too few devices wraps around to a large remainder.
+        std::uint64_t least = UINT64_MAX / 2;
+        for (std::size_t node = 0; node < nodes && least > 0; ++node) {
+            std::uint64_t const remains = static_cast<std::uint64_t>(free[node]) - static_cast<std::uint64_t>(amount);
+            if (remains >= least || !allowed(node)) continue;
             found = node;
-            least = free[node];
-            if (least == amount) break;  // no other node can be tighter
+            least = remains;
         }
         return found;
     }
