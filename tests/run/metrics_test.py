@@ -123,7 +123,7 @@ class Pages(MetricsTest):
         end = next(i for i, e in enumerate(events) if e["event"] == "decision" and e["number"] == ticks)
         self.check_counters(now, [e for e in events[:end]])
         self.check_jobs(now, events[:end])
-        seconds = [by(page["ration_job_cpu_seconds"], "job")["still"] for page in (before, now)]
+        seconds = [by(page["ration_job_cpu_seconds"], "job_name")["still"] for page in (before, now)]
         self.assertTrue(0 < seconds[0] <= seconds[1] < 60, seconds)
 
     def check_counters(self, now: dict[str, Family], events: list[dict]) -> None:
@@ -153,19 +153,19 @@ class Pages(MetricsTest):
 
     def check_jobs(self, now: dict[str, Family], events: list[dict]) -> None:
         last = [e for e in events if e["event"] == "progress"][-1]
-        self.assertEqual(by(now["ration_job_step"], "job"), {"still": last["step"], "later": 0, "broken": 0})
-        self.assertEqual(by(now["ration_job_target_value"], "job", metric="loss"), {"still": last["smoothed"]})
+        self.assertEqual(by(now["ration_job_step"], "job_name"), {"still": last["step"], "later": 0, "broken": 0})
+        self.assertEqual(by(now["ration_job_target_value"], "job_name", metric="loss"), {"still": last["smoothed"]})
         tier = [e["tier"] for e in events if e["event"] == "tier_reached"][-1]
-        self.assertEqual(by(now["ration_job_tier"], "job"), {"still": tier, "later": 0, "broken": 0})
+        self.assertEqual(by(now["ration_job_tier"], "job_name"), {"still": tier, "later": 0, "broken": 0})
         last_decision = [e for e in events if e["event"] == "decision"][-1]
         held = {**last_decision["columns"], **last_decision["columns_after"]}["jobs/held.cpu"]
         limit = float("inf") if held[0] == "unlimited" or held[0] < 0 else held[0] / 1000
-        self.assertEqual(by(now["ration_job_cpu_limit_cores"], "job"), {"still": limit, "later": 0, "broken": 0})
-        self.assertEqual(by(now["ration_job_memory_limit_bytes"], "job"), {"still": 1 << 30, "later": float("inf"), "broken": float("inf")})
-        memory = by(now["ration_job_memory_bytes"], "job")
+        self.assertEqual(by(now["ration_job_cpu_limit_cores"], "job_name"), {"still": limit, "later": 0, "broken": 0})
+        self.assertEqual(by(now["ration_job_memory_limit_bytes"], "job_name"), {"still": 1 << 30, "later": float("inf"), "broken": float("inf")})
+        memory = by(now["ration_job_memory_bytes"], "job_name")
         self.assertTrue(1 << 20 < memory["still"] < 1 << 30 and memory["later"] == memory["broken"] == 0, memory)
         for name, state in (("still", "running"), ("later", "waiting"), ("broken", "failed")):
-            states = by(now["ration_job_state"], "state", job=name)
+            states = by(now["ration_job_state"], "state", job_name=name)
             self.assertEqual([word for word, on in states.items() if on], [state], name)
             self.assertEqual(sorted(states), sorted(STATES))
 

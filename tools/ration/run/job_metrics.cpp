@@ -11,6 +11,9 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
+/// The label of the job's name. Prometheus itself sets `job`, to the name of its scrape configuration.
+constexpr char const* job_label = "job_name";
+
 /// What a job that has arrived holds of the CPU; no limit is +Inf, as the format's users expect it.
 [[nodiscard]] double cores_held(job_table const& board, live_job const& job) {
     auto const& of_cpu = board.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
@@ -71,7 +74,7 @@ constexpr property properties[] = {
     for (auto const& job : board.jobs())
         for (int i = static_cast<int>(condition::waiting); i <= static_cast<int>(condition::stopped); ++i) {
             auto const state = static_cast<condition>(i);
-            family.metric.push_back(sample({{"job", job.config->name}, {"state", std::string(name_of(state))}},
+            family.metric.push_back(sample({{job_label, job.config->name}, {"state", std::string(name_of(state))}},
                                            MetricType::Gauge, job.now == state ? 1 : 0));
         }
     return family;
@@ -85,7 +88,7 @@ constexpr property properties[] = {
     for (auto const& job : board.jobs())
         if (auto const value = progress[job.row].tracker.smoothed())
             family.metric.push_back(
-                sample({{"job", job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
+                sample({{job_label, job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
     return family;
 }
 
@@ -110,7 +113,7 @@ void collect_jobs(std::vector<MetricFamily>& into, job_table const& board, std::
         MetricFamily family{name, help, type, {}};
         for (auto const& job : board.jobs())
             family.metric.push_back(
-                sample({{"job", job.config->name}}, type, of({board, job, progress[job.row], usage[job.row]})));
+                sample({{job_label, job.config->name}}, type, of({board, job, progress[job.row], usage[job.row]})));
         into.push_back(std::move(family));
     }
     into.push_back(values_of(board, progress));
