@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-_HEAD = "| it says | why | what to do | exit |"
+_HEAD = "| message | cause, and remedy beyond the message | exit |"
 _SPAN = re.compile(r"^(`+) ?(.*?) ?\1$")
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _IN_FRONT = re.compile(r"^(?:\[[^\]]*\] )?(?:ration: )?")
