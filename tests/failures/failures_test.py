@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/failures.md has the words of the program: each message of it appears, with the exit code that the page names."""
+"""docs/failures.md and messages.md have the words of the program: each message of them appears, with the exit code that the page names."""
 import pathlib
 import re
 import sys
@@ -11,7 +11,7 @@ from scenes import CMAKE_SCENES, FROM_SOURCES, SCENES, Place
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/failures.md").read_text()
-ROWS = rows_of(PAGE)
+ROWS = rows_of(PAGE) + rows_of((ROOT / "tests/failures/messages.md").read_text())
 
 
 def row_called(words: str):
