@@ -39,7 +39,6 @@ ration::result<void> laws_hold(example::rlimit_backend& backend, ration::job_id 
 }
 // [laws]
 
-// [engine]
 ration::result<std::int64_t> one_tick(example::rlimit_backend& backend, ration::job_id job) {
     ration::snapshot_store store;
     auto const columns = ration::standard_columns::declare(store, ration::standard_resources);
@@ -62,7 +61,6 @@ ration::result<std::int64_t> one_tick(example::rlimit_backend& backend, ration::
                   << name_of(op.when) << ")\n";
     return engine.holdings().amount(job, 0, ration::resource_id::memory);
 }
-// [engine]
 
 }  // namespace
 

@@ -125,7 +125,7 @@ class Policies(Folder):
             cluster = self.say(RATION, "sim", "--trace", "one.csv", "--cluster", "1x1+1core", "--quiet", "--policy", name)
             with self.subTest(policy=name):
                 self.assertEqual(row["`ration run`"], ", ".join(runs) or "-")
-                self.assertEqual(row["`ration sim`"], "yes" if cluster.returncode != 2 else "-", cluster.stderr)
+                self.assertNotEqual(cluster.returncode, 2, cluster.stderr)
 
 
 class Pictures(unittest.TestCase):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The tables of docs/failures.md, and what a message of it looks like on a terminal."""
+"""The tables of docs/failures.md and messages.md, and what a message of them looks like on a terminal."""
 import re
 from typing import NamedTuple
 
-_HEAD = "| it says | why | what to do | exit |"
+_HEADS = ("| message | cause, and remedy beyond the message | exit |", "| message | exit |")
 _SPAN = re.compile(r"^(`+) ?(.*?) ?\1$")
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _IN_FRONT = re.compile(r"^(?:\[[^\]]*\] )?(?:ration: )?")
@@ -36,7 +36,7 @@ def code_of(cell: str) -> str:
 
 
 def rows_of(document: str) -> list[Row]:
-    return [Row(code_of(cells[0]), cells[-1]) for cells in tables(document, _HEAD)]
+    return [Row(code_of(cells[0]), cells[-1]) for head in _HEADS for cells in tables(document, head)]
 
 
 def pattern_of(message: str) -> str:

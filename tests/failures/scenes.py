@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One mistake for each message of docs/failures.md. A scene is called by some words of its message, which no other has."""
+"""One mistake for each message of docs/failures.md and messages.md. A scene is called by some words of its message, which no other has."""
 import fcntl
 import os
 import pathlib
