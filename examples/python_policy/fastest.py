@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSL-1.0
-# [policy]
 from ration.policy import GPU, RUNNING, QUEUED, Parameter, Policy
 
 
@@ -10,6 +9,7 @@ class Fastest(Policy):
     version = "1.0.0"
     summary = "each device goes where it adds most speed"
     reasons = ["", "nobody gains more by these devices"]
+    # [rows]
     inputs = {"jobs/state": "u32", "jobs/speedup": "f64[]", "nodes/capacity.gpu": "i64"}
 
     least = Parameter(0.05, "a device that adds less speed than this is left free", 0, 1)
@@ -28,6 +28,6 @@ class Fastest(Policy):
             if best is None or gain(best) < self.least:
                 break
             holds[best] += 1
+        # [rows]
         for job in jobs:
             grant(job, 0, GPU, holds[job], 1 if holds[job] else 0)
-# [policy]

@@ -17,7 +17,7 @@ namespace {
 
 using fields = std::map<std::string, std::string>;  // name to type
 
-/// The tables of the document by the heading that they stand under.
+/// The tables of the document by the heading above them. A row may list several fields of one type.
 [[nodiscard]] std::map<std::string, fields> documented() {
     std::map<std::string, fields> out;
     std::ifstream in(RATION_LOG_SCHEMA);
@@ -25,8 +25,11 @@ using fields = std::map<std::string, std::string>;  // name to type
     for (std::string line; std::getline(in, line);) {
         if (line.starts_with("## ") || line.starts_with("### ")) heading = line.substr(line.find(' ') + 1);
         if (!line.starts_with("| `")) continue;
-        std::size_t const name_end = line.find('`', 3), type_end = line.find(" |", name_end + 4);
-        out[heading][line.substr(3, name_end - 3)] = line.substr(name_end + 4, type_end - name_end - 4);
+        std::size_t const names_end = line.find(" | "), type = names_end + 3, type_end = line.find(" |", type);
+        for (std::size_t begin = 2, end = 0; begin < names_end; begin = line.find('`', end + 1)) {
+            end = line.find('`', begin + 1);
+            out[heading][line.substr(begin + 1, end - begin - 1)] = line.substr(type, type_end - type);
+        }
     }
     return out;
 }
