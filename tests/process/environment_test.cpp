@@ -50,7 +50,7 @@ TEST_CASE("the user's word counts more than the defaults, the job's more than th
               .cpu = {2000}});
     CHECK(value(environment, "OMP_NUM_THREADS") == "5");
     CHECK(value(environment, "MKL_NUM_THREADS") == "7");
-    CHECK(value(environment, "OPENBLAS_NUM_THREADS") == "2");
+    CHECK(value(environment, "OPENBLAS_NUM_THREADS") == "5");
     CHECK(value(environment, "HOME") == "/home/b");
     CHECK(value(environment, "SEED") == "1");
     CHECK(value(environment, "PYTHONUNBUFFERED").empty());
@@ -59,6 +59,37 @@ TEST_CASE("the user's word counts more than the defaults, the job's more than th
     CHECK(value(made({.declared = {"A=x=y"}}), "A") == "x=y");
     // A longer name is another name
     CHECK(value(made({.inherited = {"OMP_NUM_THREADS_MAX=9"}}), "OMP_NUM_THREADS") == "1");
+}
+
+TEST_CASE("make_environment: OMP_NUM_THREADS of the user decides the other numbers of threads") {
+    for (auto const& [set, others] : {std::pair("3", "3"), {"4,2", "4"}, {"0", "2"}, {"many", "2"}, {"", "2"}}) {
+        INFO(set);
+        auto const environment =
+            made({.declared = {std::string("OMP_NUM_THREADS=") + set, "NUMBA_NUM_THREADS=1"}, .cpu = {2000}});
+        CHECK(value(environment, "OMP_NUM_THREADS") == set);
+        CHECK(value(environment, "NUMBA_NUM_THREADS") == "1");
+        for (auto const* name : {"MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "RATION_THREADS"})
+            CHECK(value(environment, name) == others);
+    }
+    CHECK(value(made({.inherited = {"OMP_NUM_THREADS=3"}}), "MKL_NUM_THREADS") == "3");
+    CHECK(value(made({.declared = {"MKL_NUM_THREADS=3"}, .cpu = {2000}}), "OMP_NUM_THREADS") == "2");
+}
+
+TEST_CASE("make_environment: threads sleep while they wait, unless the user sets how they wait") {
+    auto const environment = made({});
+    CHECK(value(environment, "OMP_WAIT_POLICY") == "PASSIVE");
+    CHECK(value(environment, "GOMP_SPINCOUNT") == "0");
+    CHECK(value(environment, "KMP_BLOCKTIME") == "0");
+    CHECK(value(environment, "OPENBLAS_THREAD_TIMEOUT") == "4");
+    auto const active = made({.declared = {"OMP_WAIT_POLICY=ACTIVE"}});
+    CHECK(value(active, "OMP_WAIT_POLICY") == "ACTIVE");
+    CHECK(value(active, "GOMP_SPINCOUNT") == "(none)");
+    CHECK(value(active, "KMP_BLOCKTIME") == "(none)");
+    CHECK(value(active, "OPENBLAS_THREAD_TIMEOUT") == "4");
+    auto const timed = made({.inherited = {"KMP_BLOCKTIME=50", "OPENBLAS_THREAD_TIMEOUT=20"}});
+    CHECK(value(timed, "OMP_WAIT_POLICY") == "(none)");
+    CHECK(value(timed, "KMP_BLOCKTIME") == "50");
+    CHECK(value(timed, "OPENBLAS_THREAD_TIMEOUT") == "20");
 }
 
 TEST_CASE("RATION_ names are ours, and those of an outer run do not leak in") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@
 #include "policies/policy_registry.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
+#include "run/job_environment.hpp"
 #include "run/job_table.hpp"
 
 namespace ration::program {
@@ -190,11 +192,21 @@ void print(run_options const& options, job_table const& board, meta const& about
     }
 }
 
-void print_jobs(run_config const& config) {
+/// How many threads the job would have, and how they would wait; of an elastic job at its smallest size.
+[[nodiscard]] std::vector<std::string> threads_of(job_config const& job, millicores capacity) {
+    auto request = environment_of(job, capacity);
+    if (job.elastic) request.ranks = static_cast<std::size_t>(std::max<std::int64_t>(1, job.elastic->devices.minimum));
+    auto const environment = process::make_environment(request);
+    return environment ? thread_entries(*environment) : std::vector<std::string>{};
+}
+
+void print_jobs(run_config const& config, millicores capacity, bool explain) {
     for (auto const& job : config.jobs) {
-        std::string command;
-        for (auto const& word : job.command) command += (command.empty() ? "" : " ") + word;
-        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name, printable(command));
+        fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name,
+                   printable(fmt::format("{}", fmt::join(job.command, " "))));
+        auto entries = threads_of(job, capacity);
+        if (!explain) std::erase_if(entries, [](std::string const& entry) { return !entry.starts_with("OMP_"); });
+        fmt::print("  {:<12} {}\n", "", printable(fmt::format("{}", fmt::join(entries, " "))));
     }
 }
 
@@ -231,7 +243,7 @@ void print_jobs(run_config const& config) {
             devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
         fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n",
                    printable(policy_name), backend.name(), cpus, here, shared);
-        print_jobs(config);
+        print_jobs(config, millicores{std::int64_t{1000} * cpus}, options.explain);
         fmt::print("\nand, once all of them run, set\n");
     }
     print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), dry_run_target);

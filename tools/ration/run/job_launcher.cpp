@@ -6,17 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include <ration/process/environment.hpp>
 #include <ration/progress/token.hpp>
+
+#include "run/job_environment.hpp"
 
 namespace ration::program {
 namespace {
-
-[[nodiscard]] std::vector<std::string> declared_of(job_config const& job) {
-    std::vector<std::string> entries;
-    for (auto const& [name, value] : job.environment) entries.push_back(name + '=' + value);
-    return entries;
-}
 
 /// `{devices}` in a word of the command is the number of those that the job sees.
 [[nodiscard]] std::vector<std::string> command_of(live_job const& job, std::size_t ranks) {
@@ -91,13 +86,11 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,
                                                               device_assignment const& assigned) const {
-    process::environment_request wanted{.inherited = process::current_environment(),
-                                        .declared = declared_of(*job.config),
-                                        .cpu = std::min(millicores{job.config->cpu.maximum}, node_.capacity()),
-                                        .job = job.config->name,
-                                        .incarnation = job.run,
-                                        .token = std::string(job.token.view()),
-                                        .progress = "unix:" + std::string(progress_.path())};
+    auto wanted = program::environment_of(*job.config, node_.capacity());
+    wanted.job = job.config->name;
+    wanted.incarnation = job.run;
+    wanted.token = std::string(job.token.view());
+    wanted.progress = "unix:" + std::string(progress_.path());
     wanted.checkpoint = job.checkpoint;
     wanted.cpu = std::min(wanted.cpu, assigned.cpu.value_or(wanted.cpu));
     if (!assigned.place.cpus.empty())

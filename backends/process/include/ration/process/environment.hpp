@@ -18,11 +18,29 @@ namespace ration::process {
 
 /// Variables from which libraries of training jobs read their number of threads: OpenMP (GCC, LLVM,
 /// Intel; also PyTorch), MKL (also PyTorch), OpenBLAS, BLIS, numexpr, Numba, Rayon (tokenizers),
-/// TensorFlow.
+/// TensorFlow. A user's value of the first one is the default of the others.
 inline constexpr std::array<std::string_view, 8> thread_count_variables{
     "OMP_NUM_THREADS",     "MKL_NUM_THREADS",   "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
     "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS",    "TF_NUM_INTRAOP_THREADS",
 };
+
+/// A variable and its default.
+struct default_entry {
+    std::string_view name, value;
+};
+
+/// Variables that make the threads of OpenMP sleep while they wait: the standard's, that of libgomp
+/// (spins), and that of LLVM, Intel and MKL (milliseconds). By default each thread spins for 3 ms
+/// (libgomp) or 200 ms (LLVM) at each barrier. Spinning threads of one job take the cores from the
+/// threads of another job for which that job waits.
+inline constexpr std::array<default_entry, 3> openmp_waiting{{
+    {"OMP_WAIT_POLICY", "PASSIVE"},
+    {"GOMP_SPINCOUNT", "0"},
+    {"KMP_BLOCKTIME", "0"},
+}};
+
+/// The same for the threads of OpenBLAS: they spin for 2^value cycles; 4 is the smallest value.
+inline constexpr default_entry openblas_waiting{"OPENBLAS_THREAD_TIMEOUT", "4"};
 
 /// The number of threads for this amount of CPU: whole cores, rounded down, at least one. With more
 /// threads than cores, the others wait at every barrier.
@@ -80,6 +98,33 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
         *at = std::move(entry);
 }
 
+/// The value of an entry; empty without one.
+[[nodiscard]] inline std::string_view entry_value(std::vector<std::string> const& entries,
+                                                  std::string_view name) noexcept {
+    auto const at = std::ranges::find(entries, name, [](std::string const& e) { return name_of_entry(e); });
+    return at == entries.end() ? std::string_view{} : std::string_view(*at).substr(name.size() + 1);
+}
+
+/// The number of threads that the user set by OMP_NUM_THREADS, of a list for nested regions the first; empty if it
+/// is not a number above 0.
+[[nodiscard]] inline std::string_view threads_of_user(std::vector<std::string> const& entries) noexcept {
+    auto const list = entry_value(entries, thread_count_variables.front());
+    auto const first = list.substr(0, list.find(','));
+    bool const is_count = !first.empty() && first.front() != '0' && first.find_first_not_of("0123456789") == first.npos;
+    return is_count ? first : std::string_view{};
+}
+
+/// Sets the numbers of threads and the way in which they wait, where the user did not. One variable of the user about
+/// waiting in OpenMP decides alone: the others would override it in some runtimes.
+inline void put_thread_defaults(std::vector<std::string>& entries, std::string_view threads) noexcept {
+    for (std::string_view const name : thread_count_variables) put_entry(entries, name, threads, false);
+    bool const user_decides =
+        std::ranges::any_of(openmp_waiting, [&](auto const& e) { return !entry_value(entries, e.name).empty(); });
+    if (!user_decides)
+        for (auto const& [name, value] : openmp_waiting) put_entry(entries, name, value, true);
+    put_entry(entries, openblas_waiting.name, openblas_waiting.value, false);
+}
+
 /// Cores with three decimals, as "1.500", independent of the locale.
 [[nodiscard]] inline std::string cores_text(millicores cpu) noexcept {
     std::string const rest = std::to_string(1000 + cpu.count % 1000);
@@ -107,10 +152,10 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
 }  // namespace detail
 
 /// The complete environment, for `launch_spec::environment`. Order of precedence: RATION_* and
-/// masks, declared entries, inherited ones, defaults. The defaults are the numbers of threads and
-/// PYTHONUNBUFFERED=1, so that a script's lines arrive when they are printed. RATION_CPUS (cores,
-/// as "1.500") and RATION_THREADS are hints for the job itself. Inherited RATION_* entries are
-/// dropped: they describe the job that this program may itself be. Error: invalid_value.
+/// masks, declared entries, inherited ones, defaults. The defaults are the numbers of threads, threads
+/// that sleep while they wait, and PYTHONUNBUFFERED=1, so that a script's lines arrive when they are
+/// printed. RATION_CPUS (cores, as "1.500") and RATION_THREADS are hints for the job itself. Inherited RATION_* entries
+/// are dropped: they describe the job that this program may itself be. Error: invalid_value.
 [[nodiscard]] inline result<std::vector<std::string>> make_environment(environment_request const& request) noexcept {
     if (auto const checked = detail::check_declared(request.declared); !checked) return checked.failure();
     std::vector<std::string> out;
@@ -122,9 +167,11 @@ inline void put_entry(std::vector<std::string>& entries, std::string_view name, 
     }
     for (std::string const& entry : request.declared)
         detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
-    std::string const threads = std::to_string(
-        threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
-    for (std::string_view const name : thread_count_variables) detail::put_entry(out, name, threads, false);
+    std::string threads(detail::threads_of_user(out));
+    if (threads.empty())
+        threads = std::to_string(
+            threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
+    detail::put_thread_defaults(out, threads);
     detail::put_entry(out, "PYTHONUNBUFFERED", "1", false);
 
     auto const ours = [&out](std::string_view name, std::string_view value) {

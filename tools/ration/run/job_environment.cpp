@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/job_environment.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace ration::program {
+
+process::environment_request environment_of(job_config const& job, millicores capacity) {
+    process::environment_request wanted{.inherited = process::current_environment(),
+                                        .cpu = std::min(millicores{job.cpu.maximum}, capacity)};
+    for (auto const& [name, value] : job.environment) wanted.declared.push_back(name + '=' + value);
+    return wanted;
+}
+
+std::vector<std::string> thread_entries(std::vector<std::string> const& environment) {
+    auto const is_named = [](std::string const& entry) {
+        auto const is_name = [&](std::string_view name) {
+            return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
+        };
+        return std::ranges::any_of(process::thread_count_variables, is_name) ||
+               std::ranges::any_of(process::openmp_waiting, is_name, &process::default_entry::name) ||
+               is_name(process::openblas_waiting.name);
+    };
+    std::vector<std::string> out;
+    std::ranges::copy_if(environment, std::back_inserter(out), is_named);
+    return out;
+}
+
+}  // namespace ration::program
