@@ -171,12 +171,17 @@ public:
     /// `verify` reads back.
     [[nodiscard]] result<void> apply(operation const& op) noexcept {
         auto const job = state_->jobs.find(op.job);
-        return job ? (*job)->apply(op) : result<void>(job.failure());
+        if (!job) return job.failure();
+        auto const done = (*job)->write(op.new_value);
+        if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
+            static_cast<void>((*job)->write(op.old_value));  // the first error is the one to tell
+        return done;
     }
     /// Writes the old value and reads it back. Errors: those of `apply`; unverified.
     [[nodiscard]] result<void> undo(operation const& op) noexcept {
         auto const job = state_->jobs.find(op.job);
-        return job ? (*job)->undo(op, state_->scratch) : result<void>(job.failure());
+        auto const done = job ? (*job)->write(op.old_value) : result<void>(job.failure());
+        return done ? (*job)->confirm(op.old_value, state_->scratch) : done;
     }
 
     /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is

@@ -61,16 +61,17 @@ public:
         return found;
     }
 
-    /// All or nothing: after an error the file holds the old value, unless that could not be written either.
-    [[nodiscard]] result<void> apply(operation const& op) noexcept {
-        auto const done = write(op.new_value);
-        if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
-            static_cast<void>(write(op.old_value));  // the first error is the one to tell
+    /// Does not read back. Errors: those of the file.
+    [[nodiscard]] result<void> write(limit const& value) noexcept {
+        auto const where = find_place(group_, value);
+        auto const done = where ? put_limit(**where, value) : result<void>(where.failure());
+        if (done) written_.keep(value);
         return done;
     }
-    [[nodiscard]] result<void> undo(operation const& op, std::string& scratch) noexcept {
-        auto const done = write(op.old_value);
-        return done ? confirm(op.old_value, scratch) : done;
+    /// Reads back. Error: unverified when the file shows another value.
+    [[nodiscard]] result<void> confirm(limit const& value, std::string& scratch) const noexcept {
+        auto const where = find_place(group_, value);
+        return where ? detail::confirm(**where, value, scratch) : result<void>(where.failure());
     }
     /// Error: unverified when the file shows another value than the operation's new one, or the job's first process is
     /// not in the group.
@@ -100,18 +101,6 @@ private:
         return *frozen ? make_error(errc::busy, "start a process in the frozen group", group_.name(), 0,
                                     "give the job some cpu first")
                        : result<void>();
-    }
-
-    [[nodiscard]] result<void> write(limit const& value) noexcept {
-        auto const where = find_place(group_, value);
-        auto const done = where ? put_limit(**where, value) : result<void>(where.failure());
-        if (done) written_.keep(value);
-        return done;
-    }
-
-    [[nodiscard]] result<void> confirm(limit const& value, std::string& scratch) const noexcept {
-        auto const where = find_place(group_, value);
-        return where ? detail::confirm(**where, value, scratch) : result<void>(where.failure());
     }
 };
 
