@@ -77,7 +77,9 @@ public:
     [[nodiscard]] T& back() noexcept { return data_[size_ - 1]; }
     [[nodiscard]] T const& back() const noexcept { return data_[size_ - 1]; }
     /// The elements, read-only.
-    [[nodiscard]] std::span<T const> view() const noexcept { return {data_, size_}; }
+    [[nodiscard]] std::span<T const> view() const noexcept {
+        return {begin(), size_};  // not `data_`: std::span costs instantiations for each kind of pointer
+    }
     /// The elements, writable.
     [[nodiscard]] std::span<T> edit() noexcept { return {data_, size_}; }
 

@@ -10,12 +10,6 @@ from tree import CPP, Problem
 MOST_METHODS = 25
 # Classes from before the rule, with their number of methods. The number may only fall, and an entry that is not needed any longer is refused.
 LARGER = {
-    ("backends/cgroup/include/ration/cgroup/backend.hpp", "backend"): 33,
-    ("backends/cgroup/include/ration/cgroup/detail/group.hpp", "group"): 30,
-    ("backends/process/include/ration/process/backend.hpp", "backend"): 33,
-    ("include/ration/plugin/host/worker_policy.hpp", "worker_policy"): 32,
-    ("include/ration/sim/trace/builder.hpp", "builder"): 28,
-    ("tests/support/cgroup/model.hpp", "model"): 29,
     ("tools/ration/run/device_table.hpp", "device_table"): 33,
     ("tools/ration/run/node_backend.hpp", "node_backend"): 49,
     ("tools/ration/run/resize.hpp", "resize"): 61,

@@ -175,11 +175,16 @@ private:
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         answer.read_by_rows();
-        report.policy_status = ask(policy_, report.number, now, answer);
+        tick_data const shown{.number = report.number,
+                              .seed = options_.seed + report.number,
+                              .now = now,
+                              .budget = options_.budget,
+                              .data = store_.view()};
+        report.policy_status = policy_.decide(shown, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         if (report.fell_back) {
             answer.clear();
-            if (ask(fallback_, report.number, now, answer) != status::ok || answer.overflowed()) answer.clear();
+            if (fallback_.decide(shown, answer) != status::ok || answer.overflowed()) answer.clear();
         }
         checker_.check(ledger_, answer.rows(), accepted_, rejected_);
         settler_.settle(
@@ -202,15 +207,6 @@ private:
     }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
         return store_.at(of(r).capacity, node);
-    }
-
-    [[nodiscard]] status ask(any_policy& d, std::uint64_t number, nanoseconds now, grants& answer) noexcept {
-        return d.decide({.number = number,
-                         .seed = options_.seed + number,
-                         .now = now,
-                         .budget = options_.budget,
-                         .data = store_.view()},
-                        answer);
     }
 
     /// Both policies hear what has happened to jobs: the fallback may be asked at any time.

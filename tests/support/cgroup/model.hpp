@@ -29,7 +29,7 @@ enum class flavour : std::uint8_t { v1, hybrid, v2 };
 /// One thread at a time.
 class model final : public io {
     modelled::world all_;
-    std::vector<std::shared_ptr<modelled::node>> opened_;
+    modelled::handles opened_;
 
 public:
     /// Our own process sits in the group `own` of each hierarchy ("" is the root), alone.
@@ -41,7 +41,7 @@ public:
                 if (each != controller::core && each != controller::dmem) {
                     controller_set set;
                     set.insert(each);
-                    mount_hierarchy(++number, version::v1, set, "/sys/fs/cgroup/" + std::string(name_of(each)));
+                    all_.mount(++number, version::v1, set, "/sys/fs/cgroup/" + std::string(name_of(each)));
                 }
             }
         }
@@ -49,17 +49,17 @@ public:
             controller_set set;
             for (controller const each : all_controllers)
                 if (which == flavour::v2 && is_enabled_by_parent(each) && each != controller::dmem) set.insert(each);
-            mount_hierarchy(0, version::v2, set, which == flavour::v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified");
+            all_.mount(0, version::v2, set, which == flavour::v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified");
         }
         auto& self = all_.processes[all_.self];
         self.started = 4242;
         for (auto const& each : all_.hierarchies)
-            self.where.push_back(own.empty() ? each->root.get() : add_own(*each->root, own));
+            self.where.push_back(own.empty() ? each->root.get() : all_.add_own(*each->root, own));
     }
 
     /// Gives the machine a v1 hierarchy for `devices`, in whose root everybody is.
     void mount_devices() noexcept {
-        mount_hierarchy(static_cast<unsigned>(all_.hierarchies.size() + 10), version::v1, {}, "/sys/fs/cgroup/devices");
+        all_.mount(static_cast<unsigned>(all_.hierarchies.size() + 10), version::v1, {}, "/sys/fs/cgroup/devices");
         all_.hierarchies.back()->other = "devices";
         for (auto& [pid, each] : all_.processes) each.where.push_back(all_.hierarchies.back()->root.get());
     }
@@ -102,39 +102,45 @@ public:
                 at = found == at->children.end() ? nullptr : found->second;
                 rest.remove_prefix(end);
             }
-            if (at) return hold(at, directory);
+            if (!at) continue;
+            directory = opened_.add(at);
+            return 0;
         }
         return ENOENT;
     }
 
     int open_child(int parent, char const* name, int& directory) noexcept override {
-        auto const& above = at(parent);
+        auto const& above = opened_.at(parent);
         auto const found = above.children.find(name);
-        return found == above.children.end() ? ENOENT : hold(found->second, directory);
+        if (found == above.children.end()) return ENOENT;
+        directory = opened_.add(found->second);
+        return 0;
     }
 
-    void close(int directory) noexcept override { opened_[static_cast<std::size_t>(directory)].reset(); }
+    void close(int directory) noexcept override { opened_.close(directory); }
 
     int identify(int directory, identity& who) noexcept override {
-        who = {.kind = at(directory).of->kind, .inode = at(directory).inode};
+        who = {.kind = opened_.at(directory).of->kind, .inode = opened_.at(directory).inode};
         return 0;
     }
     int native(int) noexcept override { return -1; }
 
     int read(int directory, char const* name, std::string& into) noexcept override {
-        auto const* const found = find_file(at(directory), name);
+        auto const* const found = find_file(opened_.at(directory), name);
         into.clear();
-        return found == nullptr ? ENOENT : found->read == nullptr ? EINVAL : found->read(all_, at(directory), into);
+        return found == nullptr         ? ENOENT
+               : found->read == nullptr ? EINVAL
+                                        : found->read(all_, opened_.at(directory), into);
     }
 
     int write(int directory, char const* name, std::string_view text) noexcept override {
-        auto const* const found = find_file(at(directory), name);
+        auto const* const found = find_file(opened_.at(directory), name);
         if (found == nullptr) return ENOENT;
-        return text.empty() || found->write == nullptr ? EINVAL : found->write(all_, at(directory), text);
+        return text.empty() || found->write == nullptr ? EINVAL : found->write(all_, opened_.at(directory), text);
     }
 
     int make(int parent, char const* name) noexcept override {
-        auto& above = at(parent);
+        auto& above = opened_.at(parent);
         std::string_view const wanted = name;
         if (above.removed) return ENOENT;
         if (above.children.contains(name) || find_file(above, name) != nullptr || wanted == "." || wanted == "..")
@@ -142,12 +148,12 @@ public:
         if (wanted.find('\n') != std::string_view::npos) return EINVAL;
         if (wanted.size() > 255) return ENAMETOOLONG;
         if (!modelled::world::has_room(above)) return EAGAIN;
-        add_node(above, wanted);
+        all_.add(above, wanted);
         return 0;
     }
 
     int remove(int parent, char const* name) noexcept override {
-        auto& above = at(parent);
+        auto& above = opened_.at(parent);
         auto const found = above.children.find(name);
         if (found == above.children.end()) return find_file(above, name) != nullptr ? ENOTDIR : ENOENT;
         if (!found->second->children.empty() || !all_.members(*found->second).empty()) return EBUSY;
@@ -158,8 +164,8 @@ public:
 
     int list(int directory, std::vector<std::string>& children) noexcept override {
         children.clear();
-        if (at(directory).removed) return ENOENT;
-        for (auto const& [name, child] : at(directory).children) children.push_back(name);
+        if (opened_.at(directory).removed) return ENOENT;
+        for (auto const& [name, child] : opened_.at(directory).children) children.push_back(name);
         return 0;
     }
 
@@ -167,7 +173,7 @@ public:
         std::string unused;
         reached = 0;
         if (int const failed = read(directory, "cgroup.procs", unused)) return failed;
-        for (int const pid : all_.members(at(directory))) {
+        for (int const pid : all_.members(opened_.at(directory))) {
             ++reached;
             if (number == SIGKILL || number == SIGTERM) all_.kill(pid);
         }
@@ -197,50 +203,6 @@ public:
     void sleep(nanoseconds duration) noexcept override { all_.clock = all_.clock + duration; }
 
 private:
-    [[nodiscard]] modelled::node& at(int directory) noexcept { return *opened_[static_cast<std::size_t>(directory)]; }
-
-    [[nodiscard]] int hold(std::shared_ptr<modelled::node> const& found, int& directory) noexcept {
-        directory = static_cast<int>(opened_.size());
-        opened_.push_back(found);
-        return 0;
-    }
-
-    void mount_hierarchy(unsigned number, version kind, controller_set set, std::string point) noexcept {
-        auto made = std::make_unique<modelled::hierarchy>();
-        *made = {.number = number,
-                 .kind = kind,
-                 .controllers = set,
-                 .mount_point = std::move(point),
-                 .root = std::make_shared<modelled::node>(),
-                 .other = {}};
-        made->root->of = made.get();
-        made->root->inode = all_.next_inode++;
-        all_.hierarchies.push_back(std::move(made));
-    }
-
-    std::shared_ptr<modelled::node> add_node(modelled::node& above, std::string_view name) noexcept {
-        auto made = std::make_shared<modelled::node>();
-        made->of = above.of;
-        made->parent = &above;
-        made->name = name;
-        made->inode = all_.next_inode++;
-        made->devices_by_default = above.devices_by_default;
-        made->device_exceptions = above.device_exceptions;
-        above.children[made->name] = made;
-        return made;
-    }
-
-    /// As a login or a service manager leaves it: with every controller handed down and a usable cpuset.
-    modelled::node* add_own(modelled::node& root, std::string_view name) noexcept {
-        root.handed_down = root.of->kind == version::v2 ? root.of->controllers : controller_set{};
-        auto const made = add_node(root, name);
-        if (root.of->kind == version::v1) {
-            made->limits.cpus = all_.effective(root, &modelled::values::cpus, all_.cpus);
-            made->limits.mems = all_.effective(root, &modelled::values::mems, all_.nodes);
-        }
-        return made.get();
-    }
-
     [[nodiscard]] modelled::file const* find_file(modelled::node const& where, std::string_view name) const noexcept {
         auto const search = [&](auto const& table) -> modelled::file const* {
             for (auto const& each : table) {

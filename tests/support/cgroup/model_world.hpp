@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ration/cgroup/detail/controller.hpp>
@@ -71,6 +72,21 @@ struct process {
     std::vector<node*> where;   ///< one for each hierarchy
 };
 
+/// The groups that are held open, by handle.
+class handles {
+    std::vector<std::shared_ptr<node>> opened_;  // index = handle; empty once it is closed
+
+public:
+    [[nodiscard]] node& at(int handle) const noexcept { return *opened_[static_cast<std::size_t>(handle)]; }
+
+    [[nodiscard]] int add(std::shared_ptr<node> const& found) noexcept {
+        opened_.push_back(found);
+        return static_cast<int>(opened_.size()) - 1;
+    }
+
+    void close(int handle) noexcept { opened_[static_cast<std::size_t>(handle)].reset(); }
+};
+
 /// The whole machine.
 struct world {
     std::vector<std::unique_ptr<hierarchy>> hierarchies;
@@ -83,6 +99,43 @@ struct world {
     nanoseconds freeze_latency = milliseconds(2);
     std::map<std::string, std::int64_t, std::less<>> device_memory;  ///< dmem: capacity by region
     std::map<node const*, std::int64_t> reclaimable;                 ///< page cache of a group, for tests
+
+    /// A hierarchy with only its root.
+    void mount(unsigned number, version kind, controller_set set, std::string point) noexcept {
+        auto made = std::make_unique<hierarchy>();
+        *made = {.number = number,
+                 .kind = kind,
+                 .controllers = set,
+                 .mount_point = std::move(point),
+                 .root = std::make_shared<node>(),
+                 .other = {}};
+        made->root->of = made.get();
+        made->root->inode = next_inode++;
+        hierarchies.push_back(std::move(made));
+    }
+
+    std::shared_ptr<node> add(node& above, std::string_view name) noexcept {
+        auto made = std::make_shared<node>();
+        made->of = above.of;
+        made->parent = &above;
+        made->name = name;
+        made->inode = next_inode++;
+        made->devices_by_default = above.devices_by_default;
+        made->device_exceptions = above.device_exceptions;
+        above.children[made->name] = made;
+        return made;
+    }
+
+    /// As a login or a service manager leaves it: with every controller handed down and a usable cpuset.
+    node* add_own(node& root, std::string_view name) noexcept {
+        root.handed_down = root.of->kind == version::v2 ? root.of->controllers : controller_set{};
+        auto const made = add(root, name);
+        if (root.of->kind == version::v1) {
+            made->limits.cpus = effective(root, &values::cpus, cpus);
+            made->limits.mems = effective(root, &values::mems, nodes);
+        }
+        return made.get();
+    }
 
     [[nodiscard]] static bool has(node const& where, controller which) noexcept {
         return where.of->controllers.contains(which);

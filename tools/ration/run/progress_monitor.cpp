@@ -28,11 +28,6 @@ void progress_monitor::follow_output(live_job const& job, std::string const& pat
 }
 
 void progress_monitor::read(nanoseconds now, handler const& handle) {
-    read_messages(now, handle);
-    read_outputs(handle);
-}
-
-void progress_monitor::read_messages(nanoseconds now, handler const& handle) {
     auto const belongs = [this](job_id id, pid_t pid) {
         // Its first process may have ended and left its group before its last messages are read
         auto const& job = jobs_.job(id);
@@ -47,6 +42,7 @@ void progress_monitor::read_messages(nanoseconds now, handler const& handle) {
             "progress",
             "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped",
             now);
+    read_outputs(handle);
 }
 
 void progress_monitor::read_outputs(handler const& handle) {

@@ -70,7 +70,6 @@ public:
     [[nodiscard]] std::span<training_progress const> all() const noexcept { return progress_; }
 
 private:
-    void read_messages(nanoseconds now, handler const& handle);
     void read_outputs(handler const& handle);
 };
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,77 +16,55 @@
 
 #include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
+#include <ration/sim/trace/field_parser.hpp>
 #include <ration/sim/trace/layout.hpp>
-#include <ration/sim/trace/quoted.hpp>
-#include <ration/sim/trace/scanner.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim::trace {
 
-/// One job of a trace: the text of each field; empty if the trace has no value.
-struct row {
-    std::array<std::string_view, fields> text{};
-    /// Line in the file, for messages; from 1.
-    std::uint64_t line = 0;
-
-    /// The text of a field.
-    [[nodiscard]] std::string_view& operator[](field f) noexcept { return text[static_cast<std::size_t>(f)]; }
-    /// The text of a field, read-only.
-    [[nodiscard]] std::string_view operator[](field f) const noexcept { return text[static_cast<std::size_t>(f)]; }
-};
-
 /// Validates rows and collects the jobs; `failure` has the first error. Precondition: layout and library outlive it.
 class builder {
-    /// The valid numbers of a field, and their description for messages.
-    struct domain {
-        double least, most;
-        bool whole;
-        char const* words;
-    };
     static constexpr domain device_count{1, 1e6, true, "a whole number from 1 to 1000000"};
     static constexpr domain no_device{0, 0, true, "0, or leave it empty: jobs of this model run on processors"};
-    static constexpr domain time{0, 9e9, false, "seconds, from 0 to 9000000000"};
     static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
     static constexpr domain amount{1e-9, 1e15, false, "a number above 0, at most 1e15"};
     static constexpr domain samples{1, 1e12, true, "a whole number from 1 to 1e12"};
-    static constexpr std::size_t longest_word = 256;
 
-    layout const& layout_;
+    field_parser fields_;
     model_library const& library_;
     workload made_;
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_;
     std::uint32_t last_tenant_ = 0;
-    diagnostic failure_;
 
 public:
     /// `of` is the format, and `library` has the models that rows can name.
-    builder(layout const& of, model_library const& library) : layout_(of), library_(library) {}
+    builder(layout const& of, model_library const& library) : fields_(of), library_(library) {}
 
     /// Allocates for this number of jobs.
     void reserve(std::size_t jobs) {
         made_.jobs.reserve(jobs);
         submitted_.reserve(jobs);
-        if (has(field::name)) made_.job_names.reserve(jobs);
+        if (fields_.has(field::name)) made_.job_names.reserve(jobs);
     }
 
     /// The first error.
-    [[nodiscard]] diagnostic const& failure() const noexcept { return failure_; }
+    [[nodiscard]] diagnostic const& failure() const noexcept { return fields_.failure(); }
 
     /// Adds a row. Returns false if it is invalid. O(log tenants + models).
     [[nodiscard]] bool add(row const& r) {
         job_description job;
         double submitted = 0;
-        if (layout_.real &&
-            (is_nothing(r, field::devices) || (has(field::duration) && is_nothing(r, field::duration)))) {
+        if (fields_.format().real && (field_parser::is_nothing(r, field::devices) ||
+                                      (fields_.has(field::duration) && field_parser::is_nothing(r, field::duration)))) {
             ++made_.left_out;
             return true;
         }
-        if (!set_request(r, job) || !when(r, submitted) || !set_model(r, job) || !set_bounds(r, job) ||
+        if (!set_request(r, job) || !fields_.submission(r, submitted) || !set_model(r, job) || !set_bounds(r, job) ||
             !set_rest(r, job, submitted) || !set_tenant(r, job))
             return false;
-        if (has(field::name)) {
-            if (!is_word(r, field::name)) return false;
+        if (fields_.has(field::name)) {
+            if (!fields_.is_word(r, field::name)) return false;
             made_.job_names.emplace_back(r[field::name]);
         }
         made_.jobs.push_back(job);
@@ -96,17 +73,14 @@ public:
     }
 
     /// Records an error in a whole row: for readers that find one before a row reaches `add`.
-    bool refuse(std::uint64_t line, std::string sentence) {
-        failure_ = {.line = line, .text = std::move(sentence)};
-        return false;
-    }
+    bool refuse(std::uint64_t line, std::string sentence) { return fields_.refuse(line, std::move(sentence)); }
 
     /// The workload, with its jobs in the order of submission. O(jobs), or O(jobs log jobs) if the trace is in
     /// another order.
     [[nodiscard]] workload finish(std::string name) {
         made_.name = std::move(name);
         double const first =
-            layout_.real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
+            fields_.format().real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
         for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
         if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
         if (made_.models.empty()) add_rigid();
@@ -115,64 +89,8 @@ public:
     }
 
 private:
-    /// True if the format has a column for the field.
-    [[nodiscard]] bool has(field f) const noexcept {
-        return std::any_of(layout_.columns.begin(), layout_.columns.end(), [f](column const& c) { return c.to == f; });
-    }
-    /// The title of a field's column, for messages.
-    [[nodiscard]] std::string title(field f) const {
-        for (auto const& c : layout_.columns)
-            if (c.to == f) return std::string(c.title);
-        return "a column";
-    }
-    /// Records an error in a field: what it is, and what to write.
-    bool refuse(row const& r, field f, std::string_view what) {
-        std::string const shown = r[f].empty() ? " is empty" : " is " + quoted(r[f]);
-        return refuse(r.line, title(f) + shown + "; write " + std::string(what));
-    }
     /// Converts to the nearest nanosecond.
     [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
-
-    /// True if the field is empty or not above 0.
-    [[nodiscard]] bool is_nothing(row const& r, field f) const noexcept {
-        double value = 0;
-        return r[f].empty() || (to_number(r[f], value) && value <= 0);
-    }
-
-    /// Parses a number within a domain.
-    [[nodiscard]] bool number(row const& r, field f, domain const& in, double& value) {
-        if (to_number(r[f], value) && value >= in.least && value <= in.most &&
-            (!in.whole || value == std::floor(value)))
-            return true;
-        return refuse(r, f, in.words);
-    }
-    /// The same; leaves `value` unchanged if the field is empty.
-    template <class T>
-    [[nodiscard]] bool number_if_any(row const& r, field f, domain const& in, T& value) {
-        double read = 0;
-        if (r[f].empty()) return true;
-        if (!number(r, f, in, read)) return false;
-        value = static_cast<T>(read);
-        return true;
-    }
-
-    /// Parses the time of submission: seconds, or in traces of real clusters a timestamp.
-    [[nodiscard]] bool when(row const& r, double& seconds) {
-        if (layout_.real && to_timestamp(r[field::submitted], seconds))
-            return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
-        if (number(r, field::submitted, time, seconds)) return true;
-        return layout_.real
-                   ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000")
-                   : false;
-    }
-
-    /// Validates a name: names are printed to terminals.
-    [[nodiscard]] bool is_word(row const& r, field f) {
-        std::string_view const word = r[f];
-        bool const plain = std::none_of(word.begin(), word.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
-        if (plain && !word.empty() && word.size() <= longest_word) return true;
-        return refuse(r, f, "a word of 1 to 256 bytes without control characters");
-    }
 
     /// The model that the row names; nullptr if it names none, or an unknown one.
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
@@ -188,7 +106,8 @@ private:
         double devices = 0;
         named_model const* const known = model_of(r);
         bool const cpu = known != nullptr && runs_on_cpu(*known);
-        if (!(cpu && r[field::devices].empty()) && !number(r, field::devices, cpu ? no_device : device_count, devices))
+        if (!(cpu && r[field::devices].empty()) &&
+            !fields_.number(r, field::devices, cpu ? no_device : device_count, devices))
             return false;
         job.request = static_cast<std::int64_t>(devices);
         return true;
@@ -198,10 +117,10 @@ private:
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
         named_model const* const known = model_of(r);
-        bool const rigid =
-            name.empty() ? layout_.is != format::gavel : !known && (layout_.rigid_too || name == "rigid");
+        bool const rigid = name.empty() ? fields_.format().is != format::gavel
+                                        : !known && (fields_.format().rigid_too || name == "rigid");
         if (!known && !rigid)
-            return refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
+            return fields_.refuse(r, field::model, "the name of a model whose profile is loaded" + known_models());
         if (rigid) {
             job.model = index_of_rigid();
             job.least = job.most = job.request;
@@ -224,28 +143,32 @@ private:
             job.length = usual;
             return true;
         }
-        return number(r, given, given == field::length ? amount : run_time, job.length);
+        return fields_.number(r, given, given == field::length ? amount : run_time, job.length);
     }
 
     /// Parses the bounds of the devices.
     [[nodiscard]] bool set_bounds(row const& r, job_description& job) {
         domain const& allowed = job.request == 0 ? no_device : device_count;
-        if (!number_if_any(r, field::least, allowed, job.least) || !number_if_any(r, field::most, allowed, job.most))
+        if (!fields_.number_if_any(r, field::least, allowed, job.least) ||
+            !fields_.number_if_any(r, field::most, allowed, job.most))
             return false;
-        if (job.least > job.request) return refuse(r, field::least, "at most as many as " + title(field::devices));
-        return job.most >= job.request || refuse(r, field::most, "at least as many as " + title(field::devices));
+        if (job.least > job.request)
+            return fields_.refuse(r, field::least, "at most as many as " + fields_.title(field::devices));
+        return job.most >= job.request ||
+               fields_.refuse(r, field::most, "at least as many as " + fields_.title(field::devices));
     }
 
     /// Parses the remaining fields.
     [[nodiscard]] bool set_rest(row const& r, job_description& job, double submitted) {
         double deadline = -1;
-        if (!number_if_any(r, field::batch, samples, job.batch) || !number_if_any(r, field::weight, amount, job.weight))
+        if (!fields_.number_if_any(r, field::batch, samples, job.batch) ||
+            !fields_.number_if_any(r, field::weight, amount, job.weight))
             return false;
-        if (!number_if_any(r, field::restart_cost, time, job.restart_cost) ||
-            !number_if_any(r, field::deadline, time, deadline))
+        if (!fields_.number_if_any(r, field::restart_cost, field_parser::time, job.restart_cost) ||
+            !fields_.number_if_any(r, field::deadline, field_parser::time, deadline))
             return false;
         if (deadline >= 0 && deadline < submitted)
-            return refuse(r, field::deadline, "a time that is not before the job is submitted");
+            return fields_.refuse(r, field::deadline, "a time that is not before the job is submitted");
         if (deadline >= 0) job.deadline = at(deadline);
         return true;
     }
@@ -257,7 +180,7 @@ private:
             job.tenant = index_of_tenant("default");
             return true;
         }
-        if (!is_word(r, field::tenant)) return false;
+        if (!fields_.is_word(r, field::tenant)) return false;
         job.tenant = index_of_tenant(name);
         return true;
     }

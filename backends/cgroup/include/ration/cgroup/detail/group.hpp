@@ -4,13 +4,14 @@
 #pragma once
 
 #include <algorithm>
-#include <bitset>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <ration/cgroup/detail/enable.hpp>
+#include <ration/cgroup/detail/group_path.hpp>
 #include <ration/cgroup/detail/teardown.hpp>
 #include <ration/cgroup/hierarchy.hpp>
 
@@ -19,30 +20,25 @@ namespace ration::cgroup {
 /// Move-only. The destructor kills what is left in the group and removes it, waiting at most `patience`. The tree and
 /// the parent must outlive it and stay in their places.
 class group {
-    using branch_set = std::bitset<controller_count>;  // a branch has one controller at least
+    detail::group_path path_;
+    group const* parent_;
+    std::vector<directory> places_;  // one for each branch of the tree, in that order; none once it is removed
 
-    tree const* tree_ = nullptr;
-    group const* parent_ = nullptr;
-    std::string name_;
-    std::vector<directory> places_;  // one for each branch of the tree, in that order
-
-    group(tree const& where, group const* parent, std::string_view name) : tree_(&where), parent_(parent), name_(name) {
+    group(tree const& where, group const* parent, std::string_view name)
+        : path_(where, parent != nullptr ? &parent->path_ : nullptr, name), parent_(parent) {
         places_.reserve(where.branches().size());
     }
 
 public:
     static constexpr nanoseconds patience = milliseconds(2000);
 
-    group(group&& other) noexcept
-        : tree_(std::exchange(other.tree_, nullptr)), parent_(other.parent_), name_(std::move(other.name_)),
-          places_(std::move(other.places_)) {}
+    group(group&& other) noexcept = default;  // a vector that was moved from is empty
     group& operator=(group&& other) noexcept {
         if (this != &other) {
             discard();
-            tree_ = std::exchange(other.tree_, nullptr);
+            path_ = std::move(other.path_);
             parent_ = other.parent_;
-            name_ = std::move(other.name_);
-            places_ = std::move(other.places_);
+            places_ = std::exchange(other.places_, {});
         }
         return *this;
     }
@@ -61,15 +57,15 @@ public:
         return made;
     }
 
-    [[nodiscard]] std::string const& name() const noexcept { return name_; }
-    [[nodiscard]] tree const& hierarchy() const noexcept { return *tree_; }
+    [[nodiscard]] std::string const& name() const noexcept { return path_.name(); }
+    [[nodiscard]] tree const& hierarchy() const noexcept { return path_.hierarchy(); }
     [[nodiscard]] io& machine() const noexcept { return places_.front().machine(); }
 
     /// Where a controller's files are; nullptr if nobody has the controller.
     [[nodiscard]] directory const* place_of(controller which) const noexcept {
         // Not yet, while it is being made
-        bool const there = tree_->has(which) && tree_->owner(which).branch < places_.size();
-        return there ? &places_[tree_->owner(which).branch] : nullptr;
+        bool const there = hierarchy().has(which) && hierarchy().owner(which).branch < places_.size();
+        return there ? &places_[hierarchy().owner(which).branch] : nullptr;
     }
     [[nodiscard]] std::vector<directory> const& places() const noexcept { return places_; }
 
@@ -92,7 +88,7 @@ public:
     }
     /// The same, for a caller that asks again and again.
     [[nodiscard]] result<bool> contains(int pid, std::string& scratch) const noexcept {
-        auto const missing = missing_places(pid, scratch);
+        auto const missing = path_.branches_without(pid, machine(), places_.size(), scratch);
         return missing ? result<bool>(missing->none()) : result<bool>(missing.failure());
     }
 
@@ -127,11 +123,12 @@ public:
     /// Stops every process in the group; on an error it is thawed. Errors: timed_out, not_supported.
     [[nodiscard]] result<void> freeze(nanoseconds at_most = patience) const noexcept {
         directory const* const where = place_of(controller::freezer);
-        return where != nullptr ? cgroup::freeze(*where, at_most) : result<void>(tree_->owner(controller::freezer).why);
+        return where != nullptr ? cgroup::freeze(*where, at_most)
+                                : result<void>(hierarchy().owner(controller::freezer).why);
     }
     [[nodiscard]] result<void> thaw() const noexcept {
         directory const* const where = place_of(controller::freezer);
-        return where != nullptr ? cgroup::thaw(*where) : result<void>(tree_->owner(controller::freezer).why);
+        return where != nullptr ? cgroup::thaw(*where) : result<void>(hierarchy().owner(controller::freezer).why);
     }
     [[nodiscard]] result<bool> frozen() const noexcept {
         directory const* const where = place_of(controller::freezer);
@@ -161,29 +158,27 @@ public:
             std::size_t const last = places_.size() - 1;
             directory const& where = places_[last];
             if (where) {
-                if (auto const removed = remove_tree(above(last), name_, where.inode(), at_most); !removed)
+                if (auto const removed = remove_tree(above(last), name(), where.inode(), at_most); !removed)
                     return removed;
             }
             places_.pop_back();
         }
-        tree_ = nullptr;
         return {};
     }
 
 private:
     [[nodiscard]] directory const& above(std::size_t index) const noexcept {
-        return parent_ != nullptr ? parent_->places_[index] : tree_->branches()[index].own;
+        return parent_ != nullptr ? parent_->places_[index] : hierarchy().branches()[index].own;
     }
 
     void discard() noexcept {
-        for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn) {
+        for (int turn = 0; turn < 2 && !places_.empty(); ++turn) {
             try {
                 static_cast<void>(kill());
                 static_cast<void>(remove());
             } catch (std::bad_alloc const&) {  // perhaps there is memory at the next turn
             }
         }
-        if (tree_ == nullptr) return;
         try {
             remove_closed();
         } catch (std::bad_alloc const&) {
@@ -194,31 +189,31 @@ private:
     /// Without memory nothing can be listed or opened; an empty group goes by its name alone. What stays is an orphan
     /// that the next run removes.
     void remove_empty() noexcept {
-        for (std::size_t i = places_.size(); i-- > 0;) static_cast<void>(above(i).remove(name_));
+        for (std::size_t i = places_.size(); i-- > 0;) static_cast<void>(above(i).remove(name()));
     }
 
     /// Without a free descriptor nothing can be removed: those of the group itself are the last that can be had.
     void remove_closed() {
         for (directory& where : places_) where.close();
         for (std::size_t i = places_.size(); i-- > 0;)
-            static_cast<void>(remove_tree(above(i), name_, places_[i].inode(), patience));
+            static_cast<void>(remove_tree(above(i), name(), places_[i].inode(), patience));
     }
 
     [[nodiscard]] result<void> create_in(std::size_t index) {
-        branch const& hierarchy = tree_->branches()[index];
+        branch const& in = hierarchy().branches()[index];
         directory const& parent = above(index);
-        if (hierarchy.kind == version::v2 && parent_ != nullptr) {
-            auto const handed = enable(parent, hand_down(hierarchy.controllers));
+        if (in.kind == version::v2 && parent_ != nullptr) {
+            auto const handed = enable(parent, hand_down(in.controllers));
             if (!handed) return handed.failure();
-            if (handed->all != hand_down(hierarchy.controllers)) return handed->why;
+            if (handed->all != hand_down(in.controllers)) return handed->why;
         }
-        if (auto const made = parent.make(name_); !made) return made;
-        fresh_group fresh(parent, name_, patience);
-        auto opened = parent.child(name_);
+        if (auto const made = parent.make(name()); !made) return made;
+        fresh_group fresh(parent, name(), patience);
+        auto opened = parent.child(name());
         if (!opened) return opened.failure();
         places_.push_back(std::move(opened).value());
         fresh.keep();
-        bool const needs_cpus = hierarchy.kind == version::v1 && hierarchy.controllers.contains(controller::cpuset);
+        bool const needs_cpus = in.kind == version::v1 && in.controllers.contains(controller::cpuset);
         return needs_cpus ? inherit_cpuset(parent, places_.back()) : result<void>();
     }
 
@@ -241,65 +236,8 @@ private:
         return {};
     }
 
-    /// Takes the path of this group in a hierarchy off the front of `path`; false if it begins otherwise.
-    [[nodiscard]] bool strip_path(std::string_view& path, std::size_t index) const noexcept {
-        std::string_view const above = parent_ != nullptr ? std::string_view() : tree_->branches()[index].path;
-        bool const below = parent_ != nullptr ? parent_->strip_path(path, index) : above == "/" || strip(path, above);
-        return below && strip(path, "/") && strip(path, name_);
-    }
-
-    [[nodiscard]] static bool strip(std::string_view& text, std::string_view front) noexcept {
-        bool const fits = text.starts_with(front);
-        text.remove_prefix(fits ? front.size() : 0);
-        return fits;
-    }
-
-    /// Whether a line of /proc/PID/cgroup shows the process in this group, or in one below it.
-    [[nodiscard]] bool is_inside(membership_line const& line, std::size_t index) const noexcept {
-        branch const& hierarchy = tree_->branches()[index];
-        bool const same = hierarchy.kind == version::v2 ? line.hierarchy == 0
-                                                        : std::ranges::any_of(all_controllers, [&](controller which) {
-                                                              return hierarchy.controllers.contains(which) &&
-                                                                     detail::has_word(line.controllers, name_of(which));
-                                                          });
-        std::string_view rest = line.path;
-        return same && !line.deleted && strip_path(rest, index) && (rest.empty() || rest.front() == '/');
-    }
-
-    /// The branches in which /proc/PID/cgroup does not show the process in this group. The text of that file stays in
-    /// `scratch`.
-    [[nodiscard]] result<branch_set> missing_places(int pid, std::string& scratch) const noexcept;
-    [[nodiscard]] bool is_exiting(int pid) const noexcept;
     [[nodiscard]] static result<void> move(directory const& where, int pid) noexcept;
 };
-
-inline result<group::branch_set> group::missing_places(int pid, std::string& scratch) const noexcept {
-    text<40> file("/proc/");
-    file.append(detail::number_text(pid)).append("/cgroup");
-    if (int const failed = machine().read_system(file.c_str(), scratch)) {
-        return make_error(failed == ENOENT || failed == ESRCH ? errc::not_found : code_of(failed), "read", file, failed,
-                          "the process has ended");
-    }
-    branch_set missing;
-    for (std::size_t i = 0; i < places_.size(); ++i) missing.set(i);
-    for_each_membership(scratch, [&](membership_line const& line) {
-        for (std::size_t i = 0; i < places_.size(); ++i)
-            if (missing[i] && is_inside(line, i)) missing.reset(i);
-    });
-    if (missing.any() && is_exiting(pid)) return make_error(errc::not_found, "read", file, 0, "the process has ended");
-    return missing;
-}
-
-/// A v1 hierarchy shows an exiting process at its root (proc_cgroup_show in kernel/cgroup/cgroup.c): it has not left
-/// its group.
-inline bool group::is_exiting(int pid) const noexcept {
-    text<40> file("/proc/");
-    file.append(detail::number_text(pid)).append("/stat");
-    std::string text;
-    int const failed = machine().read_system(file.c_str(), text);
-    auto const found = failed == 0 ? process::parse_stat(text) : std::nullopt;
-    return failed == ENOENT || failed == ESRCH || (found && found->exiting);
-}
 
 /// EINVAL may mean that the process has not finished being born: it passes within milliseconds.
 inline result<void> group::move(directory const& where, int pid) noexcept {
@@ -315,13 +253,13 @@ inline result<void> group::move(directory const& where, int pid) noexcept {
 
 inline result<void> group::place(int pid) const noexcept {
     if (pid <= 0)
-        return make_error(errc::invalid_value, "place a process in", name_, 0, "a process number is 1 or more");
+        return make_error(errc::invalid_value, "place a process in", name(), 0, "a process number is 1 or more");
     std::string scratch;
-    auto const before = missing_places(pid, scratch);
+    auto const before = path_.branches_without(pid, machine(), places_.size(), scratch);
     if (!before) return before.failure();
     for (std::size_t i = 0; i < places_.size(); ++i)
         if (auto const moved = before->test(i) ? move(places_[i], pid) : result<void>(); !moved) return moved;
-    auto const missing = missing_places(pid, scratch);
+    auto const missing = path_.branches_without(pid, machine(), places_.size(), scratch);
     if (!missing) return missing.failure();
     for (std::size_t i = 0; i < places_.size(); ++i)
         if (missing->test(i))

@@ -82,29 +82,23 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
                   : result<limit>(frozen.failure());
 }
 
-/// Brings the file to `value`: memory on v2 without killing, freezing with a deadline. Does not read it back.
-[[nodiscard]] inline result<void> put(directory const& where, cpu_quota const& value) noexcept {
-    return write_value(where, file_of(where, value), text_of(where, value));
-}
-[[nodiscard]] inline result<void> put(directory const& where, memory_limit const& value) noexcept {
-    return write_memory(where, value);
-}
-[[nodiscard]] inline result<void> put(directory const& where, run_state value) noexcept {
-    return value == run_state::frozen ? freeze(where, freeze_patience) : thaw(where);
-}
-
 [[nodiscard]] inline result<limit> present_limit(directory const& where, limit const& like,
                                                  std::string& scratch) noexcept {
     return std::visit([&](auto const& kind) { return read_limit(where, kind, scratch); }, like);
-}
-[[nodiscard]] inline result<void> put_limit(directory const& where, limit const& value) noexcept {
-    return std::visit([&](auto const& kind) { return put(where, kind); }, value);
 }
 [[nodiscard]] inline char const* limit_file(directory const& where, limit const& like) noexcept {
     return std::visit([&](auto const& kind) { return file_of(where, kind); }, like);
 }
 [[nodiscard]] inline text<64> limit_text(directory const& where, limit const& value) noexcept {
     return std::visit([&](auto const& kind) { return text_of(where, kind); }, value);
+}
+
+/// Brings the file to `value`: memory on v2 without killing, freezing with a deadline. Does not read it back.
+[[nodiscard]] inline result<void> put_limit(directory const& where, limit const& value) noexcept {
+    if (auto const* const memory = std::get_if<memory_limit>(&value)) return write_memory(where, *memory);
+    if (auto const* const state = std::get_if<run_state>(&value))
+        return *state == run_state::frozen ? freeze(where, freeze_patience) : thaw(where);
+    return write_value(where, limit_file(where, value), limit_text(where, value));
 }
 
 /// The directory of the group that has the file of `like`.

@@ -37,18 +37,6 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
     return {};
 }
 
-/// The quota for `amount`: on v2 with its usual period, on v1 in the period that the group has.
-[[nodiscard]] inline result<void> plan_quota(directory const& where, job_id job, std::int64_t amount,
-                                             plan<operation>& out, std::string& scratch) {
-    auto const now = read_quota(where, scratch);
-    if (!now) return now.failure();
-    std::int64_t const period = where.kind() == version::v2 ? cpu_quota::usual_period : now->period();
-    auto const wanted = cpu_quota::of(millicores{amount}, period);
-    if (!wanted) return wanted.failure();
-    plan_change(job, resource_id::cpu, *now, *wanted, out);
-    return {};
-}
-
 }  // namespace detail
 
 /// Operations that put `amount` of cpu into force: 0 freezes; anything else sets the quota first and thaws then, so
@@ -62,8 +50,14 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
     auto const place = detail::find_place(where, controller::cpu);
     if (!place) return place.failure();
     if (freezer != nullptr && amount == 0) return plan_state(*freezer, run_state::frozen);
-    auto const planned = detail::plan_quota(**place, job, amount == 0 ? 1 : amount, out, scratch);
-    return planned && freezer != nullptr ? plan_state(*freezer, run_state::thawed) : planned;
+    auto const now = detail::read_quota(**place, scratch);
+    if (!now) return now.failure();
+    // On v1 in the period that the group has
+    std::int64_t const period = (*place)->kind() == version::v2 ? cpu_quota::usual_period : now->period();
+    auto const wanted = cpu_quota::of(millicores{amount == 0 ? 1 : amount}, period);
+    if (!wanted) return wanted.failure();
+    detail::plan_change(job, resource_id::cpu, *now, *wanted, out);
+    return freezer != nullptr ? plan_state(*freezer, run_state::thawed) : result<void>();
 }
 
 [[nodiscard]] inline result<void> plan_memory(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
