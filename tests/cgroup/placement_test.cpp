@@ -49,8 +49,8 @@ namespace {
 
 /// A run on cgroups with a cpuset, or the end of the program.
 [[nodiscard]] node_backend open_here() {
-    auto opened = node_backend::open({.choice = backend_choice::cgroup, .cpus = {}});
-    if (!opened || opened->cpus().size() < 2) {
+    auto opened = node_backend::open({.choice = "cgroup", .cpus = {}});
+    if (!opened || opened->cpus().all().size() < 2) {
         std::puts("skipped: no cgroups can be used here, or there is one CPU to choose from");
         std::exit(77);
     }
@@ -122,12 +122,12 @@ struct job_here {
 
 TEST_CASE("a job has the CPUs that it was launched on from its first instruction, and its group says so") {
     job_here job;
-    auto const last = last_of(job.node.cpus());
+    auto const last = last_of(job.node.cpus().all());
     auto const seen = job.seen_on(last);
     CHECK(value_of(seen, "Mems_allowed_list") == value_of(content_of("/proc/self/status"), "Mems_allowed_list"));
     auto const group = cpuset_of(seen.substr(seen.find("\nMems_allowed")));
     CHECK(line_of(group + "/cpuset.cpus") == std::to_string(last));
-    bool const v2 = job.node.name() == "cgroup v2";
+    bool const v2 = job.node.jobs().name() == "cgroup v2";
     CHECK(line_of(group + (v2 ? "/cpuset.cpus.effective" : "/cpuset.effective_cpus")) == std::to_string(last));
     if (!v2) return;
     CHECK(line_of(group + "/memory.max") == std::to_string(64 << 20));
@@ -139,10 +139,10 @@ TEST_CASE("a job has the CPUs that it was launched on from its first instruction
 TEST_CASE("a job that runs is bound to other CPUs under way") {
     job_here job;
     unsigned first = 0;
-    job.node.cpus().lowest(1).for_each([&first](unsigned cpu) { first = cpu; });
+    job.node.cpus().all().lowest(1).for_each([&first](unsigned cpu) { first = cpu; });
     job.launch({}, "kill -STOP $$");
-    CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == job.node.cpus().list().view());
-    REQUIRE(job.node.confine({1}, only(first)));
+    CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == job.node.cpus().all().list().view());
+    REQUIRE(job.node.jobs().confine({1}, only(first)));
     CHECK(value_of(job.of_process("/status"), "Cpus_allowed_list") == std::to_string(first));
     CHECK(line_of(cpuset_of("\n" + job.of_process("/cgroup")) + "/cpuset.cpus") == std::to_string(first));
 }
@@ -151,8 +151,8 @@ TEST_CASE("a job that has no cpuset is bound to its CPUs by affinity") {
     group_without_cpuset const here;
     if (!here) return;  // done in the guest
     job_here job;
-    auto const last = last_of(job.node.cpus());
+    auto const last = last_of(job.node.cpus().all());
     auto const seen = job.seen_on(last);
     CHECK_FALSE(std::filesystem::exists(cpuset_of(seen.substr(seen.find("\nMems_allowed"))) + "/cpuset.cpus"));
-    CHECK(job.node.confine({1}, only(last)));
+    CHECK(job.node.jobs().confine({1}, only(last)));
 }

@@ -47,7 +47,7 @@ TEST_CASE("run without options") {
     CHECK(o.policy.empty());
     CHECK_FALSE((o.compare || o.dry_run || o.explain || o.json || o.reattach || o.quiet));
     CHECK(o.log.empty());
-    CHECK(o.backend == backend_choice::automatic);
+    CHECK(o.backend == "auto");
     CHECK_FALSE(o.cpus.has_value());
 }
 
@@ -62,9 +62,9 @@ TEST_CASE("every option of run arrives where it belongs") {
     CHECK(options({"--log", "run.jsonl"}).log == "run.jsonl");
     CHECK(options({"--metrics", "unix:m.sock"}).metrics == "unix:m.sock");
     CHECK(options({"--metrics=127.0.0.1:9555"}).metrics == "127.0.0.1:9555");
-    CHECK(options({"--backend", "process"}).backend == backend_choice::process);
-    CHECK(options({"--backend", "cgroup"}).backend == backend_choice::cgroup);
-    CHECK(options({"--backend", "auto"}).backend == backend_choice::automatic);
+    CHECK(options({"--backend", "process"}).backend == "process");
+    CHECK(options({"--backend", "cgroup"}).backend == "cgroup");
+    CHECK(options({"--backend", "auto"}).backend == "auto");
     CHECK(options({"--cpus", "4096"}).cpus == 4096u);
     auto const o = options({"--compare", "none,equal_share"});
     CHECK(o.compare);

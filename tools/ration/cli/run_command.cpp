@@ -3,7 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iterator>
 
 #include "cli/option_checks.hpp"
 #include "common/diagnostics.hpp"
@@ -11,6 +12,7 @@
 #include "common/suggestion.hpp"
 #include "metrics/endpoint.hpp"
 #include "policies/policy_registry.hpp"
+#include "run/job_backends.hpp"
 #include "run/run.hpp"
 
 namespace ration::program {
@@ -18,8 +20,6 @@ namespace ration::program {
 namespace {
 
 constexpr int most_cpus = 4096;
-constexpr std::pair<std::string_view, backend_choice> backend_names[] = {
-    {"auto", backend_choice::automatic}, {"cgroup", backend_choice::cgroup}, {"process", backend_choice::process}};
 
 constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml
@@ -29,12 +29,9 @@ constexpr auto notes_of_run = R"(Examples:
 
 Ctrl-C stops all jobs and ends the run; a second one kills them.)";
 
-[[nodiscard]] result<backend_choice, diagnostic> parse_backend(std::string_view word) {
-    std::vector<std::string_view> names;
-    for (auto const& [name, choice] : backend_names) {
-        if (name == word) return choice;
-        names.push_back(name);
-    }
+[[nodiscard]] result<void, diagnostic> check_backend(std::string_view word) {
+    auto const names = job_backend_names();
+    if (std::ranges::find(names, word) != names.end()) return {};
     return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
 }
 
@@ -65,12 +62,12 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     to.add_flag("--explain", into.explain, "Say for each job why it holds what it holds");
     to.add_flag("--json", into.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
     to.add_option("--log", into.log, "Write the same events into this file; what was in it is lost")->type_name("FILE");
-    auto* const backend = to.add_option_function<std::string>(
-                                "--backend", [&into](std::string const& word) { into.backend = *parse_backend(word); },
-                                "auto, cgroup or process")
-                              ->type_name("NAME")
-                              ->check(checked_by(parse_backend));
-    for (auto const& [name, choice] : backend_names) context.offers[backend].words.emplace_back(name);
+    auto const backends = job_backend_names();
+    auto* const backend = to.add_option(
+        "--backend", into.backend,
+        fmt::format("{} or {}", fmt::join(backends.begin(), std::prev(backends.end()), ", "), backends.back()));
+    backend->type_name("NAME")->check(checked_by(check_backend));
+    context.offers[backend].words.assign(backends.begin(), backends.end());
     to.add_option("--cpus", into.cpus, "How many cores the jobs share, instead of the file's number")
         ->type_name("N")
         ->check(checked_by(check_cpus));

@@ -27,6 +27,15 @@ void warn_of_placement(machine_topology const& topology, event_sink& events, nan
             now);
 }
 
+[[nodiscard]] std::vector<control> controls_of(job_backend const& jobs) {
+    auto const sentences = jobs.approximations();
+    std::vector<control> all;
+    for (auto const r : jobs.resources())
+        all.push_back({std::string(standard_resources[static_cast<std::size_t>(r)].name), jobs.name(),
+                       sentences.empty() ? std::string() : sentences.front()});
+    return all;
+}
+
 }  // namespace
 
 void announce(run_parts const& parts, job_table const& jobs, device_assigner& assigner, event_sink& events,
@@ -35,20 +44,20 @@ void announce(run_parts const& parts, job_table const& jobs, device_assigner& as
                       .policy_version = std::string(parts.policy.about().version),
                       .isolation = isolation_of(parts.policy),
                       .unix_time = std::time(nullptr),
-                      .cpus = static_cast<std::uint32_t>(parts.node.capacity().count / 1000),
+                      .cpus = static_cast<std::uint32_t>(parts.node.jobs().capacity().count / 1000),
                       .tick = parts.config.tick,
                       .file = parts.config.file,
                       .source = parts.config.source,
                       .machine = machine_here(),
-                      .controls = parts.node.controls(),
+                      .controls = controls_of(parts.node.jobs()),
                       .devices = {parts.devices.names().begin(), parts.devices.names().end()},
                       .schema = jobs.store().schema()};
     std::vector<std::string> advice;
     if (jobs.shares_devices()) begin.controls.push_back(assigner.controls(advice));
     events.emit(std::move(begin), now);
     for (auto const& sentence : advice) events.print("advisory: " + sentence);
-    for (auto const& sentence : parts.node.approximations()) events.print("approximate: " + sentence);
-    if (!parts.node.shared_cpus().empty()) events.warn_once("cpus", parts.node.shared_cpus(), now);
+    for (auto const& sentence : parts.node.jobs().approximations()) events.print("approximate: " + sentence);
+    if (auto const shared = parts.node.cpus().shared(); !shared.empty()) events.warn_once("cpus", shared, now);
     warn_of_placement(parts.topology, events, now);
 }
 

@@ -15,7 +15,7 @@ device_assigner::device_assigner(host_devices const& devices, gpu_shares const* 
                                  machine_topology const& topology, elastic_jobs& elastic, gpu_monitor const& gpus,
                                  node_backend& node, event_sink& events)
     : devices_(devices), shares_(shares), elastic_(elastic), gpus_(gpus), node_(node), events_(events),
-      placement_(device_placement::of(topology, devices.pci(), node.cpus())) {}
+      placement_(device_placement::of(topology, devices.pci(), node.cpus().all())) {}
 
 void device_assigner::share_devices(job_table& jobs) {
     auto& table = elastic_.table();
@@ -59,7 +59,7 @@ result<device_assignment> device_assigner::assign(live_job const& job) {
 void device_assigner::reattach(live_job const& job, process::cpu_set const& bound, nanoseconds now) {
     if (!placement_) return;
     auto const place = placement_->reattach(job.id, job.devices->devices(), bound);
-    auto const kept = place.cpus.empty() ? result<void>() : node_.confine(job.id, place.cpus);
+    auto const kept = place.cpus.empty() ? result<void>() : node_.jobs().confine(job.id, place.cpus);
     if (!kept) events_.warn_once(job.config->name, to_text(kept.failure()), now);
 }
 
@@ -98,7 +98,7 @@ control device_assigner::controls(std::vector<std::string>& advice) {
     control out{"gpu", devices_.description(), ""};
     if (devices_.of_cpu()) return out;
     auto const& gpus = devices_.found().gpus;
-    auto const filter = node_.find_filter(gpus);
+    auto const filter = find_device_filter(gpus, node_.jobs().has_groups());
     filtered_ = static_cast<bool>(filter);
     std::string const level = filter ? fmt::format("enforced by cgroup {}", cgroup::name_of(*filter)) : "advisory";
     out.backend += shares_ != nullptr ? fmt::format(" (advisory; which GPU: {})", level) : fmt::format(" ({})", level);
@@ -118,9 +118,9 @@ void device_assigner::add_advice_of_shares(std::span<cuda::found_gpu const> gpus
 }
 
 void device_assigner::warn_of_missing_limits(live_job const& job, nanoseconds now) {
-    if (auto const why = node_.why_unfiltered(job.id); why && filtered_)
+    if (auto const why = node_.gpus().why_unfiltered(job.id); why && filtered_)
         events_.warn_once(job.config->name, fmt::format("its mask is advice: {}", to_text(*why)), now);
-    if (auto const why = node_.why_gpu_memory_unlimited(job.id))
+    if (auto const why = node_.gpus().why_without_memory_limit(job.id))
         events_.warn_once(job.config->name, fmt::format("its gpu_memory is no limit: {}", to_text(*why)), now);
 }
 

@@ -33,7 +33,7 @@ namespace {
 class dry_run_backend {
     cgroup::kernel_io machine_;
     cgroup::version kind_ = cgroup::version::none;
-    std::string directory_;
+    std::string directory_, without_groups_;  // the group of the run; the backend without cgroups
     job_table const& board_;
 
     [[nodiscard]] job_config const& job_of(job_id id) const noexcept { return *board_.job(id).config; }
@@ -42,16 +42,17 @@ public:
     using backend_concept = backend_tag;
     using operation = operation_text;
 
-    dry_run_backend(backend_choice choice, job_table const& board) : board_(board) {
+    dry_run_backend(std::string const& choice, job_table const& board)
+        : without_groups_(choice == automatic_backend || choice == "cgroup" ? "process" : choice), board_(board) {
         auto const where = cgroup::tree::discover(machine_);
         auto const* const branch = where ? where->branch_of(cgroup::controller::cpu) : nullptr;
-        if (choice == backend_choice::process || branch == nullptr) return;
+        if (without_groups_ == choice || branch == nullptr) return;
         kind_ = branch->kind;
         directory_ = branch->own.path();
     }
 
     [[nodiscard]] std::string name() const {
-        return kind_ == cgroup::version::none ? "process" : fmt::format("cgroup {}", cgroup::name_of(kind_));
+        return kind_ == cgroup::version::none ? without_groups_ : fmt::format("cgroup {}", cgroup::name_of(kind_));
     }
 
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {

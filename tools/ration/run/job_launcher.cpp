@@ -62,7 +62,7 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     // A later launch continues where the earlier one stopped
     if (!job.started_at) std::filesystem::remove(output_of(job), ignored);
     if (!job.started_at) job.started_at = now;
-    if (job.config->memory && !node_.limits_memory())
+    if (job.config->memory && !node_.jobs().limits_memory())
         events_.warn_once(job.config->name,
                           "its limit on memory is not kept: this machine's backend cannot; ration doctor says why",
                           now);
@@ -86,7 +86,7 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,
                                                               device_assignment const& assigned) const {
-    auto wanted = program::environment_of(*job.config, node_.capacity());
+    auto wanted = program::environment_of(*job.config, node_.jobs().capacity());
     wanted.job = job.config->name;
     wanted.incarnation = job.run;
     wanted.token = std::string(job.token.view());

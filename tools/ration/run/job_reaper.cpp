@@ -80,7 +80,7 @@ void job_reaper::end_job(live_job& job, process::exit_report const& how, nanosec
 /// Why a process failed, with the last line that it printed. The kernel's SIGKILL for a lack of memory is not worth a
 /// mention beside that lack.
 std::string job_reaper::trouble_of(live_job const& job, process::exit_report const& how) {
-    auto const shortage = node_.memory_shortage_of(job.id);
+    auto const shortage = node_.jobs().memory_shortage_of(job.id);
     bool const by_kernel = how.how == exit_kind::killed && how.number == SIGKILL && shortage.starts_with("out");
     std::string out = by_kernel ? shortage : sentence_of(how);
     if (!shortage.empty() && !by_kernel) out += "; " + shortage;
@@ -153,7 +153,7 @@ void job_reaper::leave_place(live_job& job, nanoseconds now) {
 
 /// Kills processes of a job that had left its group: they have its token in their environment.
 void job_reaper::kill_strays(live_job const& job, nanoseconds now) {
-    if (!node_.has_groups()) return;
+    if (!node_.jobs().has_groups()) return;
     auto const mark = process::mark_of(job.token.view());
     auto const strays = process::find_marked(mark);
     if (!strays || strays->empty()) return;

@@ -67,14 +67,14 @@ void job_stopper::terminate(live_job& job, nanoseconds now) {
 
 result<void> job_stopper::request_end(live_job& job, nanoseconds now) {
     if (job.process) scheduler_.reconcile(job, now);
-    auto const asked = node_.ask_to_end(job.id);
-    bool const reached = !job.process || node_.contains(job.id, job.process->pid());
+    auto const asked = node_.jobs().ask_to_end(job.id);
+    bool const reached = !job.process || node_.jobs().contains(job.id, job.process->pid());
     return reached ? asked : job.process->signal(SIGTERM);
 }
 
 result<void> job_stopper::kill(live_job& job) {
     if (job.process) static_cast<void>(job.process->signal(SIGKILL));  // it may have ended
-    return node_.kill(job.id);
+    return node_.jobs().kill(job.id);
 }
 
 /// A job that does not know the command to stop gets SIGTERM.

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ration::program {
 
-enum class backend_choice : std::uint8_t { automatic, cgroup, process };
+/// Stands for the first backend that this machine allows.
+inline constexpr std::string_view automatic_backend = "auto";
 
 struct run_options {
     std::string file;
@@ -17,15 +19,15 @@ struct run_options {
     std::vector<std::string> policies;
     std::string policy;  ///< of --policy; empty: the file's
     bool compare = false;
-    bool dry_run = false;   ///< print the plan of the first tick with every job running, start nothing
-    bool explain = false;   ///< say for each job why it holds what it holds
-    bool json = false;      ///< events on standard output instead of a view
-    bool reattach = false;  ///< take over the jobs that a ration which is gone left running
-    bool quiet = false;     ///< no view, no plain lines; warnings and the table at the end remain
-    std::string log;        ///< path; empty: no event log
-    std::string metrics;    ///< as `parse_endpoint` takes it; empty: none
-    backend_choice backend = backend_choice::automatic;
-    std::optional<std::uint32_t> cpus;  ///< instead of the file's; `run` finds it in the config
+    bool dry_run = false;                    ///< print the plan of the first tick with every job running, start nothing
+    bool explain = false;                    ///< say for each job why it holds what it holds
+    bool json = false;                       ///< events on standard output instead of a view
+    bool reattach = false;                   ///< take over the jobs that a ration which is gone left running
+    bool quiet = false;                      ///< no view, no plain lines; warnings and the table at the end remain
+    std::string log;                         ///< path; empty: no event log
+    std::string metrics;                     ///< as `parse_endpoint` takes it; empty: none
+    std::string backend{automatic_backend};  ///< one of `job_backend_names`
+    std::optional<std::uint32_t> cpus;       ///< instead of the file's; `run` finds it in the config
 };
 
 }  // namespace ration::program

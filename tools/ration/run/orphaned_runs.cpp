@@ -18,8 +18,8 @@
 #include "common/error_text.hpp"
 #include "common/exit_code.hpp"
 #include "common/printable.hpp"
+#include "run/cgroup_jobs.hpp"
 #include "run/gpu_shares.hpp"
-#include "run/node_backend.hpp"
 
 namespace ration::program {
 namespace {
@@ -156,7 +156,7 @@ void add_orphans(orphaned_run& run) {
 void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
                std::span<process::marked_process const> marked) {
     std::string const group = cgroup::group_name_of(
-        {node_backend::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
+        {cgroup_jobs::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
     auto const members =
         run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
     cgroup::kernel_io machine;

@@ -74,7 +74,7 @@ struct session {
                                     .open_files = s.open_files,
                                     .claims = run_directory::base() + ".cpus"});
     if (!node) return node.failure();
-    if (auto const enough = check_open_files(s.config.jobs.size(), node->files_per_job()); !enough)
+    if (auto const enough = check_open_files(s.config.jobs.size(), node->jobs().files_per_job()); !enough)
         return enough.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();

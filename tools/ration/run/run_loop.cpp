@@ -23,7 +23,7 @@ run_summary run_loop::run() {
         start_due_jobs(c_.clock.now());
         wait(c_.clock.now());
         nanoseconds const now = c_.clock.now();
-        c_.node.run_due(process::now());
+        c_.node.jobs().run_due(process::now());
         read_progress(now);
         c_.gpus.probe(now);
         reap(now);
@@ -68,7 +68,7 @@ void run_loop::wait(nanoseconds now) {
     }
     if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});
     // Which may be never: from here on CLOCK_MONOTONIC
-    auto wake = std::min(c_.clock.began + until, c_.node.next_wakeup());
+    auto wake = std::min(c_.clock.began + until, c_.node.jobs().next_wakeup());
     if (auto const* const metrics = c_.out.metrics()) wake = std::min(wake, metrics->join(fds));
     auto const left = std::max<std::int64_t>(0, (wake - c_.clock.began - now).count);
     timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};

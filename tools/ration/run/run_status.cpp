@@ -21,9 +21,9 @@ void run_status::show_end(std::string const& notice, nanoseconds now) { out_.end
 
 view_model run_status::view(std::string const& notice, nanoseconds now) const {
     view_model model{.policy = policy_name_,
-                     .backend = node_.name(),
+                     .backend = node_.jobs().name(),
                      .elapsed = now,
-                     .cpus = static_cast<std::uint32_t>(node_.capacity().count / 1000),
+                     .cpus = static_cast<std::uint32_t>(node_.jobs().capacity().count / 1000),
                      .used = usage_.used_cores(),
                      .devices = static_cast<std::int64_t>(elastic_.table().size()),
                      .devices_held = elastic_.table().held(),
@@ -80,7 +80,7 @@ run_summary run_status::summary(bool interrupted, nanoseconds now) const {
     run_summary total{.policy = policy_name_,
                       .jobs = {},
                       .makespan = {},
-                      .approximate = node_.approximations(),
+                      .approximate = node_.jobs().approximations(),
                       .interrupted = interrupted,
                       .lost_events = out_.lost()};
     for (auto const& job : jobs_.jobs()) {

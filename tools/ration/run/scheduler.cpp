@@ -8,7 +8,7 @@ namespace ration::program {
 scheduler::scheduler(any_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval, event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), events_(events), interval_(interval), shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()), {}),
-      spare_(node.cpus()) {}
+      spare_(node.cpus().all()) {}
 
 void scheduler::start_tick(nanoseconds now) noexcept {
     requested_ = false;
@@ -18,7 +18,7 @@ void scheduler::start_tick(nanoseconds now) noexcept {
 tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> progress,
                             std::span<std::optional<observation> const> seen, std::int64_t devices) {
     spare_.read(now);
-    jobs_.set_capacity(spare_.available(jobs_.used_cores() * 1000, node_.capacity()));
+    jobs_.set_capacity(spare_.available(jobs_.used_cores() * 1000, node_.jobs().capacity()));
     jobs_.set_devices(devices);
     jobs_.refresh(now, progress);
     return engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
@@ -31,9 +31,9 @@ void scheduler::report_failed_grant(live_job const& job, std::int64_t devices, n
 }
 
 void scheduler::reconcile(live_job const& job, nanoseconds now) {
-    for (auto const& sentence : node_.reconcile(job.id, *job.process))
+    for (auto const& sentence : node_.jobs().reconcile(job.id, *job.process))
         events_.warn_once(job.config->name, sentence, now);
-    if (node_.keeps_limits(job.id)) return;
+    if (node_.jobs().keeps_limits(job.id)) return;
     for (auto const r : {resource_id::cpu, resource_id::memory}) engine_.reattach({job.id, 0, r, 0}, now);
 }
 

@@ -27,7 +27,7 @@ void share_monitor::classify(live_job const& job, result<std::vector<std::int32_
     if (!clients) return emit(job, resize_step::unverified, to_text(clients.failure()), now);
     auto const share = devices_.share_of(job.devices->devices().size());
     int const percent = share ? share->percent() : 0;
-    if (std::ranges::any_of(*clients, [&](std::int32_t pid) { return node_.contains(job.id, pid); }))
+    if (std::ranges::any_of(*clients, [&](std::int32_t pid) { return node_.jobs().contains(job.id, pid); }))
         return emit(job, resize_step::verified, fmt::format("{} % of its GPU as a client of MPS", percent), now);
     constexpr nanoseconds interval = milliseconds(500);
     states_[job].next = now + interval;
