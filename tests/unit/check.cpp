@@ -268,25 +268,30 @@ TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     CHECK(a.rule_of(2) == check_rule::broken_group);
 }
 
+namespace {
+
+/// The rule for one grant among grants of the same node and resource to three other jobs, which all pass.
+[[nodiscard]] check_rule rule_among_others(host& h, std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
+    answer a(h);
+    std::vector<grant> rows;
+    for (std::int64_t const usual : {20, 15, 0, 20})
+        rows.push_back({.job = static_cast<std::uint32_t>(rows.size()), .resource = resource, .amount = usual});
+    rows[job].amount = amount;
+    a.check(rows);
+    CHECK(a.accepted.size() + a.rejected.size() == 4);
+    for (std::uint32_t row = 0; row < 4; ++row)
+        if (row != job) CHECK(a.rule_of(row) == check_rule::passed);
+    return a.rule_of(job);
+}
+
+}  // namespace
+
 TEST_CASE("every rule of one grant holds among others of the same place too", "[check]") {
     host h(4);
     h.set_bounds(1, resource_id::cpu, 12, 20);
     h.set_state(2, job_state::done);
     auto const rule_in_run = [&h](std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
-        answer a(h);
-        std::vector<grant> rows;
-        for (std::uint32_t row = 0; row < 4; ++row)
-            rows.push_back({.job = row,
-                            .resource = resource,
-                            .amount = row == job ? amount
-                                      : row == 1 ? 15
-                                      : row == 2 ? 0
-                                                 : 20});
-        a.check(rows);
-        CHECK(a.accepted.size() + a.rejected.size() == 4);
-        for (std::uint32_t row = 0; row < 4; ++row)
-            if (row != job) CHECK(a.rule_of(row) == check_rule::passed);
-        return a.rule_of(job);
+        return rule_among_others(h, resource, job, amount);
     };
     for (std::uint32_t const job : {0U, 3U}) {
         CHECK(rule_in_run(cpu, job, -1) == check_rule::negative_amount);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "answer.hpp"
+#include "random.hpp"
 #include "slow_checker.hpp"
 #include "support/catch.hpp"
 
@@ -15,18 +16,6 @@ using ration::grant;
 using ration::unlimited;
 
 namespace {
-
-class rng {
-    std::uint64_t state_;
-
-public:
-    explicit rng(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t below(std::uint64_t bound) {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return (state_ >> 33) % bound;
-    }
-    bool one_in(std::uint64_t n) { return below(n) == 0; }
-};
 
 grant hostile_row(rng& d) {
     constexpr std::int64_t odd_amounts[] = {0,

@@ -10,6 +10,7 @@
 #include <ration/policies/sia.hpp>
 
 #include "cluster_random.hpp"
+#include "random.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -32,14 +33,6 @@ void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
     choose(choose, 0, devices);
 }
 
-struct rng {
-    std::uint64_t state = 5;
-    double uniform() {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<double>(state >> 11) * 0x1p-53;
-    }
-};
-
 /// Grows, not always by less and less.
 [[nodiscard]] std::vector<double> random_goodput(rng& d) {
     std::vector<double> g{0, 0.5 + d.uniform()};
@@ -51,7 +44,7 @@ struct rng {
 
 // Devices / jobs = 2 is the fair share, so that speed-ups are goodput(k) / goodput(2).
 TEST_CASE("pollux divides so that the p-mean of the speed-ups is the largest, among all divisions", "[pollux]") {
-    rng d;
+    rng d(5);
     for (double const p : {-1.0, -3.0, 0.5, 1.0})
         for (int round = 0; round < 60; ++round) {
             cluster<pollux> c({6}, pollux({.interval = 60, .p = p}));

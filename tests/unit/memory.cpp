@@ -5,6 +5,7 @@
 #include <ration/host/meter.hpp>
 #include <ration/job_memory.hpp>
 
+#include "random.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 
@@ -54,15 +55,11 @@ TEST_CASE("the memory agrees with a map through comings and goings, without allo
     job_memory<std::uint64_t> m;
     m.reserve(20);
     std::map<std::uint64_t, std::uint64_t> model;
-    std::uint64_t random = 7;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
+    unit::rng random(7);
     std::vector<std::uint64_t> ids;
     for (std::uint64_t next = 1, i = 0; i < 5000; ++i) {
-        if (model.size() < 20 && below(2) == 0) model[next += 1 + below(3)] = 0;
-        std::erase_if(model, [&](auto const&) { return below(15) == 0; });
+        if (model.size() < 20 && random.below(2) == 0) model[next += 1 + random.below(3)] = 0;
+        std::erase_if(model, [&](auto const&) { return random.below(15) == 0; });
         ids.clear();
         for (auto const& [id, value] : model) ids.push_back(id);
         auto const before = allocations();
@@ -71,7 +68,7 @@ TEST_CASE("the memory agrees with a map through comings and goings, without allo
         std::size_t row = 0;
         for (auto& [id, value] : model) {
             REQUIRE(m[row] == value);
-            m[row++] = value = below(1000);
+            m[row++] = value = random.below(1000);
         }
     }
 }

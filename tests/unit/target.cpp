@@ -5,6 +5,7 @@
 #include <ration/target.hpp>
 
 #include "host.hpp"
+#include "random.hpp"
 #include "support/catch.hpp"
 
 using ration::direction;
@@ -190,16 +191,12 @@ TEST_CASE("a restart forgets the window and keeps the tiers", "[tracker]") {
 }
 
 TEST_CASE("the window agrees with a slow one that keeps every value", "[tracker]") {
-    std::uint64_t random = 12345;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
+    unit::rng random(12345);
     for (std::uint32_t mean_of = 1; mean_of <= 9; ++mean_of) {
         target_tracker t(loss(mean_of));
         std::vector<std::pair<double, std::uint64_t>> all;
         for (int i = 0; i < 300; ++i) {
-            all.emplace_back(static_cast<double>(below(1000)), 1 + below(12));
+            all.emplace_back(static_cast<double>(random.below(1000)), 1 + random.below(12));
             t.see(all.back().first, all.back().second);
             double sum = 0;
             std::uint64_t values = 0;
