@@ -106,7 +106,7 @@ TEST_CASE("the other commands") {
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
-TEST_CASE("a wrong command line earns one sentence that says what to do") {
+TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
         "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
@@ -118,6 +118,15 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
+    CHECK(refusal({"doctor", "x"}) ==
+          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+    CHECK(refusal({"run", "f", "--polcy=none"}) ==
+          "ration: there is no option '--polcy=none'; did you mean '--policy'?");
+    CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+    CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {
     for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
         std::string const reply =
             "--seed: '" + std::string(bad) +
@@ -125,11 +134,9 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
         CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + reply);
         CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + reply);
     }
-    CHECK(refusal({"doctor", "x"}) ==
-          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
-    CHECK(refusal({"run", "f", "--polcy=none"}) ==
-          "ration: there is no option '--polcy=none'; did you mean '--policy'?");
-    CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+}
+
+TEST_CASE("run: a wrong value of an option, or one that another excludes, earns one sentence") {
     CHECK(refusal({"run", "f", "--policy", "tardl"}) ==
           "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==
@@ -152,7 +159,6 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
           "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"})
               .starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
-    CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("help and version are answers, not refusals") {

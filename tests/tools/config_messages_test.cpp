@@ -154,10 +154,7 @@ TEST_CASE("commands") {
     CHECK(command("command = ['x', '']").empty());
 }
 
-TEST_CASE("targets") {
-    CHECK(
-        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
-        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
+TEST_CASE("target: tiers that are not finite, or in the wrong order for the direction") {
     CHECK(message_of_target("{ loss = { acceptable = nan } }") ==
           sentences{"jobs.toml:5:34: the tier 'acceptable' is nan; write a finite number"});
     CHECK(message_of_target("{ loss = { objective = -inf } }") ==
@@ -183,6 +180,9 @@ TEST_CASE("targets") {
           sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(message_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
+}
+
+TEST_CASE("target: wrong keys and values of a metric") {
     CHECK(
         message_of_target("{ loss = { } }") ==
         sentences{std::string(
@@ -196,17 +196,23 @@ TEST_CASE("targets") {
     for (auto const* count : {"0", "-1", "100001"})
         CHECK(message_of_target(std::string("{ loss = { acceptable = 1, mean_of = ") + count + " } }") ==
               sentences{std::string("jobs.toml:5:47: 'mean_of' is ") + count + "; write a number from 1 to 100000"});
+    CHECK(message_of_target("{ loss = 3 }") ==
+          sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") +
+                    example});
+    CHECK(message_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
+          sentences{"jobs.toml:5:12: 'a b' cannot be a metric; use at most 32 visible characters without '='"});
+}
+
+TEST_CASE("target: a table with exactly one metric") {
+    CHECK(
+        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
+        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
     CHECK(message_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
     CHECK(message_of_target("{ }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
-    CHECK(message_of_target("{ loss = 3 }") ==
-          sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") +
-                    example});
     CHECK(message_of_target("3") ==
           sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
-    CHECK(message_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
-          sentences{"jobs.toml:5:12: 'a b' cannot be a metric; use at most 32 visible characters without '='"});
 }
 
 TEST_CASE("start times") {

@@ -84,7 +84,7 @@ TEST_CASE("what a job with devices says of itself") {
     CHECK(message_of("deadlines = { stop = '2 s' }").size() == 1);
 }
 
-TEST_CASE("the other keys of a job") {
+TEST_CASE("environment: names and values that a job cannot have") {
     CHECK(message_of_job("environment = { 'A=B' = 'x' }") ==
           sentences{"jobs.toml:6:17: 'A=B' cannot be the name of a variable; use a name without '='"});
     CHECK(message_of_job("environment = { '' = 'x' }").size() == 1);
@@ -95,9 +95,9 @@ TEST_CASE("the other keys of a job") {
               "jobs.toml:6:21: variable 'A' must be text or a whole number, not a decimal number; put it in quotes"});
     CHECK(message_of_job("environment = { A = \"\\u0000\" }") ==
           sentences{"jobs.toml:6:21: the value of a variable cannot hold a zero byte; remove \\u0000"});
-    CHECK(message_of_job("directory = ''") ==
-          sentences{
-              "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
+}
+
+TEST_CASE("log: an expression that cannot be used, or does not read the target") {
     CHECK(
         message_of_job("log = ''") ==
         sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
@@ -114,6 +114,12 @@ TEST_CASE("the other keys of a job") {
         sentences{
             "jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
     CHECK(message_of_job("log = 'loss (?P<loss>\\S+)'").empty());
+}
+
+TEST_CASE("directory, tenant and weight of a job, and a key that a job does not have") {
+    CHECK(message_of_job("directory = ''") ==
+          sentences{
+              "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
     CHECK(
         message_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})

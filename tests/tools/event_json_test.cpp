@@ -110,7 +110,7 @@ TEST_CASE("a decision holds every column, value by value") {
     CHECK(first_of("run")["widths"] == json::parse(R"({"jobs/loss.window":2})"));
 }
 
-TEST_CASE("fields hold what the event holds") {
+TEST_CASE("to_json: the fields of a job's events") {
     json const p = first_of("progress");
     CHECK(p ==
           json::parse(
@@ -121,6 +121,13 @@ TEST_CASE("fields hold what the event holds") {
               R"({"event":"tier_reached","t":4,"job":"vae","tier":1,"step":12,"value":119.5,"after":3000000000})"));
     CHECK(first_of("condition") ==
           json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
+    CHECK(first_of("job_ended") ==
+          json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
+                                                   "signal":null,"step":40,"why":"exit code 3"})"));
+    CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
+}
+
+TEST_CASE("to_json: the fields of changes, resizes and messages of a policy") {
     CHECK(first_of("change") ==
           json::parse(R"({"event":"change","t":7,"job":"vae","resource":"cpu","subject":"cpu.max","when":"live",
                                                 "old":"max 100000","new":"50000 100000","took":180000,
@@ -131,18 +138,17 @@ TEST_CASE("fields hold what the event holds") {
             R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"too close to what is in force"})"));
     CHECK(first_of("policy_log") ==
           json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
-    CHECK(first_of("job_ended") ==
-          json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
-                                                   "signal":null,"step":40,"why":"exit code 3"})"));
-    CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
+    CHECK(first_of("resize") ==
+          json::parse(R"({"event":"resize","t":16,"job":"vae","incarnation":1,"what":"failed","from":2,"to":4,
+                                                "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
+}
+
+TEST_CASE("to_json: the fields of the first and the last event of a run") {
     json const end = first_of("run_ended");
     CHECK(end["jobs"] ==
           json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
                                           "device_seconds":0}])"));
-    CHECK(first_of("resize") ==
-          json::parse(R"({"event":"resize","t":16,"job":"vae","incarnation":1,"what":"failed","from":2,"to":4,
-                                                "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");

@@ -20,6 +20,29 @@ using json = nlohmann::json;
 
 namespace {
 
+[[nodiscard]] recorded_job shrinking_job() {
+    return {.name = "vae",
+            .id = 1,
+            .pid = 820,
+            .start_time = 1000,
+            .incarnation = 2,
+            .token = "0123456789abcdef",
+            .started_ns = 7,
+            .tier = 1,
+            .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
+            .phase = resize_phase::saving,
+            .holds = {"cpu-0", "cpu-1"},
+            .next = {"cpu-1"},
+            .origin = {"cpu-0", "cpu-1"},
+            .wanted = 1,
+            .batch = 64,
+            .launched_batch = 32,
+            .has_saved = true,
+            .cost = 2.5,
+            .control = "/run/rx.1",
+            .checkpoint = "/data/vae"};
+}
+
 /// Three jobs: on its way from two devices to one, without devices, and over.
 [[nodiscard]] run_record good() {
     return {.run = "812-991",
@@ -32,26 +55,7 @@ namespace {
             .pid_namespace = 4026531836,
             .written_ns = 5'000'000'000,
             .clock_ns = 2'000'000'000,
-            .jobs = {{.name = "vae",
-                      .id = 1,
-                      .pid = 820,
-                      .start_time = 1000,
-                      .incarnation = 2,
-                      .token = "0123456789abcdef",
-                      .started_ns = 7,
-                      .tier = 1,
-                      .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
-                      .phase = resize_phase::saving,
-                      .holds = {"cpu-0", "cpu-1"},
-                      .next = {"cpu-1"},
-                      .origin = {"cpu-0", "cpu-1"},
-                      .wanted = 1,
-                      .batch = 64,
-                      .launched_batch = 32,
-                      .has_saved = true,
-                      .cost = 2.5,
-                      .control = "/run/rx.1",
-                      .checkpoint = "/data/vae"},
+            .jobs = {shrinking_job(),
                      {.name = "cnn.2",
                       .id = 2,
                       .pid = 821,
@@ -134,7 +138,7 @@ TEST_CASE("what a job printed does not keep a record from being written") {
     CHECK(again.jobs[2].why == "exit code 3; its last line: caf\xef\xbf\xbd");
 }
 
-TEST_CASE("a field that cannot be is named") {
+TEST_CASE("read_record: a field that cannot be is named") {
     using row = std::tuple<char const*, json, char const*>;
     for (auto const& [path, value, field] : {row{"/owner", 0, "owner"},
                                              row{"/owner", 4294967297, "owner"},
@@ -171,6 +175,9 @@ TEST_CASE("a field that cannot be is named") {
         INFO(path << ' ' << value);
         CHECK(message_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or cannot be");
     }
+}
+
+TEST_CASE("read_record: a field that is missing is named") {
     auto run = json::parse(to_json(good()))["run"];
     run["jobs"][1].erase("token");
     CHECK(message_of(sealed(run.dump())) == "its field 'jobs/1/token' is missing or cannot be");
