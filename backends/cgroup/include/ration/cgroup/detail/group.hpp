@@ -13,6 +13,7 @@
 #include <ration/cgroup/detail/enable.hpp>
 #include <ration/cgroup/detail/teardown.hpp>
 #include <ration/cgroup/hierarchy.hpp>
+#include <ration/host/no_memory.hpp>
 
 namespace ration::cgroup {
 
@@ -176,13 +177,12 @@ private:
     }
 
     void discard() noexcept {
-        for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn) {
-            try {
+        // Perhaps there is memory at the second turn
+        for (int turn = 0; turn < 2 && tree_ != nullptr && !places_.empty(); ++turn)
+            static_cast<void>(or_no_memory("end a group", name_, [&] {
                 static_cast<void>(kill());
-                static_cast<void>(remove());
-            } catch (std::bad_alloc const&) {  // perhaps there is memory at the next turn
-            }
-        }
+                return remove();
+            }));
         if (tree_ == nullptr) return;
         try {
             remove_closed();
