@@ -14,6 +14,7 @@ namespace {
 
 [[nodiscard]] std::vector<std::string> declared_of(job_config const& job) {
     std::vector<std::string> entries;
+    entries.reserve(job.environment.size());
     for (auto const& [name, value] : job.environment) entries.push_back(name + '=' + value);
     return entries;
 }
@@ -114,7 +115,7 @@ void job_launcher::emit_start(live_job const& job, std::vector<std::string> cons
     events_.emit(job_started{.job = job.config->name,
                              .id = job.id,
                              .incarnation = job.run.value,
-                             .pid = job.process->pid(),
+                             .pid = job.child().pid(),
                              .command = command,
                              .devices = assigned.names,
                              .cpus = assigned.place.cpu_list(),

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/ranges.h>
+#include <memory>
 #include <optional>
 
 #include <ration/process/cpus.hpp>
@@ -82,12 +83,12 @@ struct session {
 }
 
 /// Empty when the devices of the run are not shares of a GPU.
-[[nodiscard]] result<std::optional<gpu_shares>> shares_of(session const& s, std::string const& run_folder,
-                                                          std::string const& log_folder) {
-    if (!s.devices.of_shares()) return std::optional<gpu_shares>();
+[[nodiscard]] result<std::unique_ptr<gpu_shares>> shares_of(session const& s, std::string const& run_folder,
+                                                            std::string const& log_folder) {
+    if (!s.devices.of_shares()) return std::unique_ptr<gpu_shares>();
     auto opened = gpu_shares::open(run_folder, log_folder);
     if (!opened) return opened.failure();
-    return std::optional<gpu_shares>(std::move(opened).value());
+    return std::make_unique<gpu_shares>(std::move(opened).value());
 }
 
 /// One policy from start to end.
@@ -111,7 +112,7 @@ struct session {
                     .policy = *policy,
                     .node = *node,
                     .devices = s.devices,
-                    .shares = *shares ? &**shares : nullptr,
+                    .shares = shares->get(),
                     .topology = s.topology,
                     .log = policy_log::for_good(),
                     .out = s.out,
@@ -170,26 +171,26 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     diagnostics problems(config.file);
     job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
+    std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;
     for (auto const& policy : options.policies) {
         auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
-        auto const needy =
-            std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
             problems.add(
                 config.policy_at,
                 fmt::format(
                     "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
                     program::quoted(policy)));
-        if (!shares && any_policy != nullptr && needy != config.jobs.end())
+        if (!shares && any_policy != nullptr && wants)
             problems.add(
-                needy->elastic->at,
+                wants->at,
                 fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
                             program::quoted(needy->name), program::quoted(policy), policies_for(config, devices)));
-        if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
+        if (options.compare && wants && !wants->checkpoint.empty())
             problems.add(
-                needy->elastic->checkpoint_at,
+                wants->checkpoint_at,
                 "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out");
         if (problems.size() > before || any_policy == nullptr) continue;
         if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});
