@@ -79,6 +79,8 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.log_at == position{18, 7});
     CHECK(vae.tenant == "alice");
     CHECK(vae.weight == 2);
+    CHECK(vae.priority == 0);
+    CHECK(config.jobs[1].priority == 5);
     CHECK(vae.where == position{10, 1});
 }
 

@@ -128,7 +128,12 @@ TEST_CASE("directory, tenant and weight of a job, and a key that a job does not 
                   .ends_with("; write a number above 0 and at most 1000000"));
     CHECK(message_of_job("weight = -1").front() ==
           "jobs.toml:6:10: the weight is -1; write a number above 0 and at most 1000000");
-    CHECK(message_of_job("prioritee = 1")
+    for (auto const* bad : {"1000001", "-1000001"})
+        CHECK(message_of_job("priority = " + std::string(bad)) ==
+              sentences{"jobs.toml:6:12: the priority is " + std::string(bad) +
+                        "; write a whole number from -1000000 to 1000000"});
+    CHECK(message_of_job("priority = 1.5").size() == 1);
+    CHECK(message_of_job("colour = 1")
               .front()
-              .starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
+              .starts_with("jobs.toml:6:1: unknown key 'colour' in [[job]]; known here: name, command"));
 }

@@ -2,8 +2,12 @@
 // What a policy is shown of the jobs of a run, and when.
 #include "run/job_table.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
+
+#include <ration/host/any_policy.hpp>
 
 #include "run/elastic_jobs.hpp"
 #include "support/catch.hpp"
@@ -102,6 +106,37 @@ TEST_CASE("rows come in the order of arrival, at the very time") {
     CHECK(run.board.arrive(seconds(5)));
     CHECK(run.board.job(job_id{3}).config->name == "late");
     CHECK(run.whole("jobs/submitted", 2) == seconds(5).count);
+}
+
+namespace {
+
+/// Grants CPU to the job of the greatest priority alone.
+struct most_urgent {
+    using policy_concept = policy_tag;
+    using inputs = columns<in<std::int64_t, "jobs/priority">>;
+    static constexpr meta about{.id = "org.example.most-urgent", .version = "1.0.0"};
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        auto const priority = t.get<"jobs/priority">();
+        auto const urgent = std::ranges::max_element(priority) - priority.begin();
+        return out.set(static_cast<std::size_t>(urgent), 0, resource_id::cpu, 1000) ? status::ok : status::capacity;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("job_table: a policy reads the priority that the file gives to a job") {
+    auto jobs = std::vector{plain("usual", 0), plain("urgent", 0), plain("later", 0)};
+    jobs[1].priority = 5;
+    jobs[2].priority = -5;
+    synthetic_run run(jobs);
+    REQUIRE(run.board.arrive(seconds(0)));
+    policy_adapter<most_urgent> policy{most_urgent()};
+    REQUIRE(policy.bind(run.board.store().schema(), {.jobs = 3, .nodes = 1}));
+    std::array<grant, 3> rows{};
+    grants out(rows);
+    CHECK(policy.decide({.data = run.board.store().view()}, out) == status::ok);
+    CHECK(run.board.job(job_id{rows[0].job + 1}).config->name == "urgent");
 }
 
 TEST_CASE("what a job is at each number of devices is a list that goes on as it ends") {

@@ -105,6 +105,7 @@ void job_table::describe(live_job const& job) noexcept {
     store_[columns_.id][row] = job.id.value;
     store_[columns_.get<"jobs/tenant">()][row] = tenants_.at(config.tenant);
     store_[columns_.get<"jobs/weight">()][row] = config.weight;
+    store_[columns_.get<"jobs/priority">()][row] = config.priority;
     store_[columns_.get<"jobs/submitted">()][row] = config.at.count;
     store_[columns_.tiers][row] = two_tier_target::objective_tier;
     store_[columns_.remaining][row] = unknown;
