@@ -11,7 +11,6 @@
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/sim_command.hpp"
-#include "cli/version_command.hpp"
 
 namespace ration::program {
 
@@ -34,7 +33,6 @@ constexpr subcommand all[] = {
     {"bench", "Measure what decisions of policies cost, and how near they are to the best ones",
      make<bench_options, bench>},
     {"new", "Make a folder with a policy that builds, and has tests", make<new_options, make_project>},
-    {"version", "Print the version", make<version_options, print_version>},
 };
 
 }  // namespace
