@@ -40,7 +40,7 @@ using words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("run without options") {
+TEST_CASE("run: defaults of the options") {
     auto const o = options({});
     CHECK(o.file == "jobs.toml");
     CHECK(o.policies.empty());
@@ -51,7 +51,7 @@ TEST_CASE("run without options") {
     CHECK_FALSE(o.cpus.has_value());
 }
 
-TEST_CASE("every option of run arrives where it belongs") {
+TEST_CASE("run: every option arrives where it belongs") {
     CHECK(options({"--policy", "tradl"}).policy == "tradl");
     CHECK(options({"--policy=./libmine.so"}).policy == "./libmine.so");
     CHECK(options({"--dry-run"}).dry_run);
@@ -72,7 +72,7 @@ TEST_CASE("every option of run arrives where it belongs") {
     CHECK_FALSE(options({"--policy", "none"}).compare);
 }
 
-TEST_CASE("the other commands") {
+TEST_CASE("parse_command_line: the other commands") {
     CHECK(options_of<doctor_options>(parsed({"doctor", "--json"})).json);
     CHECK_FALSE(options_of<doctor_options>(parsed({"doctor"})).json);
     CHECK(options_of<policies_options>(parsed({"policies", "--json"})).json);
@@ -161,7 +161,7 @@ TEST_CASE("run: a wrong value of an option, or one that another excludes, earns 
               .starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
 }
 
-TEST_CASE("help and version are answers, not refusals") {
+TEST_CASE("--help, --version: answers, not refusals") {
     auto const reply = [](words w) {
         auto const c = parsed(std::move(w));
         REQUIRE(std::holds_alternative<answer>(c));
@@ -181,7 +181,7 @@ TEST_CASE("help and version are answers, not refusals") {
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
 }
 
-TEST_CASE("report takes logs and the name of a page") {
+TEST_CASE("report: takes logs and the name of a page") {
     auto const c = parsed({"report", "a.jsonl", "b.jsonl", "--out", "page.html"});
     CHECK(options_of<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
     CHECK(options_of<report_options>(c).out == "page.html");
@@ -193,7 +193,7 @@ TEST_CASE("report takes logs and the name of a page") {
         CHECK(std::get<answer>(help).text.find(part) != std::string::npos);
 }
 
-TEST_CASE("which policies run, and in which order") {
+TEST_CASE("run: which policies run, and in which order") {
     run_config config;
     config.policy = "tradl";
     auto const chosen = [&](words w) {

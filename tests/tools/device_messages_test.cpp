@@ -6,7 +6,7 @@
 using namespace config_test;
 using namespace ration::program;
 
-TEST_CASE("devices of the file") {
+TEST_CASE("parse_config: devices of the file") {
     CHECK(
         message_of_file("policy = 'none'\ndevices = 4") ==
         sentences{
@@ -34,7 +34,7 @@ TEST_CASE("devices of the file") {
     CHECK(message_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
 }
 
-TEST_CASE("devices of a job") {
+TEST_CASE("parse_config: devices of a job") {
     CHECK(message_of_job("bounds = { gpu = 'many' }") ==
           sentences{
               "jobs.toml:6:18: 'gpu' must be a number of devices or a table, such as { min = 1, max = 4 }, not text"});
@@ -62,7 +62,7 @@ TEST_CASE("devices of a job") {
             "jobs.toml:6:11: 'speedup' is for a job with devices; add bounds = { gpu = { min = 1, max = 4 } } to job 'a', or leave it out"});
 }
 
-TEST_CASE("what a job with devices says of itself") {
+TEST_CASE("parse_config: what a job with devices says of itself") {
     auto const message_of = [](std::string const& line) { return message_of_job("bounds = { gpu = 2 }\n" + line); };
     CHECK(
         message_of("speedup = [1, 2]") ==
@@ -116,7 +116,7 @@ TEST_CASE("log: an expression that cannot be used, or does not read the target")
     CHECK(message_of_job("log = 'loss (?P<loss>\\S+)'").empty());
 }
 
-TEST_CASE("directory, tenant and weight of a job, and a key that a job does not have") {
+TEST_CASE("parse_config: directory, tenant and weight of a job, and a key that a job does not have") {
     CHECK(message_of_job("directory = ''") ==
           sentences{
               "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});

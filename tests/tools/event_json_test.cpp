@@ -27,7 +27,7 @@ template <class T>
 
 }  // namespace
 
-TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line is JSON") {
+TEST_CASE("json_writer: text is escaped, and what is not UTF-8 replaced, so that every line is JSON") {
     CHECK(written(std::string("a\"\\\n\r\t\x01\x7f")) == R"("a\"\\\n\r\t\u0001\u007f")");
     CHECK(written(std::string("ä€😀")) == "\"ä€😀\"");
     CHECK(written(std::string("\xff")) == "\"\xEF\xBF\xBD\"");
@@ -38,7 +38,7 @@ TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line i
     CHECK(written(std::string("a\0b", 3)) == "\"a\\u0000b\"");
 }
 
-TEST_CASE("characters that steer a terminal are escaped, or replaced for a page") {
+TEST_CASE("json_writer: characters that steer a terminal are escaped, or replaced for a page") {
     auto const in_form = [](std::string_view value, steering_text steering) {
         std::string out;
         json_writer(out, steering).value(value);
@@ -50,7 +50,7 @@ TEST_CASE("characters that steer a terminal are escaped, or replaced for a page"
     CHECK(in_form(text, steering_text::replaced) == "\"a?b?c?d\u00e4\\n\"");
 }
 
-TEST_CASE("numbers read back as themselves") {
+TEST_CASE("json_writer: numbers read back as themselves") {
     for (double const d : {0.1, 1.0 / 3, 1e-300, -2.5, 1e300, 5e-324, 123456789.0})
         CHECK(json::parse(written(d)).get<double>() == d);
     CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "\"nan\"");
@@ -62,7 +62,7 @@ TEST_CASE("numbers read back as themselves") {
     CHECK(written(std::optional<int>()) == "null");
 }
 
-TEST_CASE("nesting and commas") {
+TEST_CASE("json_writer: nesting and commas") {
     std::string out;
     json_writer w(out);
     w.object([&] {
@@ -79,7 +79,7 @@ TEST_CASE("nesting and commas") {
     CHECK(out == R"({"a":1,"b":[1,[],{"c":"d"},null],"e":{},"f":false})");
 }
 
-TEST_CASE("every event is one line of JSON with its name and time in front") {
+TEST_CASE("to_json: every event is one line of JSON with its name and time in front") {
     sample_events const samples;
     std::int64_t t = 0;
     for (auto const& e : samples.all) {
@@ -90,7 +90,7 @@ TEST_CASE("every event is one line of JSON with its name and time in front") {
     }
 }
 
-TEST_CASE("a decision holds every column, value by value") {
+TEST_CASE("to_json: a decision has every column, value by value") {
     json const d = first_of("decision");
     CHECK(d["rows"] == json::parse("[2,1,0]"));
     CHECK(d["columns"].size() == 5);

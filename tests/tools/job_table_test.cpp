@@ -95,7 +95,7 @@ struct synthetic_run {
 
 }  // namespace
 
-TEST_CASE("rows come in the order of arrival, at the very time") {
+TEST_CASE("job_table: rows come in the order of arrival, at the very time") {
     synthetic_run run({plain("late", 5), plain("first", 0), plain("second", 0)});
     CHECK_FALSE(run.board.arrived(run.board.jobs()[1]));
     CHECK(run.board.arrive(seconds(0)));
@@ -139,7 +139,7 @@ TEST_CASE("job_table: a policy reads the priority that the file gives to a job")
     CHECK(run.board.job(job_id{rows[0].job + 1}).config->name == "urgent");
 }
 
-TEST_CASE("what a job is at each number of devices is a list that goes on as it ends") {
+TEST_CASE("job_table: what a job is at each number of devices is a list that goes on as it ends") {
     synthetic_run run(
         {elastic("unmeasured", 0, {.devices = {1, 3}, .batch = {32, 64}}),
          elastic("measured", 0, {.devices = {1, unlimited}, .speedup = {0, 1, 1.8}, .batches = {0, 100, 200}})});
@@ -153,12 +153,12 @@ TEST_CASE("what a job is at each number of devices is a list that goes on as it 
           std::pair<std::int64_t, std::int64_t>(32, 64));
 }
 
-TEST_CASE("where nobody says what its batches are there is no batch to share out") {
+TEST_CASE("job_table: where nobody says what its batches are there is no batch to share out") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 2}, .batch = {32, 64}})});
     CHECK(run.whole("nodes/capacity.batch") == 0);
 }
 
-TEST_CASE("a job is not shown what it could never have") {
+TEST_CASE("job_table: a job is not shown what it could never have") {
     synthetic_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}),
                        elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
     CHECK(run.board.arrive(seconds(0)));
@@ -175,7 +175,7 @@ TEST_CASE("a job is not shown what it could never have") {
           std::pair<std::int64_t, std::int64_t>(0, 0));
 }
 
-TEST_CASE("a job whose size cannot change accepts the one that it has") {
+TEST_CASE("job_table: a job whose size cannot change accepts the one that it has") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
     CHECK(run.board.arrive(seconds(0)));
     run.launch(0, 2, seconds(0));
@@ -188,7 +188,7 @@ TEST_CASE("a job whose size cannot change accepts the one that it has") {
     CHECK(accepts() == limits(2, 2));
 }
 
-TEST_CASE("what a job has used is counted while it lives") {
+TEST_CASE("job_table: what a job has used is counted while it lives") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
     CHECK(run.board.arrive(seconds(0)));
     run.refresh(seconds(10));

@@ -128,7 +128,7 @@ std::vector<grant> likely_answer(host const& h, rng& d) {
 
 }  // namespace
 
-TEST_CASE("no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
+TEST_CASE("check: no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
     rng d(2024);
     host h(6, 2);
     answer a(h);
@@ -151,7 +151,8 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
     CHECK(rows_accepted < rows_tried * 9 / 10);
 }
 
-TEST_CASE("likely answers, in any order and on any number of nodes, are proved as one by one", "[check][random]") {
+TEST_CASE("check: likely answers, in any order and on any number of nodes, are proved as one by one",
+          "[check][random]") {
     rng d(7);
     std::size_t whole = 0, broken = 0;
     for (std::size_t const nodes : {1, 2, 3})
@@ -174,7 +175,7 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
     CHECK(broken > 200);
 }
 
-TEST_CASE("rows are put into the order of their jobs, nodes and resources", "[check][random]") {
+TEST_CASE("check: rows are put into the order of their jobs, nodes and resources", "[check][random]") {
     rng d(11);
     ration::detail::job_order order;
     order.reserve(4000);

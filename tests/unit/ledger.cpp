@@ -29,7 +29,7 @@ constexpr auto cpu = resource_id::cpu, memory = resource_id::memory;
 
 }  // namespace
 
-TEST_CASE("a ledger knows what each job holds since when", "[ledger]") {
+TEST_CASE("ledger: knows what each job holds since when", "[ledger]") {
     auto l = of_two_nodes();
     CHECK(l.find({1}, 0, cpu) == nullptr);
     CHECK(l.amount({1}, 0, cpu) == 0);
@@ -46,7 +46,7 @@ TEST_CASE("a ledger knows what each job holds since when", "[ledger]") {
     CHECK(l.all().size() == 1);
 }
 
-TEST_CASE("sums are per node and resource, and no limit promises nothing", "[ledger]") {
+TEST_CASE("ledger: sums are per node and resource, and no limit promises nothing", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 0, cpu, 500}, {});
     l.set({{2}, 0, cpu, 200}, {});
@@ -64,7 +64,7 @@ TEST_CASE("sums are per node and resource, and no limit promises nothing", "[led
     CHECK(l.sum(0, cpu) == 300);
 }
 
-TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
+TEST_CASE("ledger: an amount of 0 removes the holding", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 0, cpu, 0}, {});
     CHECK(l.all().empty());
@@ -74,7 +74,7 @@ TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
     CHECK(l.sum(0, cpu) == 0);
 }
 
-TEST_CASE("a release takes everything of one job and nothing of the others", "[ledger]") {
+TEST_CASE("ledger: a release takes everything of one job and nothing of the others", "[ledger]") {
     auto l = of_two_nodes();
     for (std::uint64_t job = 1; job <= 3; ++job)
         for (std::uint32_t node = 0; node < 2; ++node) {
@@ -97,7 +97,7 @@ TEST_CASE("a release takes everything of one job and nothing of the others", "[l
     CHECK(l.sum(1, memory) == 0);
 }
 
-TEST_CASE("a reset forgets everything", "[ledger]") {
+TEST_CASE("ledger: a reset forgets everything", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 1, memory, 5}, {});
     l.reset(1, 1, 4);
@@ -142,7 +142,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a ledger agrees with a map through any history, in order and without allocating", "[ledger]") {
+TEST_CASE("ledger: agrees with a map through any history, in order and without allocating", "[ledger]") {
     ledger l;
     l.reset(3, 4, 10 * 3 * 4);
     ledger_model model;
@@ -170,7 +170,7 @@ TEST_CASE("a ledger agrees with a map through any history, in order and without 
     }
 }
 
-TEST_CASE("holdings are shown per job over all nodes, and what is free per node", "[holdings]") {
+TEST_CASE("show_holdings: shows holdings per job over all nodes, and free amounts per node", "[holdings]") {
     unit::host h(3, 2);
     h.hold(0, cpu, 100, 0);
     h.hold(0, cpu, 50, 1);
@@ -193,7 +193,7 @@ TEST_CASE("holdings are shown per job over all nodes, and what is free per node"
     CHECK(h.store[h.of(memory).free][1] == 1000);
 }
 
-TEST_CASE("the table of what is held names job, node, resource and amount, in that order", "[holdings]") {
+TEST_CASE("show_holdings: the table names job, node, resource and amount, in that order", "[holdings]") {
     unit::host h(3, 2);
     h.hold(2, cpu, 30, 0);
     h.hold(0, memory, 7, 1);
@@ -265,7 +265,7 @@ struct two_hosts {
 
 }  // namespace
 
-TEST_CASE("what has changed is shown as if everything were shown anew, through any history", "[holdings]") {
+TEST_CASE("show_changes: shows the same as show_holdings, through any history", "[holdings]") {
     unit::rng random(7);
     two_hosts hosts;
     auto &updated = hosts.updated, &filled = hosts.filled;

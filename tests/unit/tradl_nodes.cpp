@@ -52,7 +52,7 @@ struct several {
 
 }  // namespace
 
-TEST_CASE("TRADL on nodes: jobs that come at once are spread", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: jobs that come at once are spread", "[tradl][nodes]") {
     several s({1000, 1000, 1000});
     for (std::uint64_t id = 1; id <= 7; ++id) s.a.add_job(id);
     s.tick();
@@ -60,7 +60,7 @@ TEST_CASE("TRADL on nodes: jobs that come at once are spread", "[tradl][nodes]")
         CHECK((s.node_of(row) == static_cast<int>(row % 3) && s.held(row) == unlimited));
 }
 
-TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capacity", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: a job is placed where the least is used for the capacity", "[tradl][nodes]") {
     several s({1000, 2000});
     s.a.add_job(1);
     s.a.add_job(2);
@@ -76,7 +76,7 @@ TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capac
     CHECK(s.node_of(3) == 1);
 }
 
-TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first",
+TEST_CASE("tradl on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first",
           "[tradl][nodes]") {
     several s({1000, 1000});
     for (std::uint64_t id = 1; id <= 3; ++id) s.a.add_job(id);
@@ -89,7 +89,7 @@ TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest j
     CHECK(s.node_of(3) == 1);
 }
 
-TEST_CASE("TRADL on nodes: a job whose node has lost its CPU is placed again, and no other moves", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: a job whose node has lost its CPU is placed again, and no other moves", "[tradl][nodes]") {
     several s({1000, 1000});
     s.a.add_job(1);
     s.a.add_job(2);
@@ -138,7 +138,7 @@ void let_work(several& whole, one_for_each_node& oracle, std::size_t row, std::i
 
 }  // namespace
 
-TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: each node is limited as a machine of its own", "[tradl][nodes]") {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         rng random(seed);
         std::vector<std::int64_t> capacities(2 + random.below(2));
@@ -162,7 +162,7 @@ TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[trad
     }
 }
 
-TEST_CASE("TRADL on nodes keeps the laws", "[tradl][nodes][laws]") {
+TEST_CASE("tradl on nodes: keeps the laws", "[tradl][nodes][laws]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (bool const strict : {false, true}) {
             auto const kept =
