@@ -136,7 +136,7 @@ public:
     /// Replaces the elements by `size` elements from `from`, which is not in this array.
     void assign(T const* from, std::size_t size) noexcept {
         reserve(size);
-        if (size != 0) std::memcpy(static_cast<void*>(data_), from, size * sizeof(T));
+        if (size != 0) std::memcpy(static_cast<void*>(data_), static_cast<void const*>(from), size * sizeof(T));
         size_ = size;
     }
 

@@ -66,6 +66,7 @@ inline constexpr column_description catalogue[] = {
     {"jobs/id", column_type::u64},
     {"jobs/tenant", column_type::u32},
     {"jobs/weight", column_type::f64},
+    {"jobs/priority", column_type::i64},   // a greater one is more urgent
     {"jobs/submitted", column_type::i64},  // ns on the tick's clock
     {"jobs/started", column_type::i64},    // the same; -1 = not yet
     {"jobs/state", column_type::u32},      // job_state

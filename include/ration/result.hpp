@@ -148,7 +148,7 @@ public:
     }
 
     /// The value, or `other` after a failure.
-    [[nodiscard]] T value_or(T other) const& noexcept { return ok_ ? value_ : other; }
+    [[nodiscard]] T value_or(T const& other) const& noexcept { return ok_ ? value_ : other; }
 
 private:
     template <class Self>

@@ -167,6 +167,19 @@ TEST_CASE("names that are most of the file are not kept for every symbol", "[plu
     CHECK(kept <= file.size());
 }
 
+namespace {
+
+/// Reads all members. Each name and each value is a part of the text.
+void require_members_within(flat_json& json, std::string_view text) {
+    std::size_t members = 0;
+    for (json_member m; json.next(m); ++members)
+        for (auto const part : {m.name, m.value})
+            REQUIRE((part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size()));
+    REQUIRE(members <= text.size());
+}
+
+}  // namespace
+
 TEST_CASE("damaged parameters are in their ranges, or refused with a sentence", "[plugin][parameters]") {
     constexpr std::string_view pieces[] = {"\"",
                                            "{",
@@ -192,11 +205,7 @@ TEST_CASE("damaged parameters are in their ranges, or refused with a sentence", 
         std::string text = seeds[change.below(std::size(seeds))];
         change.damage(text);
         flat_json json(text);
-        std::size_t members = 0;
-        for (json_member m; json.next(m); ++members)
-            for (auto const part : {m.name, m.value})
-                REQUIRE((part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size()));
-        REQUIRE(members <= text.size());
+        require_members_within(json, text);
         policies::tradl_parameters given;
         ration::text<255> wrong;
         if (parameter_access<policies::tradl_parameters>::read(text, given, wrong)) {

@@ -47,6 +47,20 @@ void end(followed& job) {
     finish(job.root);
 }
 
+using row = process::process_info;
+
+row row_of(pid_t pid, pid_t parent, pid_t session, std::uint64_t start) {
+    return {.pid = pid, .parent = parent, .group = session, .session = session, .state = 'S', .start_time = start};
+}
+
+/// The members of the job when the process table has these rows.
+std::vector<pid_t> members_in(followed& job, std::vector<row> rows) {
+    job.tree.refresh(process::process_table(std::move(rows)));
+    std::vector<pid_t> out;
+    for (auto const& m : job.tree.members()) out.push_back(m.info.pid);
+    return out;
+}
+
 /// A process in a session of its own whose parent has ended; its pid is written to the file.
 std::string daemon(std::string const& file) { return "setsid sh -c 'sleep 30 & echo $! > " + file + "' & "; }
 
@@ -295,46 +309,35 @@ TEST_CASE("a tree begins at a living process of the right age, or not at all") {
 }
 
 TEST_CASE("who belongs to a job, on recorded tables") {
-    auto job = start(shell("exec sleep 30"));
-    auto tree = process::tree::of({.pid = job.pid()});
-    REQUIRE(tree);
-    pid_t const root = job.pid(), me = ::getpid();
-    std::uint64_t const age = job.start_time();
-    using row = process::process_info;
-    auto const at = [](pid_t pid, pid_t parent, pid_t session, std::uint64_t start, char state = 'S') {
-        return row{
-            .pid = pid, .parent = parent, .group = session, .session = session, .state = state, .start_time = start};
-    };
-    auto const probe = [&](std::vector<row> rows) {
-        tree->refresh(process::process_table(std::move(rows)));
-        std::vector<pid_t> out;
-        for (auto const& m : tree->members()) out.push_back(m.info.pid);
-        return out;
-    };
+    auto job = follow("exec sleep 30");
+    pid_t const root = job.root.pid(), me = ::getpid();
+    std::uint64_t const age = job.root.start_time();
     using pids = std::vector<pid_t>;
     // Beyond what the kernel gives out: nothing real is touched
     pid_t const a = 8'000'001, b = 8'000'002, c = 8'000'003;
-    row const alive = at(root, me, root, age);
-    CHECK(probe({alive, at(a, root, root, age), at(b, 1, 77, age)}) == pids{root, a});
+    row const alive = row_of(root, me, root, age);
+    CHECK(members_in(job, {alive, row_of(a, root, root, age), row_of(b, 1, 77, age)}) == pids{root, a});
     // Any order, any depth
-    CHECK(probe({alive, at(c, b, 5, age), at(b, a, 5, age), at(a, root, root, age)}) == pids{root, a, b, c});
+    CHECK(members_in(job, {alive, row_of(c, b, 5, age), row_of(b, a, 5, age), row_of(a, root, root, age)}) ==
+          pids{root, a, b, c});
     // Known before: stays without parent or session
-    CHECK(probe({alive, at(c, b, 5, age), at(b, 1, 5, age)}) == pids{root, b, c});
+    CHECK(members_in(job, {alive, row_of(c, b, 5, age), row_of(b, 1, 5, age)}) == pids{root, b, c});
     // Another process of a known number
-    CHECK(probe({alive, at(c, 1, 5, age + 1), at(b, 1, 5, age)}) == pids{root, b});
-    CHECK(probe({alive, at(a, root, root, age - 1)}) == pids{root});  // older than the job
+    CHECK(members_in(job, {alive, row_of(c, 1, 5, age + 1), row_of(b, 1, 5, age)}) == pids{root, b});
+    CHECK(members_in(job, {alive, row_of(a, root, root, age - 1)}) == pids{root});  // older than the job
     // Never we, nor what is only ours
-    CHECK(probe({alive, at(me, root, root, age + 5), at(a, me, 9, age + 5)}) == pids{root});
+    CHECK(members_in(job, {alive, row_of(me, root, root, age + 5), row_of(a, me, 9, age + 5)}) == pids{root});
     // The root reaped; its session speaks for b
-    CHECK(probe({at(b, 1, root, age + 1)}) == pids{b});
-    CHECK(probe({at(c, 1, root, age + 2)}) == pids{c});
+    CHECK(members_in(job, {row_of(b, 1, root, age + 1)}) == pids{b});
+    CHECK(members_in(job, {row_of(c, 1, root, age + 2)}) == pids{c});
     // Number reused
-    CHECK(probe({at(root, 1, root, age + 9), at(a, root, root, age + 9), at(c, 1, root, age + 2)}) == pids{c});
-    CHECK(probe({}).empty());
+    CHECK(members_in(job, {row_of(root, 1, root, age + 9), row_of(a, root, root, age + 9),
+                           row_of(c, 1, root, age + 2)}) == pids{c});
+    CHECK(members_in(job, {}).empty());
     // The session was empty once: no longer ours
-    CHECK(probe({at(a, 1, root, age + 10)}).empty());
-    REQUIRE(job.signal(SIGKILL));
-    finish(job);
+    CHECK(members_in(job, {row_of(a, 1, root, age + 10)}).empty());
+    REQUIRE(job.root.signal(SIGKILL));
+    finish(job.root);
 }
 
 TEST_CASE("a root in somebody else's session does not pull that session in") {

@@ -187,7 +187,7 @@ TEST_CASE("the loop of the documentation saves, holds and stops", "[control]") {
     ::unsetenv("RATION_DEVICES");
 }
 
-TEST_CASE("a job hears its own incarnation and token only, and a strict grammar", "[control]") {
+TEST_CASE("a job accepts commands for its incarnation with its token only, in a strict grammar", "[control]") {
     fixture f;
     f.ear.set_environment();
     job const j;
@@ -222,6 +222,13 @@ TEST_CASE("a job hears its own incarnation and token only, and a strict grammar"
         INFO(bad);
         CHECK(j.reads(bad) == 0);
     }
+}
+
+TEST_CASE("a job acknowledges a command that it does not know, and drops a malformed one", "[control]") {
+    fixture f;
+    f.ear.set_environment();
+    job const j;
+    std::string const good = "C1 save e=1 k=0123456789abcdef q=1";
     raw_sender const other(j.p->control_);
     REQUIRE(other("C1 save e=1 k=0123456789abcdef q=5 by=1" + std::string(1, '\0')));
     REQUIRE(other(good + " later=" + std::string(2000, 'x')));

@@ -76,14 +76,20 @@ private:
     int status_ = -1;
 };
 
-/// Reads along until the script has ended well.
-void accompany(listener& ear, script& running) {
-    while (running.poll() < 0) {
+/// Reads along until `done` holds or the script has ended.
+template <class Done>
+void read_along(listener& ear, script& running, Done const& done) {
+    while (!done() && running.poll() < 0) {
         pollfd waiting{ear->fd(), POLLIN, 0};
         ::poll(&waiting, 1, 20);
         auto const now = std::chrono::steady_clock::now().time_since_epoch();
         ear.drain({std::chrono::nanoseconds(now).count()});
     }
+}
+
+/// Reads along until the script has ended well.
+void accompany(listener& ear, script& running) {
+    read_along(ear, running, [] { return false; });
     ear.drain();
     if (running.poll() == 127) {
         std::puts("skipped: there is no python3 here");
@@ -93,6 +99,19 @@ void accompany(listener& ear, script& running) {
     CHECK(ear->counts().malformed == 0);
     CHECK(ear->counts().lost == 0);
     CHECK(ear->counts().duplicate == 0);
+}
+
+/// Orders saves until one is durable, and returns the report of that one. A save of the script fails at odd steps; the
+/// job continues then.
+[[nodiscard]] received save_until_durable(listener& ear, script& running, rp::control& out, std::string const& to) {
+    auto const saved = [&] { return ear.reported.of(message_type::checkpoint); };
+    do {
+        auto const before = saved().size();
+        REQUIRE(out.send(to, {1}, token, {rp::command_type::save, ration::milliseconds(60'000), true}));
+        read_along(ear, running, [&] { return saved().size() > before; });
+        REQUIRE(saved().size() > before);
+    } while (!saved().back().update.body.durable);
+    return saved().back();
 }
 
 }  // namespace
@@ -132,15 +151,7 @@ TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
     ear.set_environment();
     ::setenv("RATION_DEVICES", "cpu-0,cpu-3", 1);
     script running("obedient.py");
-    auto const until = [&](auto done) {
-        while (!done() && running.poll() < 0) {
-            pollfd waiting{ear->fd(), POLLIN, 0};
-            ::poll(&waiting, 1, 20);
-            ear.drain({std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()});
-        }
-    };
-    auto const saved = [&] { return ear.reported.of(message_type::checkpoint); };
-    until([&] { return !ear.reported.of(message_type::want).empty(); });
+    read_along(ear, running, [&] { return !ear.reported.of(message_type::want).empty(); });
     REQUIRE(ear.reported.of(message_type::want)[0].update.body.wanted == 3);
     auto const hello = ear.reported.of(message_type::hello)[0];
     CHECK(hello.devices == "cpu-0,cpu-3");
@@ -149,21 +160,15 @@ TEST_CASE("a job in Python saves, holds and stops as it is told", "[python]") {
     REQUIRE(out->send(hello.control, {2}, token, {rp::command_type::stop}));  // of another incarnation
     REQUIRE(raw_sender(hello.control)("C1 dance e=1 k=0123456789abcdef q=77"));
     REQUIRE(raw_sender(hello.control)("C1 stop e=1 k=0123456789abcdef q=78 by=1e3"));
-    do {  // a save fails at odd steps, and then the job goes on
-        auto const before = saved().size();
-        REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::save, ration::milliseconds(60'000), true}));
-        until([&] { return saved().size() > before; });
-        REQUIRE(saved().size() > before);
-    } while (!saved().back().update.body.durable);
-    auto const at = saved().back().update.body.step;
-    CHECK(saved().back().update.body.save_seconds == 0.25);
+    auto const saved = save_until_durable(ear, running, *out, hello.control).update.body;
+    CHECK(saved.save_seconds == 0.25);
     REQUIRE(out->send(hello.control, {1}, token, {rp::command_type::stop, ration::milliseconds(60'000)}));
     accompany(ear, running);
     auto const byes = ear.reported.of(message_type::bye);
     REQUIRE(byes.size() == 1);
     CHECK(byes[0].why == "stop");
     auto const last = ear.reported.of(message_type::step).back().update.body;
-    CHECK(last.step == at);  // none after the save
+    CHECK(last.step == saved.step);  // none after the save
     CHECK(last.batch == 512);
     auto const answers = ear.reported.of(message_type::acknowledge);
     REQUIRE(answers.size() >= 3);

@@ -5,40 +5,58 @@
 
 using namespace simulate_test;
 
-TEST_CASE("wrong faults earn one sentence each") {
-    auto const of = [](char const* faults) {
-        auto const reply = refusal({"--cluster", "1x1", "--policy", "fifo", "--faults", faults});
-        std::string const front = "ration: --faults: ";
-        return reply.starts_with(front) ? reply.substr(front.size()) : reply;
-    };
-    CHECK(of("crash:every=1h") ==
+namespace {
+
+/// The sentence about these faults, without its beginning "ration: --faults: ".
+[[nodiscard]] std::string refusal_of_faults(char const* faults) {
+    auto const reply = refusal({"--cluster", "1x1", "--policy", "fifo", "--faults", faults});
+    std::string const front = "ration: --faults: ";
+    return reply.starts_with(front) ? reply.substr(front.size()) : reply;
+}
+
+}  // namespace
+
+TEST_CASE("--faults: a wrong kind or key earns one sentence") {
+    CHECK(refusal_of_faults("crash:every=1h") ==
           "there is no kind of faults 'crash'; known here: losses, revocations, crashes, stragglers");
-    CHECK(of("crashes") ==
+    CHECK(refusal_of_faults("crashes") ==
           "crashes need every=TIME, the mean time between two on one device, as in crashes:every=200h");
-    CHECK(of("losses:repair=1h") ==
+    CHECK(refusal_of_faults("losses:repair=1h") ==
           "losses need every=TIME, the mean time between two on one node, as in losses:every=200h");
-    CHECK(of("losses:every=0") == "every is a time from 1 s to 365 days, not '0'");
-    CHECK(of("losses:every=1h,repair=soon") == "repair is a time from 1 s to 365 days, not 'soon'");
-    CHECK(of("losses:every=1h,") == "there is nothing called '' to set of losses; known here: every, repair");
-    CHECK(of("stragglers:every=1h,speeed=0.5") ==
+    CHECK(refusal_of_faults("losses:every=0") == "every is a time from 1 s to 365 days, not '0'");
+    CHECK(refusal_of_faults("losses:every=1h,repair=soon") == "repair is a time from 1 s to 365 days, not 'soon'");
+    CHECK(refusal_of_faults("losses:every=1h,") ==
+          "there is nothing called '' to set of losses; known here: every, repair");
+    CHECK(refusal_of_faults("stragglers:every=1h,speeed=0.5") ==
           "there is nothing called 'speeed' to set of stragglers; did you mean 'speed'?");
-    CHECK(of("stragglers:every=1h,speed=1") == "speed is a part of the usual one from 0.01 to 0.99, not '1'");
-    CHECK(of("stragglers:every=1h,speed=nan") == "speed is a part of the usual one from 0.01 to 0.99, not 'nan'");
-    CHECK(of("crashes:every=1h,region=us-west1") ==
+    CHECK(refusal_of_faults("stragglers:every=1h,speed=1") ==
+          "speed is a part of the usual one from 0.01 to 0.99, not '1'");
+    CHECK(refusal_of_faults("stragglers:every=1h,speed=nan") ==
+          "speed is a part of the usual one from 0.01 to 0.99, not 'nan'");
+    CHECK(refusal_of_faults("crashes:every=1h,region=us-west1") ==
           "there is nothing called 'region' to set of crashes; known here: every");
-    CHECK(of("revocations:startup=60") ==
+}
+
+TEST_CASE("--faults: revocations name a region and a GPU of the study") {
+    CHECK(refusal_of_faults("revocations:startup=60") ==
           "revocations need the region whose servers live as long, as in revocations:region=us-east1");
-    CHECK(of("revocations:region=us-east") ==
+    CHECK(refusal_of_faults("revocations:region=us-east") ==
           "lifetimes of K80 servers in 'us-east' are not known; did you mean 'us-east1'?");
-    CHECK(of("revocations:gpu=T4,region=us-east1") ==
+    CHECK(refusal_of_faults("revocations:gpu=T4,region=us-east1") ==
           "lifetimes of servers with the GPU 'T4' are not known; known here: K80, P100, V100");
-    CHECK(of("revocations:region=asia-east1,gpu=P100")
+    CHECK(refusal_of_faults("revocations:region=asia-east1,gpu=P100")
               .starts_with("lifetimes of P100 servers in 'asia-east1' are not known"));
     CHECK(
-        of("revocations:region=asia-east1,gpu=V100") ==
+        refusal_of_faults("revocations:region=asia-east1,gpu=V100") ==
         "the startup of V100 servers was not measured: add startup=TIME, as in revocations:region=asia-east1,gpu=V100,startup=90s");
+}
+
+TEST_CASE("--checkpoint: a wrong value earns one sentence") {
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--checkpoint", "often"})
               .starts_with("ration: --checkpoint: 'often' is no time"));
+}
+
+TEST_CASE("--faults: a kind given twice and too many faults are refused") {
     auto const together = [](words more) {
         more.insert(more.end(), {"--generate", "rigid:jobs=5", "--cluster", "1000x4", "--policy", "fifo"});
         return ran(std::move(more)).problem();

@@ -32,6 +32,23 @@ TEST_CASE("what is free is free at the end of a job, for whoever comes at that m
     CHECK(o.ticks == 3);  // the end and the arrival are one tick
 }
 
+TEST_CASE("simulation: a policy reads the priorities of the jobs", "[sim]") {
+    auto jobs = rigid({{.length = 10}, {.length = 10}, {.length = 10}});
+    jobs.jobs[1].priority = 5;
+    jobs.jobs[2].priority = -5;
+    auto const o = simulate(jobs, nodes_of(1, 1), [](scripted::gpu_sample const& seen, grants& out) {
+        if (seen.get<std::int64_t>("nodes/free.gpu")[0] == 0) return;
+        auto const priority = seen.get<std::int64_t>("jobs/priority");
+        std::size_t urgent = seen.jobs();
+        for (std::size_t row = 0; row < seen.jobs(); ++row)
+            if (seen.is_active(row) && (urgent == seen.jobs() || priority[row] > priority[urgent])) urgent = row;
+        if (urgent < seen.jobs()) give(out, urgent, 0, 1);
+    });
+    CHECK(o.jobs[1].started == seconds(0));
+    CHECK(o.jobs[0].started == seconds(10));
+    CHECK(o.jobs[2].started == seconds(20));
+}
+
 TEST_CASE("a job on several nodes runs as a whole, and a part of it is refused", "[sim]") {
     auto const jobs = rigid({{.devices = 6, .length = 10}});
     auto const whole = simulate(jobs, nodes_of(2, 4), [](scripted::gpu_sample const& seen, grants& out) {

@@ -42,7 +42,7 @@ struct both_ends {
 
 }  // namespace
 
-TEST_CASE("lines reach a file in order, and only when flushed") {
+TEST_CASE("bounded_writer: lines reach a file in order, and only when flushed") {
     temporary_file const file;
     bounded_writer out(opened(file.path()));
     CHECK(out.add("one"));
@@ -58,7 +58,8 @@ TEST_CASE("lines reach a file in order, and only when flushed") {
     CHECK(out.lost() == 0);
 }
 
-TEST_CASE("opening empties the file; a default-constructed writer takes everything and writes nothing") {
+TEST_CASE(
+    "bounded_writer: opening empties the file; a default-constructed writer takes everything and writes nothing") {
     temporary_file const file;
     std::ofstream(file.path()) << "old";
     CHECK(open_for_writing(file.path()));
@@ -92,7 +93,7 @@ TEST_CASE(
     CHECK(out.lost() == 3);
 }
 
-TEST_CASE("a line that was cut in two by the end of the disk is completed when there is room again") {
+TEST_CASE("bounded_writer: a line that was cut in two by the end of the disk is completed when there is room again") {
     temporary_file const file;
     file_size_limit const limit;
     bounded_writer out(opened(file.path()));
@@ -111,7 +112,7 @@ TEST_CASE("a line that was cut in two by the end of the disk is completed when t
     CHECK(out.lost() == 0);
 }
 
-TEST_CASE("half a line is removed from the file at the end") {
+TEST_CASE("bounded_writer: half a line is removed from the file at the end") {
     temporary_file const file;
     file_size_limit const limit;
     bounded_writer out(opened(file.path()));
@@ -127,7 +128,7 @@ TEST_CASE("half a line is removed from the file at the end") {
     CHECK(out.lost() == 2);
 }
 
-TEST_CASE("a pipe that nobody empties costs lines, never time") {
+TEST_CASE("bounded_writer: a pipe that nobody empties costs lines, never time") {
     auto ends = make_pipe();
     bounded_writer out(std::move(ends.writing), 100'000);
     std::string const line(999, 'x');
@@ -149,7 +150,7 @@ TEST_CASE("a pipe that nobody empties costs lines, never time") {
     CHECK(got.size() == taken * 1000);  // every line that was taken in, whole
 }
 
-TEST_CASE("a reader that is gone is an error, not the end of the program") {
+TEST_CASE("bounded_writer: a reader that is gone is an error, not the end of the program") {
     auto ends = make_pipe();
     bounded_writer out(std::move(ends.writing));
     ends.reading.reset();

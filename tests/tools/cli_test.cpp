@@ -40,7 +40,7 @@ using words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("run without options") {
+TEST_CASE("run: defaults of the options") {
     auto const o = options({});
     CHECK(o.file == "jobs.toml");
     CHECK(o.policies.empty());
@@ -51,7 +51,7 @@ TEST_CASE("run without options") {
     CHECK_FALSE(o.cpus.has_value());
 }
 
-TEST_CASE("every option of run arrives where it belongs") {
+TEST_CASE("run: every option arrives where it belongs") {
     CHECK(options({"--policy", "tradl"}).policy == "tradl");
     CHECK(options({"--policy=./libmine.so"}).policy == "./libmine.so");
     CHECK(options({"--dry-run"}).dry_run);
@@ -72,7 +72,7 @@ TEST_CASE("every option of run arrives where it belongs") {
     CHECK_FALSE(options({"--policy", "none"}).compare);
 }
 
-TEST_CASE("the other commands") {
+TEST_CASE("parse_command_line: the other commands") {
     CHECK(options_of<doctor_options>(parsed({"doctor", "--json"})).json);
     CHECK_FALSE(options_of<doctor_options>(parsed({"doctor"})).json);
     CHECK(options_of<policies_options>(parsed({"policies", "--json"})).json);
@@ -106,7 +106,7 @@ TEST_CASE("the other commands") {
     CHECK((plain.seed == 1 && plain.config.empty() && !plain.json));
 }
 
-TEST_CASE("a wrong command line earns one sentence that says what to do") {
+TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
         "ration: say what to do: run, doctor, policies, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
@@ -118,6 +118,15 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
     CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
+    CHECK(refusal({"doctor", "x"}) ==
+          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+    CHECK(refusal({"run", "f", "--polcy=none"}) ==
+          "ration: there is no option '--polcy=none'; did you mean '--policy'?");
+    CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+    CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {
     for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
         std::string const reply =
             "--seed: '" + std::string(bad) +
@@ -125,11 +134,9 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
         CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + reply);
         CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + reply);
     }
-    CHECK(refusal({"doctor", "x"}) ==
-          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
-    CHECK(refusal({"run", "f", "--polcy=none"}) ==
-          "ration: there is no option '--polcy=none'; did you mean '--policy'?");
-    CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+}
+
+TEST_CASE("run: a wrong value of an option, or one that another excludes, earns one sentence") {
     CHECK(refusal({"run", "f", "--policy", "tardl"}) ==
           "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==
@@ -152,10 +159,9 @@ TEST_CASE("a wrong command line earns one sentence that says what to do") {
           "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"})
               .starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
-    CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("help and version are answers, not refusals") {
+TEST_CASE("--help, --version: answers, not refusals") {
     auto const reply = [](words w) {
         auto const c = parsed(std::move(w));
         REQUIRE(std::holds_alternative<answer>(c));
@@ -175,7 +181,7 @@ TEST_CASE("help and version are answers, not refusals") {
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
 }
 
-TEST_CASE("report takes logs and the name of a page") {
+TEST_CASE("report: takes logs and the name of a page") {
     auto const c = parsed({"report", "a.jsonl", "b.jsonl", "--out", "page.html"});
     CHECK(options_of<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
     CHECK(options_of<report_options>(c).out == "page.html");
@@ -187,7 +193,7 @@ TEST_CASE("report takes logs and the name of a page") {
         CHECK(std::get<answer>(help).text.find(part) != std::string::npos);
 }
 
-TEST_CASE("which policies run, and in which order") {
+TEST_CASE("run: which policies run, and in which order") {
     run_config config;
     config.policy = "tradl";
     auto const chosen = [&](words w) {

@@ -55,7 +55,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("the table of two runs") {
+TEST_CASE("comparison: the table of two runs") {
     std::vector<run_summary> const runs{none_run(), tradl_run()};
     CHECK('\n' + comparison_text(runs) == R"(
                                    none       tradl   change
@@ -77,14 +77,14 @@ mean cpu use                 1.90 cores  1.95 cores   +2.6 %
 )");
 }
 
-TEST_CASE("three runs: each against the first") {
+TEST_CASE("comparison: three runs: each against the first") {
     std::vector<run_summary> runs{none_run(), tradl_run(), tradl_run()};
     runs[1].policy = "equal_share";
     runs[1].makespan = seconds(66);
     CHECK(has_line(squeezed(comparison_text(runs)), "makespan 60.0 s 66.0 s +10.0 % 57.0 s -5.0 %"));
 }
 
-TEST_CASE("what went wrong or was approximate is said once, in sentences") {
+TEST_CASE("comparison: what went wrong or was approximate is said once, in sentences") {
     std::vector<run_summary> runs{none_run(), tradl_run()};
     runs[0].approximate = runs[1].approximate = {"cpu is held back by stopping processes"};
     runs[1].interrupted = true;
@@ -104,7 +104,7 @@ TEST_CASE("what went wrong or was approximate is said once, in sentences") {
     CHECK(has_line(squeezed(text), " mean after the first 20.0 s 15.0 s -25.0 %"));
 }
 
-TEST_CASE("the mean is over the same jobs in every run") {
+TEST_CASE("comparison: the mean is over the same jobs in every run") {
     std::vector<run_summary> runs{none_run(), tradl_run()};
     CHECK(jobs_after_the_first(runs).counted == std::vector<std::size_t>{1, 2});
     CHECK(mean_to_acceptable(runs[0], jobs_after_the_first(runs)) == 30.0);
@@ -118,7 +118,7 @@ TEST_CASE("the mean is over the same jobs in every run") {
     CHECK(has_line(squeezed(comparison_text(runs)), " mean after the first never never -"));
 }
 
-TEST_CASE("jobs that arrive together with the earliest one, wherever it stands, are not late") {
+TEST_CASE("comparison: jobs that arrive together with the earliest one, wherever it stands, are not late") {
     std::vector<run_summary> runs{none_run()};
     runs[0].jobs[0].arrived = seconds(7);
     runs[0].jobs[1].arrived = runs[0].jobs[2].arrived = seconds(3);
@@ -127,7 +127,7 @@ TEST_CASE("jobs that arrive together with the earliest one, wherever it stands, 
     CHECK(comparison_text(runs).find("after the first") == std::string::npos);
 }
 
-TEST_CASE("jobs without a tier have no row for it") {
+TEST_CASE("comparison: jobs without a tier have no row for it") {
     std::vector<run_summary> runs{none_run(), tradl_run()};
     for (auto& run : runs) {
         run.jobs[1].has_acceptable = false;
@@ -140,7 +140,7 @@ TEST_CASE("jobs without a tier have no row for it") {
     CHECK(acceptable.find("second") == std::string::npos);
 }
 
-TEST_CASE("one run has a table without changes") {
+TEST_CASE("comparison: one run has a table without changes") {
     std::vector<run_summary> const one{none_run()};
     auto const text = comparison_text(one);
     CHECK(text.starts_with(
@@ -149,7 +149,7 @@ TEST_CASE("one run has a table without changes") {
     CHECK(comparison_text({}).empty());
 }
 
-TEST_CASE("the same as JSON") {
+TEST_CASE("comparison: the same as JSON") {
     std::vector<run_summary> const runs{none_run(), tradl_run()};
     auto const j = json::parse(comparison_json(runs));
     CHECK(j["event"] == "comparison");

@@ -6,7 +6,7 @@
 using namespace config_test;
 using namespace ration::program;
 
-TEST_CASE("files that are no jobs files") {
+TEST_CASE("load_config: files that are not jobs files") {
     CHECK(reply("") ==
           sentences{"jobs.toml: the file is empty; write a policy and a [[job]] with name, command and target"});
     CHECK(reply(" \n\t\r\n") == reply(""));
@@ -31,7 +31,7 @@ TEST_CASE("files that are no jobs files") {
     CHECK(reply("\xff\xfe").size() == 1);
 }
 
-TEST_CASE("too many jobs") {
+TEST_CASE("parse_config: too many jobs") {
     std::string text = "policy = 'none'\n";
     for (std::size_t i = 0; i <= max_jobs; ++i)
         text +=
@@ -39,7 +39,7 @@ TEST_CASE("too many jobs") {
     CHECK(reply(text) == sentences{"jobs.toml:2:1: there are 513 jobs; one run takes at most 512"});
 }
 
-TEST_CASE("keys of the file") {
+TEST_CASE("parse_config: keys of the file") {
     CHECK(message_of_file("").front() ==
           "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");
     CHECK(message_of_file("policy = 'tardl'") ==
@@ -76,7 +76,7 @@ TEST_CASE("keys of the file") {
           sentences{"jobs.toml:2:8: 'tick' must be a duration in quotes, such as \"500ms\", not a whole number"});
 }
 
-TEST_CASE("where policies run") {
+TEST_CASE("parse_config: where policies run") {
     auto const isolation = [](std::string const& table) {
         return message_of_file("policy = 'lib/libmine.so'\nisolation = " + table);
     };
@@ -101,7 +101,7 @@ TEST_CASE("where policies run") {
               "jobs.toml:2:13: 'isolation' must be a table of policies, such as { mine = \"in-process\" }, not text"});
 }
 
-TEST_CASE("names of jobs") {
+TEST_CASE("parse_config: names of jobs") {
     auto const named = [](std::string const& name) {
         return reply("policy = 'none'\n[[job]]\nname = '" + name +
                      "'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
@@ -124,14 +124,14 @@ TEST_CASE("names of jobs") {
           sentences{"jobs.toml:2:1: this job has no name; add name = \"...\""});
 }
 
-TEST_CASE("two jobs of one name are both named by their lines") {
+TEST_CASE("parse_config: two jobs of one name are both named by their lines") {
     constexpr auto job = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK(reply(std::string("policy = 'none'\n") + job + job + job) ==
           sentences{"jobs.toml:7:8: this job and the one in line 3 are both named 'a'; give each a name of its own",
                     "jobs.toml:11:8: this job and the one in line 3 are both named 'a'; give each a name of its own"});
 }
 
-TEST_CASE("commands") {
+TEST_CASE("parse_config: commands") {
     auto const command = [](std::string const& line) {
         return reply("policy = 'none'\n[[job]]\nname = 'a'\n" + line + "\ntarget = { loss = { acceptable = 1 } }\n");
     };
@@ -154,10 +154,7 @@ TEST_CASE("commands") {
     CHECK(command("command = ['x', '']").empty());
 }
 
-TEST_CASE("targets") {
-    CHECK(
-        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
-        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
+TEST_CASE("target: tiers that are not finite, or in the wrong order for the direction") {
     CHECK(message_of_target("{ loss = { acceptable = nan } }") ==
           sentences{"jobs.toml:5:34: the tier 'acceptable' is nan; write a finite number"});
     CHECK(message_of_target("{ loss = { objective = -inf } }") ==
@@ -183,6 +180,9 @@ TEST_CASE("targets") {
           sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(message_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
+}
+
+TEST_CASE("target: wrong keys and values of a metric") {
     CHECK(
         message_of_target("{ loss = { } }") ==
         sentences{std::string(
@@ -196,20 +196,26 @@ TEST_CASE("targets") {
     for (auto const* count : {"0", "-1", "100001"})
         CHECK(message_of_target(std::string("{ loss = { acceptable = 1, mean_of = ") + count + " } }") ==
               sentences{std::string("jobs.toml:5:47: 'mean_of' is ") + count + "; write a number from 1 to 100000"});
-    CHECK(message_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
-          sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
-    CHECK(message_of_target("{ }") ==
-          sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
     CHECK(message_of_target("{ loss = 3 }") ==
           sentences{std::string("jobs.toml:5:19: 'loss' must be a table of tiers, not a whole number; write ") +
                     example});
-    CHECK(message_of_target("3") ==
-          sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
     CHECK(message_of_target("{ 'a b' = { acceptable = 1, direction = 'up' } }") ==
           sentences{"jobs.toml:5:12: 'a b' cannot be a metric; use at most 32 visible characters without '='"});
 }
 
-TEST_CASE("start times") {
+TEST_CASE("target: a table with exactly one metric") {
+    CHECK(
+        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
+        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
+    CHECK(message_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
+          sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
+    CHECK(message_of_target("{ }") ==
+          sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 0; write ") + example});
+    CHECK(message_of_target("3") ==
+          sentences{std::string("jobs.toml:5:10: 'target' must be a table: ") + example + ", not a whole number"});
+}
+
+TEST_CASE("parse_config: start times") {
     std::string const rule =
         ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
     CHECK(message_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
@@ -221,7 +227,7 @@ TEST_CASE("start times") {
           sentences{"jobs.toml:6:6: 'at' must be a duration in quotes, such as \"20s\", not a date or time"});
 }
 
-TEST_CASE("bounds") {
+TEST_CASE("parse_config: bounds") {
     CHECK(message_of_job("bounds = { cpu = { min = -0.5 } }") ==
           sentences{"jobs.toml:6:26: cpu.min is -0.5; write a number of cores from 0 to 4096"});
     CHECK(message_of_job("bounds = { cpu = { max = 0 } }") ==
@@ -251,7 +257,7 @@ TEST_CASE("bounds") {
           sentences{"jobs.toml:6:21: 'memory' must be a size in quotes, such as \"2GiB\", not a whole number"});
 }
 
-TEST_CASE("all problems of a file are reported, in the order of its lines") {
+TEST_CASE("parse_config: all problems of a file are reported, in the order of its lines") {
     CHECK(
         reply("cpus = 0\npolcy = 'none'\n[[job]]\nname = '../x'\nat = 3\nweight = 0\n[[job]]\ncommand = 3\n") ==
         sentences{

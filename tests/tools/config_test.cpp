@@ -51,7 +51,7 @@ struct folder {
 
 }  // namespace
 
-TEST_CASE("a full file is read to the letter") {
+TEST_CASE("parse_config: a full file is read to the letter") {
     auto const config = read(std::string(whole_jobs_file));
     CHECK(config.file == "jobs.toml");
     CHECK(config.source == whole_jobs_file);
@@ -79,10 +79,12 @@ TEST_CASE("a full file is read to the letter") {
     CHECK(vae.log_at == position{18, 7});
     CHECK(vae.tenant == "alice");
     CHECK(vae.weight == 2);
+    CHECK(vae.priority == 0);
+    CHECK(config.jobs[1].priority == 5);
     CHECK(vae.where == position{10, 1});
 }
 
-TEST_CASE("the definition of a job changes with what is said of it, and not with how it is written") {
+TEST_CASE("parse_config: the definition of a job changes with what is said of it, and not with how it is written") {
     auto const definition = [](std::string const& lines, std::string const& head = "") {
         return read("policy = 'none'\n" + head +
                     "[[job]]\nname = 'a'\ntarget = { loss = { acceptable = 2, objective = 1 } }\n" + lines + "\n")
@@ -109,7 +111,7 @@ TEST_CASE("the definition of a job changes with what is said of it, and not with
     CHECK(elastic("count = 4, gpu = 0.25") != elastic("count = 4, gpu = 0.1"));
 }
 
-TEST_CASE("what a job leaves out has a default") {
+TEST_CASE("parse_config: what a job leaves out has a default") {
     auto const job = read(std::string(whole_jobs_file)).jobs[1];
     CHECK(job.name == "cnn.2");
     CHECK(job.directory.empty());
@@ -131,7 +133,7 @@ TEST_CASE("what a job leaves out has a default") {
     CHECK(config.tick == milliseconds(500));
 }
 
-TEST_CASE("the parameters of every policy in the file are kept, with their places") {
+TEST_CASE("parse_config: the parameters of every policy in the file are kept, with their places") {
     auto const config = read(std::string(whole_jobs_file));
     auto const* const tradl = config.parameters_of("tradl");
     REQUIRE(tradl != nullptr);
@@ -149,7 +151,7 @@ TEST_CASE("the parameters of every policy in the file are kept, with their place
     CHECK(config.parameters_of("none") == nullptr);
 }
 
-TEST_CASE("a policy in a file has its parameters under the name of the file") {
+TEST_CASE("parse_config: a policy in a file has its parameters under the name of the file") {
     auto const config = read(
         "policy = 'build/plugins/libmine.so'\nmine = { a = 1 }\n"
         "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n");
@@ -161,7 +163,7 @@ TEST_CASE("a policy in a file has its parameters under the name of the file") {
     CHECK(policy_stem("library") == "library");
 }
 
-TEST_CASE("the file may speak of policies that only the command line names") {
+TEST_CASE("parse_config: the file may speak of policies that only the command line names") {
     constexpr auto text =
         "policy = 'none'\nmine = { a = 1 }\nisolation = { mine = 'in-process', tradl = 'worker' }\n"
         "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
@@ -178,7 +180,7 @@ TEST_CASE("the file may speak of policies that only the command line names") {
     CHECK(parse_config(text, "f", {.policies = {"none", "tradl"}}).problems.size() == 3);
 }
 
-TEST_CASE("the direction: what is stated, then what the name tells, then the order of the tiers") {
+TEST_CASE("parse_config: the direction: what is stated, then what the name tells, then the order of the tiers") {
     CHECK(target("{ loss = { acceptable = 2 } }").improves == direction::down);
     CHECK(target("{ val_loss = { acceptable = 2 } }").improves == direction::down);
     CHECK(target("{ 'eval/accuracy' = { acceptable = 0.5 } }").improves == direction::up);
@@ -189,13 +191,13 @@ TEST_CASE("the direction: what is stated, then what the name tells, then the ord
     CHECK(target("{ loss = { acceptable = 2, objective = 2 } }").objective == 2.0);
 }
 
-TEST_CASE("--policy makes the file's policy optional") {
+TEST_CASE("--policy: makes the file's policy optional") {
     constexpr auto text = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK(parse_config(text, "f", {.policies = {}, .policy_given = true}).problems.empty());
     CHECK_FALSE(parse_config(text, "f", {}).problems.empty());
 }
 
-TEST_CASE("load_config reads regular files only, and no endless ones") {
+TEST_CASE("load_config: reads regular files only, and no endless ones") {
     folder const here;
     auto const reply = [](std::filesystem::path const& path) {
         auto const parsed = load_config(path.string());
@@ -216,7 +218,7 @@ TEST_CASE("load_config reads regular files only, and no endless ones") {
     CHECK(parsed.config.source == whole_jobs_file);
 }
 
-TEST_CASE("directories and programs that are not there are found before the run, with their places") {
+TEST_CASE("missing_files: directories and programs that do not exist are named with their places") {
     folder const here;
     std::filesystem::create_directory(here.path / "bin");
     std::ofstream(here.path / "bin" / "mine") << "#!/bin/sh\n";
@@ -246,7 +248,7 @@ TEST_CASE("directories and programs that are not there are found before the run,
         "jobs.toml:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
 }
 
-TEST_CASE("a job with devices") {
+TEST_CASE("parse_config: a job with devices") {
     auto const all = elastic(
         "bounds = { gpu = { min = 2, max = 4 }, batch = { min = 32, max = 512 } }\nspeedup = [0, 1, 1.8]\nbatch = [0, 128, 256]\n"
         "checkpoint = 'here'\nrestart_cost = '3s'\ndeadlines = { save = '1m', stop = '2s', start = '4s' }");
@@ -266,7 +268,7 @@ TEST_CASE("a job with devices") {
     CHECK(elastic("bounds = { gpu = 3, gpu_memory = '40GiB' }").gpu_memory == bytes{std::int64_t{40} << 30U});
 }
 
-TEST_CASE("devices are shared where a job needs some or the file has some") {
+TEST_CASE("shares_devices: true if a job needs devices or the file has some") {
     std::string const job = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK_FALSE(read("policy = 'none'\n" + job).shares_devices());
     CHECK_FALSE(read("policy = 'none'\ndevices = 'gpus'\n" + job).shares_devices());

@@ -73,14 +73,14 @@ void require_sound(run_config const& config) {
 
 }  // namespace
 
-TEST_CASE("the file that is damaged below is a good one") {
+TEST_CASE("parse_config: the file that is damaged below is a good one") {
     auto const read = parse_config(std::string(whole_jobs_file), "jobs.toml");
     for (auto const& p : read.problems) UNSCOPED_INFO(to_text(p));
     REQUIRE(read.problems.empty());
     require_sound(read.config);
 }
 
-TEST_CASE("4000 damaged jobs files are read soundly or refused in printable sentences") {
+TEST_CASE("parse_config: 4000 damaged jobs files are read soundly or refused in printable sentences") {
     support::mutations change(31, pieces);
     int good = 0, bad = 0;
     for (int round = 0; round < 4000; ++round) {

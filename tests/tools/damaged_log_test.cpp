@@ -82,7 +82,7 @@ struct asked_policies {
 
 }  // namespace
 
-TEST_CASE("a decision that ration wrote is shown as it was") {
+TEST_CASE("recorded_tick: a decision that ration wrote is shown as it was") {
     recorded_tick tick;
     REQUIRE(tick.load(nlohmann::json::parse(good_line())));
     CHECK(tick.store().rows(table_id::jobs) == 3);
@@ -92,7 +92,7 @@ TEST_CASE("a decision that ration wrote is shown as it was") {
     CHECK(tick.job_id(3) == 0);
 }
 
-TEST_CASE("tables that no run can have are refused before they take memory") {
+TEST_CASE("recorded_tick: tables that no run can have are refused before they take memory") {
     auto const line = nlohmann::json::parse(good_line());
     REQUIRE(message_of(line).empty());
     for (nlohmann::json const& rows : {nlohmann::json(1ULL << 61), nlohmann::json(513), nlohmann::json(-1),
@@ -105,7 +105,7 @@ TEST_CASE("tables that no run can have are refused before they take memory") {
     CHECK(tick.store().rows(table_id::jobs) == 3);
 }
 
-TEST_CASE("values of another type are refused with their column") {
+TEST_CASE("recorded_tick: values of another type are refused with their column") {
     auto const line = nlohmann::json::parse(good_line());
     for (nlohmann::json const& value :
          {nlohmann::json(0.5), nlohmann::json("1"), nlohmann::json(), nlohmann::json::array()})
@@ -115,13 +115,13 @@ TEST_CASE("values of another type are refused with their column") {
           "column jobs/id has not one value of its type for each of its 3 rows");
 }
 
-TEST_CASE("ids that do not ascend are refused: policies look them up by halves") {
+TEST_CASE("recorded_tick: ids that do not ascend are refused: policies look them up by halves") {
     auto const line = nlohmann::json::parse(good_line());
     CHECK(message_of(with(line, "/columns/jobs~1id/1", 1)) == "column jobs/id has to ascend");
     CHECK(message_of(with(line, "/columns/held~1job/0", 9)) == "column held/job has to ascend");
 }
 
-TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sentence") {
+TEST_CASE("recorded_tick: 3000 damaged decisions are shown to policies, or refused with a sentence") {
     constexpr std::string_view pieces[] = {"-1",
                                            "1e300",
                                            "9223372036854775807",
@@ -160,7 +160,7 @@ TEST_CASE("3000 damaged decisions are shown to policies, or refused with a sente
     CHECK(refused > 50);
 }
 
-TEST_CASE("JSON is read up to 64 levels, wherever they are") {
+TEST_CASE("parse_json: up to 64 levels, wherever they are") {
     CHECK(parse_json(repeated("[", 64) + repeated("]", 64)).is_array());
     CHECK(parse_json(repeated("[", 65) + repeated("]", 65)).is_discarded());
     CHECK(parse_json(repeated("{\"a\":", 100'000)).is_discarded());

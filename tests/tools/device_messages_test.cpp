@@ -6,7 +6,7 @@
 using namespace config_test;
 using namespace ration::program;
 
-TEST_CASE("devices of the file") {
+TEST_CASE("parse_config: devices of the file") {
     CHECK(
         message_of_file("policy = 'none'\ndevices = 4") ==
         sentences{
@@ -34,7 +34,7 @@ TEST_CASE("devices of the file") {
     CHECK(message_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
 }
 
-TEST_CASE("devices of a job") {
+TEST_CASE("parse_config: devices of a job") {
     CHECK(message_of_job("bounds = { gpu = 'many' }") ==
           sentences{
               "jobs.toml:6:18: 'gpu' must be a number of devices or a table, such as { min = 1, max = 4 }, not text"});
@@ -62,7 +62,7 @@ TEST_CASE("devices of a job") {
             "jobs.toml:6:11: 'speedup' is for a job with devices; add bounds = { gpu = { min = 1, max = 4 } } to job 'a', or leave it out"});
 }
 
-TEST_CASE("what a job with devices says of itself") {
+TEST_CASE("parse_config: what a job with devices says of itself") {
     auto const message_of = [](std::string const& line) { return message_of_job("bounds = { gpu = 2 }\n" + line); };
     CHECK(
         message_of("speedup = [1, 2]") ==
@@ -84,7 +84,7 @@ TEST_CASE("what a job with devices says of itself") {
     CHECK(message_of("deadlines = { stop = '2 s' }").size() == 1);
 }
 
-TEST_CASE("the other keys of a job") {
+TEST_CASE("environment: names and values that a job cannot have") {
     CHECK(message_of_job("environment = { 'A=B' = 'x' }") ==
           sentences{"jobs.toml:6:17: 'A=B' cannot be the name of a variable; use a name without '='"});
     CHECK(message_of_job("environment = { '' = 'x' }").size() == 1);
@@ -95,9 +95,9 @@ TEST_CASE("the other keys of a job") {
               "jobs.toml:6:21: variable 'A' must be text or a whole number, not a decimal number; put it in quotes"});
     CHECK(message_of_job("environment = { A = \"\\u0000\" }") ==
           sentences{"jobs.toml:6:21: the value of a variable cannot hold a zero byte; remove \\u0000"});
-    CHECK(message_of_job("directory = ''") ==
-          sentences{
-              "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
+}
+
+TEST_CASE("log: an expression that cannot be used, or does not read the target") {
     CHECK(
         message_of_job("log = ''") ==
         sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
@@ -114,6 +114,12 @@ TEST_CASE("the other keys of a job") {
         sentences{
             "jobs.toml:6:7: 'log' does not read the metric of the target; put its number into a group: (?<loss>\\S+)"});
     CHECK(message_of_job("log = 'loss (?P<loss>\\S+)'").empty());
+}
+
+TEST_CASE("parse_config: directory, tenant and weight of a job, and a key that a job does not have") {
+    CHECK(message_of_job("directory = ''") ==
+          sentences{
+              "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
     CHECK(
         message_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})
@@ -122,7 +128,12 @@ TEST_CASE("the other keys of a job") {
                   .ends_with("; write a number above 0 and at most 1000000"));
     CHECK(message_of_job("weight = -1").front() ==
           "jobs.toml:6:10: the weight is -1; write a number above 0 and at most 1000000");
-    CHECK(message_of_job("prioritee = 1")
+    for (auto const* bad : {"1000001", "-1000001"})
+        CHECK(message_of_job("priority = " + std::string(bad)) ==
+              sentences{"jobs.toml:6:12: the priority is " + std::string(bad) +
+                        "; write a whole number from -1000000 to 1000000"});
+    CHECK(message_of_job("priority = 1.5").size() == 1);
+    CHECK(message_of_job("colour = 1")
               .front()
-              .starts_with("jobs.toml:6:1: unknown key 'prioritee' in [[job]]; known here: name, command"));
+              .starts_with("jobs.toml:6:1: unknown key 'colour' in [[job]]; known here: name, command"));
 }

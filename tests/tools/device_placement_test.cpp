@@ -71,7 +71,7 @@ struct synthetic_run {
 
 }  // namespace
 
-TEST_CASE("a job gets linked GPUs, and the cores beside them") {
+TEST_CASE("device_placement: a job gets linked GPUs, and the cores beside them") {
     synthetic_run run(two_packages());
     device_list first, second;
     auto place = run.put(job_id{1}, first, 2);
@@ -86,7 +86,7 @@ TEST_CASE("a job gets linked GPUs, and the cores beside them") {
     CHECK(place.cpu_list() == "2,10");
 }
 
-TEST_CASE("of what a job has, the best connected stay, and stay first when it grows") {
+TEST_CASE("device_placement: of what a job has, the best connected stay, and stay first when it grows") {
     synthetic_run run(two_packages());
     device_list has;
     static_cast<void>(run.put(job_id{1}, has, 3));
@@ -100,7 +100,7 @@ TEST_CASE("of what a job has, the best connected stay, and stay first when it gr
     CHECK(place.cpu_list() == "0-3,8-11");
 }
 
-TEST_CASE("cores of a job that is over are free again, others are not") {
+TEST_CASE("device_placement: cores of a job that is over are free again, others are not") {
     synthetic_run run(two_packages());
     device_list first, second, third;
     static_cast<void>(run.put(job_id{1}, first, 3));
@@ -110,7 +110,7 @@ TEST_CASE("cores of a job that is over are free again, others are not") {
     CHECK(third == device_list{0, 1, 2});
 }
 
-TEST_CASE("only CPUs that the run may use are given, though its topology is the whole machine's") {
+TEST_CASE("device_placement: only CPUs that the run may use are given, though its topology is the whole machine's") {
     auto const topology = two_packages();
     // One CPU of core 2, one of core 4, both of core 5
     synthetic_run run(topology, addresses(topology), cpus({2, 4, 5, 13}));
@@ -125,7 +125,7 @@ TEST_CASE("only CPUs that the run may use are given, though its topology is the 
     CHECK(has == device_list{1, 2});
 }
 
-TEST_CASE("a job keeps its cores when it is launched again, though others would be as near") {
+TEST_CASE("device_placement: a job keeps its cores when it is launched again, though others would be as near") {
     synthetic_run run(two_packages());
     run.placement.add(job_id{7}, 8'000);
     device_list first{0}, second, third;
@@ -139,7 +139,7 @@ TEST_CASE("a job keeps its cores when it is launched again, though others would 
     CHECK(run.put(job_id{7}, third, 1).cpu_list() == "0-3,8-11");
 }
 
-TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are") {
+TEST_CASE("device_placement: a bound on cpu is how many CPUs a job gets, whatever its devices are") {
     auto const topology = two_packages();
     synthetic_run run(topology, addresses(topology), all_cpus(), 0);
     run.placement.add(job_id{1}, 4'100);
@@ -149,7 +149,7 @@ TEST_CASE("a bound on cpu is how many CPUs a job gets, whatever its devices are"
     CHECK(run.put(job_id{2}, other, 3).cpus.size() == 2);
 }
 
-TEST_CASE("more jobs than cores share them, and are told so") {
+TEST_CASE("device_placement: more jobs than cores share them, and are told so") {
     auto const topology = two_packages();
     synthetic_run run(topology, addresses(topology), cpus({0, 8}));
     device_list first, second;
@@ -160,7 +160,7 @@ TEST_CASE("more jobs than cores share them, and are told so") {
     CHECK(first != second);
 }
 
-TEST_CASE("on another machine's topology devices are chosen and no CPU is bound") {
+TEST_CASE("device_placement: on another machine's topology devices are chosen and no CPU is bound") {
     auto topology = two_packages();
     topology.is_this_machine = false;
     synthetic_run run(topology, addresses(topology), cpus({0}));
@@ -173,7 +173,7 @@ TEST_CASE("on another machine's topology devices are chosen and no CPU is bound"
     CHECK(place.why.find("No CPU is bound") != std::string::npos);
 }
 
-TEST_CASE("a GPU that the topology does not show is handed out without CPUs") {
+TEST_CASE("device_placement: a GPU that the topology does not show is handed out without CPUs") {
     auto const topology = two_packages();
     synthetic_run run(topology, {"0000:aa:00.0"});
     device_list has;
@@ -184,7 +184,7 @@ TEST_CASE("a GPU that the topology does not show is handed out without CPUs") {
           "GPU 0000:aa:00.0 somewhere on this machine. No CPUs are chosen, as it is not known where that is.");
 }
 
-TEST_CASE("instances of one GPU are devices of their own") {
+TEST_CASE("device_placement: instances of one GPU are devices of their own") {
     auto const topology = two_packages();
     synthetic_run run(topology, {"0000:04:00.0", "0000:04:00.0", "0000:00:00.0"});
     device_list first, second, third;
@@ -196,7 +196,8 @@ TEST_CASE("instances of one GPU are devices of their own") {
     CHECK(place.cpu_list() == "0-1,8-9");
 }
 
-TEST_CASE("a device of an earlier run that the machine does not show any more does not stop the choice") {
+TEST_CASE(
+    "device_placement: a device of an earlier run that the machine does not show any more does not stop the choice") {
     synthetic_run run(two_packages());
     device_list has{run.table.number("gone")};
     REQUIRE(run.table.claim(job_id{1}, has));
@@ -210,7 +211,7 @@ TEST_CASE("a device of an earlier run that the machine does not show any more do
     CHECK(run.table.free() == 4);
 }
 
-TEST_CASE("a job that was found bound keeps its cores, and an unbound one gets none") {
+TEST_CASE("device_placement: a job that was found bound keeps its cores, and an unbound one gets none") {
     synthetic_run run(two_packages());
     CHECK(run.placement.reattach(job_id{1}, {0}, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.placement.reattach(job_id{2}, {3}, all_cpus()).cpus.empty());
@@ -224,7 +225,7 @@ TEST_CASE("a job that was found bound keeps its cores, and an unbound one gets n
     CHECK_FALSE(device_placement::of(run.topology, {}, all_cpus()));
 }
 
-TEST_CASE("whatever jobs come and go, no device and no core is in two of them") {
+TEST_CASE("device_placement: whatever jobs come and go, no device and no core is in two of them") {
     for (unsigned seed = 0; seed < 40; ++seed) {
         std::mt19937 rng(seed);
         synthetic_run run(two_packages());

@@ -11,7 +11,7 @@
 using namespace ration::program;
 using ration::diagnostic;
 
-TEST_CASE("a diagnostic as text names what is known of file, line and column") {
+TEST_CASE("to_text: a diagnostic names what is known of file, line and column") {
     CHECK(to_text(diagnostic{"jobs.toml", 12, 9, "wrong; mend it"}) == "jobs.toml:12:9: wrong; mend it");
     CHECK(to_text(diagnostic{"jobs.csv", 12, 0, "wrong; mend it"}) == "jobs.csv:12: wrong; mend it");
     CHECK(to_text(diagnostic{"jobs.toml", 0, 0, "wrong; mend it"}) == "jobs.toml: wrong; mend it");
@@ -20,7 +20,7 @@ TEST_CASE("a diagnostic as text names what is known of file, line and column") {
     CHECK(to_text(at_line("run.jsonl", 3, diagnostic{.text = "wrong"})) == "run.jsonl:3: wrong");
 }
 
-TEST_CASE("diagnostics name their file and are sorted by position") {
+TEST_CASE("diagnostics: name their file and are sorted by position") {
     diagnostics all("f");
     all.add({2, 1}, "c");
     all.add({1, 7}, "b");
@@ -32,7 +32,7 @@ TEST_CASE("diagnostics name their file and are sorted by position") {
     CHECK(text == "f: a\nf:1:7: b\nf:2:1: c\nf:2:1: d\n");
 }
 
-TEST_CASE("the nearest candidate is a slip away, and only a slip") {
+TEST_CASE("suggestion: the nearest candidate is a slip away, and only a slip") {
     std::vector<std::string_view> const keys{"name", "command", "directory", "at", "log"};
     CHECK(nearest("comand", keys) == "command");
     CHECK(nearest("commands", keys) == "command");
@@ -47,13 +47,13 @@ TEST_CASE("the nearest candidate is a slip away, and only a slip") {
     CHECK(nearest("cat", {"bat", "cat"}) == "cat");
 }
 
-TEST_CASE("a suggestion, or all there is") {
+TEST_CASE("suggestion: the nearest word, or all words") {
     CHECK(suggestion("tardl", {"none", "tradl"}) == "; did you mean 'tradl'?");
     CHECK(suggestion("fifo", {"none", "tradl"}) == "; known here: none, tradl");
     CHECK(suggestion("fifo", {}).empty());
 }
 
-TEST_CASE("what could harm a terminal is replaced, and nothing else") {
+TEST_CASE("printable: what could harm a terminal is replaced, and nothing else") {
     CHECK(printable("a\x1b[2J\r\n\tb\x7f") == "a?[2J???b?");
     CHECK(printable("\xc2\x9b"
                     "2J \xc2\x80 \xc2\xa0") == "?2J ? \xc2\xa0");
@@ -62,7 +62,7 @@ TEST_CASE("what could harm a terminal is replaced, and nothing else") {
     CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
 }
 
-TEST_CASE("characters that turn the direction of writing, or hide, are replaced") {
+TEST_CASE("printable: characters that turn the direction of writing, or hide, are replaced") {
     CHECK(printable("a\u202egnp.exe") == "a?gnp.exe");
     for (char const* steering : {"\u00ad", "\u061c", "\u180e", "\u200b",     "\u200e",     "\u200f",     "\u2028",
                                  "\u2029", "\u202a", "\u202e", "\u2060",     "\u2066",     "\u2069",     "\u206f",
@@ -75,14 +75,14 @@ TEST_CASE("characters that turn the direction of writing, or hide, are replaced"
           "f?[2J:1:2: a plugin's ?[2J?sentence");
 }
 
-TEST_CASE("quoted text is harmless and short") {
+TEST_CASE("quoted: the text is harmless and short") {
     CHECK(quoted("a\nb\x7f") == "'a?b?'");
     CHECK(quoted(std::string(60, 'x')) == "'" + std::string(60, 'x') + "'");
     CHECK(quoted(std::string(61, 'x')) == "'" + std::string(60, 'x') + "...'");
     CHECK(quoted(std::string(59, 'x') + "äöü") == "'" + std::string(59, 'x') + "...'");
 }
 
-TEST_CASE("a string's namespace brings no second quoted") {
+TEST_CASE("quoted: std::quoted is not an alternative") {
     std::string text = "fifo";
     CHECK(quoted(text) == "'fifo'");
     CHECK(quoted(std::string_view(text)) == "'fifo'");

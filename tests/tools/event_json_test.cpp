@@ -27,7 +27,7 @@ template <class T>
 
 }  // namespace
 
-TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line is JSON") {
+TEST_CASE("json_writer: text is escaped, and what is not UTF-8 replaced, so that every line is JSON") {
     CHECK(written(std::string("a\"\\\n\r\t\x01\x7f")) == R"("a\"\\\n\r\t\u0001\u007f")");
     CHECK(written(std::string("ä€😀")) == "\"ä€😀\"");
     CHECK(written(std::string("\xff")) == "\"\xEF\xBF\xBD\"");
@@ -38,7 +38,7 @@ TEST_CASE("text is escaped, and what is not UTF-8 replaced, so that every line i
     CHECK(written(std::string("a\0b", 3)) == "\"a\\u0000b\"");
 }
 
-TEST_CASE("characters that steer a terminal are escaped, or replaced for a page") {
+TEST_CASE("json_writer: characters that steer a terminal are escaped, or replaced for a page") {
     auto const in_form = [](std::string_view value, steering_text steering) {
         std::string out;
         json_writer(out, steering).value(value);
@@ -50,7 +50,7 @@ TEST_CASE("characters that steer a terminal are escaped, or replaced for a page"
     CHECK(in_form(text, steering_text::replaced) == "\"a?b?c?d\u00e4\\n\"");
 }
 
-TEST_CASE("numbers read back as themselves") {
+TEST_CASE("json_writer: numbers read back as themselves") {
     for (double const d : {0.1, 1.0 / 3, 1e-300, -2.5, 1e300, 5e-324, 123456789.0})
         CHECK(json::parse(written(d)).get<double>() == d);
     CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "\"nan\"");
@@ -62,7 +62,7 @@ TEST_CASE("numbers read back as themselves") {
     CHECK(written(std::optional<int>()) == "null");
 }
 
-TEST_CASE("nesting and commas") {
+TEST_CASE("json_writer: nesting and commas") {
     std::string out;
     json_writer w(out);
     w.object([&] {
@@ -79,7 +79,7 @@ TEST_CASE("nesting and commas") {
     CHECK(out == R"({"a":1,"b":[1,[],{"c":"d"},null],"e":{},"f":false})");
 }
 
-TEST_CASE("every event is one line of JSON with its name and time in front") {
+TEST_CASE("to_json: every event is one line of JSON with its name and time in front") {
     sample_events const samples;
     std::int64_t t = 0;
     for (auto const& e : samples.all) {
@@ -90,7 +90,7 @@ TEST_CASE("every event is one line of JSON with its name and time in front") {
     }
 }
 
-TEST_CASE("a decision holds every column, value by value") {
+TEST_CASE("to_json: a decision has every column, value by value") {
     json const d = first_of("decision");
     CHECK(d["rows"] == json::parse("[2,1,0]"));
     CHECK(d["columns"].size() == 5);
@@ -110,7 +110,7 @@ TEST_CASE("a decision holds every column, value by value") {
     CHECK(first_of("run")["widths"] == json::parse(R"({"jobs/loss.window":2})"));
 }
 
-TEST_CASE("fields hold what the event holds") {
+TEST_CASE("to_json: the fields of a job's events") {
     json const p = first_of("progress");
     CHECK(p ==
           json::parse(
@@ -121,6 +121,13 @@ TEST_CASE("fields hold what the event holds") {
               R"({"event":"tier_reached","t":4,"job":"vae","tier":1,"step":12,"value":119.5,"after":3000000000})"));
     CHECK(first_of("condition") ==
           json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
+    CHECK(first_of("job_ended") ==
+          json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
+                                                   "signal":null,"step":40,"why":"exit code 3"})"));
+    CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
+}
+
+TEST_CASE("to_json: the fields of changes, resizes and messages of a policy") {
     CHECK(first_of("change") ==
           json::parse(R"({"event":"change","t":7,"job":"vae","resource":"cpu","subject":"cpu.max","when":"live",
                                                 "old":"max 100000","new":"50000 100000","took":180000,
@@ -131,18 +138,17 @@ TEST_CASE("fields hold what the event holds") {
             R"({"event":"deferred","t":8,"job":"vae","resource":"cpu","amount":"unlimited","why":"too close to what is in force"})"));
     CHECK(first_of("policy_log") ==
           json::parse(R"({"event":"policy_log","t":11,"policy":"mine.so","level":"debug","text":"tick 6"})"));
-    CHECK(first_of("job_ended") ==
-          json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
-                                                   "signal":null,"step":40,"why":"exit code 3"})"));
-    CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
+    CHECK(first_of("resize") ==
+          json::parse(R"({"event":"resize","t":16,"job":"vae","incarnation":1,"what":"failed","from":2,"to":4,
+                                                "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
+}
+
+TEST_CASE("to_json: the fields of the first and the last event of a run") {
     json const end = first_of("run_ended");
     CHECK(end["jobs"] ==
           json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
                                           "device_seconds":0}])"));
-    CHECK(first_of("resize") ==
-          json::parse(R"({"event":"resize","t":16,"job":"vae","incarnation":1,"what":"failed","from":2,"to":4,
-                                                "devices":"cpu-0,cpu-1","why":"its checkpoint failed"})"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");

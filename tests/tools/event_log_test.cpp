@@ -31,7 +31,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("events go into the file batch by batch") {
+TEST_CASE("event_log: events go into the file batch by batch") {
     temporary_file const file;
     auto log = opened(file.path());
     log.write(numbered(1));
@@ -48,7 +48,7 @@ TEST_CASE("events go into the file batch by batch") {
     CHECK(log.lost() == 0);
 }
 
-TEST_CASE("a log that cannot be opened says why") {
+TEST_CASE("event_log: a log that cannot be opened says why") {
     auto const failed = event_log::open("/nowhere/run.jsonl");
     REQUIRE_FALSE(failed);
     CHECK(failed.failure().subject.view() == "/nowhere/run.jsonl");
@@ -60,7 +60,7 @@ TEST_CASE("a log that cannot be opened says why") {
     CHECK(none.lost() == 0);
 }
 
-TEST_CASE("a full disk: one warning, then silence, and the count at the end") {
+TEST_CASE("event_log: a full disk: one warning, then silence, and the count at the end") {
     if (::access("/dev/full", W_OK) != 0) SKIP_TEST("/dev/full is not here");
     auto log = opened("/dev/full");
     log.write(numbered(0));
@@ -76,7 +76,7 @@ TEST_CASE("a full disk: one warning, then silence, and the count at the end") {
     CHECK(log.lost() == 11);
 }
 
-TEST_CASE("when the disk has room again the log goes on, and says where and how long its gap is") {
+TEST_CASE("event_log: when the disk has room again the log goes on, and says where and how long its gap is") {
     temporary_file const file;
     file_size_limit const limit;
     std::size_t const line = to_json(numbered(0)).size() + 1;
@@ -101,7 +101,7 @@ TEST_CASE("when the disk has room again the log goes on, and says where and how 
     CHECK(lines[5] == to_json(numbered(9)));
 }
 
-TEST_CASE("each gap is counted by itself") {
+TEST_CASE("event_log: each gap is counted by itself") {
     temporary_file const file;
     event_log log(file.path(), process::descriptor(::open(file.path().c_str(), O_WRONLY | O_CLOEXEC)), 120);
     auto const burst = [&](int size) {

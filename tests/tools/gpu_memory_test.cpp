@@ -81,7 +81,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("gpu_memory becomes dmem.max of the job's group, of its GPUs alone") {
+TEST_CASE("gpu_memory: becomes dmem.max of the job's group, of its GPUs alone") {
     scene s;
     CHECK(limit_gpu_memory(s.machine, *s.group, limit_on("0000:03:00.0", 4 * gib)));
     CHECK(s.limits() == "drm/0000:03:00.0/vram0 4294967296\nnvidia/00000000:17:00.0/vidmem max");
@@ -95,7 +95,7 @@ TEST_CASE("gpu_memory becomes dmem.max of the job's group, of its GPUs alone") {
     CHECK_FALSE(own.handed_down.contains(controller::dmem));
 }
 
-TEST_CASE("NVIDIA's driver is told by nvidia-smi, and what it did is looked at") {
+TEST_CASE("gpu_memory: NVIDIA's driver is told by nvidia-smi, and what it did is looked at") {
     scene s;
     fake_driver const smi("exit 0");
     auto const blind = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5));
@@ -107,7 +107,7 @@ TEST_CASE("NVIDIA's driver is told by nvidia-smi, and what it did is looked at")
     CHECK(limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5)));
 }
 
-TEST_CASE("what cannot be limited is said") {
+TEST_CASE("gpu_memory: what cannot be limited is said") {
     scene s;
     {
         fake_driver const smi("echo 'ERROR: Option memory-limits is not recognized.'; echo more; exit 1");
@@ -122,7 +122,7 @@ TEST_CASE("what cannot be limited is said") {
     CHECK((without_regions.failure().code == errc::not_found && without_regions.failure().subject == "0000:18:00.0"));
 }
 
-TEST_CASE("a group has no dmem where the kernel has none") {
+TEST_CASE("gpu_memory: a group has no dmem where the kernel has none") {
     for (auto const which : {flavour::v1, flavour::hybrid, flavour::v2}) {
         cgroup::model machine(which, 2, "user.slice");
         auto groups = cgroup::backend::open(machine, {.name = "run", .cpus = {}});

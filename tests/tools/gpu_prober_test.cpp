@@ -58,7 +58,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("nobody who asks waits for the driver") {
+TEST_CASE("gpu_prober: nobody who asks waits for the driver") {
     auto const driver = std::make_shared<slow_driver>();
     gpu_prober prober(by(driver));
     CHECK_FALSE(prober.take());
@@ -70,7 +70,7 @@ TEST_CASE("nobody who asks waits for the driver") {
     CHECK_FALSE(prober.take());
 }
 
-TEST_CASE("what is asked for while a look goes on is one look that begins after it") {
+TEST_CASE("gpu_prober: what is asked for while a look goes on is one look that begins after it") {
     auto const driver = std::make_shared<slow_driver>();
     gpu_prober prober(by(driver));
     CHECK(prober.ask() == 1);
@@ -88,7 +88,7 @@ TEST_CASE("what is asked for while a look goes on is one look that begins after 
     CHECK(seen.number == 3);
 }
 
-TEST_CASE("what the driver reports is not lost when nobody takes it in time") {
+TEST_CASE("gpu_prober: what the driver reports is not lost when nobody takes it in time") {
     auto const driver = std::make_shared<slow_driver>();
     gpu_prober prober(by(driver));
     for (int probe = 1; probe <= 3; ++probe) {
@@ -109,7 +109,7 @@ TEST_CASE("what the driver reports is not lost when nobody takes it in time") {
     CHECK(received == std::vector<unsigned>{1, 2, 3, 4});
 }
 
-TEST_CASE("a driver that does not answer holds up nobody's end, and is let go when it does") {
+TEST_CASE("gpu_prober: a driver that does not answer holds up nobody's end, and is let go when it does") {
     auto const driver = std::make_shared<slow_driver>();
     {
         gpu_prober prober(by(driver));

@@ -63,7 +63,7 @@ using strings = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a GPU with a fault is cordoned, told once, and comes back by being sound twice after its wait") {
+TEST_CASE("gpu_watch: a GPU with a fault is cordoned, told once, and comes back by being sound twice after its wait") {
     watched t;
     CHECK(t.see(machine(), 5).empty());
     CHECK(t.see(with_fault(0), 10) == strings{"-" + name(1)});
@@ -75,7 +75,7 @@ TEST_CASE("a GPU with a fault is cordoned, told once, and comes back by being so
     CHECK(t.see(machine(), 56).empty());
 }
 
-TEST_CASE("one that is not there any more takes its instances with it, and the others stay") {
+TEST_CASE("gpu_watch: one that is not there any more takes its instances with it, and the others stay") {
     watched t;
     auto less = machine();
     less.gpus.pop_back();
@@ -83,7 +83,7 @@ TEST_CASE("one that is not there any more takes its instances with it, and the o
     CHECK(t.why == "it is not there any more");
 }
 
-TEST_CASE("what the driver reports counts, unless it is a program's own fault") {
+TEST_CASE("gpu_watch: what the driver reports counts, unless it is a program's own fault") {
     watched t;
     CHECK(t.see(machine(), 5, {{id(cuda::device_kind::gpu, 2), 31}}).empty());
     CHECK(t.see(machine(), 10, {{id(cuda::device_kind::gpu, 2), 31}, {id(cuda::device_kind::gpu, 2), 79}}) ==
@@ -91,7 +91,7 @@ TEST_CASE("what the driver reports counts, unless it is a program's own fault") 
     CHECK(t.why == "the driver reports Xid 79");
 }
 
-TEST_CASE("a GPU on which somebody else computes alone is cordoned while nobody of the run has it") {
+TEST_CASE("gpu_watch: a GPU on which somebody else computes alone is cordoned while nobody of the run has it") {
     watched t;
     auto taken = machine();
     taken.gpus[1].users = {4711};
@@ -102,7 +102,7 @@ TEST_CASE("a GPU on which somebody else computes alone is cordoned while nobody 
     CHECK(t.why.find("one process") != std::string::npos);
 }
 
-TEST_CASE("a device that was not sound at the start of the run is none of it") {
+TEST_CASE("gpu_watch: a device that was not sound at the start of the run is none of it") {
     std::vector<std::string> const devices{name(1), name(9)};
     gpu_watch watch(devices, machine(), seconds(0));
     auto nothing = machine();
@@ -133,7 +133,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("a look counts by who was idle all along, and the next one is asked for when it is time") {
+TEST_CASE("gpu_watch: a look counts by who was idle all along, and the next one is asked for when it is time") {
     strings const devices = all_devices(), first{name(1)}, both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
     CHECK(watch.probe(both, seconds(100)).empty());  // nobody looks yet
@@ -151,7 +151,7 @@ TEST_CASE("a look counts by who was idle all along, and the next one is asked fo
     CHECK(watch.judged() == 3);
 }
 
-TEST_CASE("a process on a GPU is one on its instances too, and the last look that was judged counts") {
+TEST_CASE("gpu_watch: a process on a GPU is one on its instances too, and the last look that was judged counts") {
     strings const devices = all_devices();
     gpu_watch watch(devices, machine(), seconds(0));
     CHECK_FALSE(watch.in_use(devices));
@@ -231,7 +231,7 @@ TEST_CASE(
     CHECK_FALSE(t.watch.trouble(seconds(100)));
 }
 
-TEST_CASE("where NVML did not answer at the start either its absence is no trouble") {
+TEST_CASE("gpu_watch: where NVML did not answer at the start either its absence is no trouble") {
     auto without = machine();
     without.why_no_nvml = error{.code = errc::not_supported, .operation = "initialise NVML"};
     strings const devices = all_devices(), idle;
@@ -243,7 +243,7 @@ TEST_CASE("where NVML did not answer at the start either its absence is no troub
     CHECK_FALSE(watch.trouble(seconds(100)));
 }
 
-TEST_CASE("what is idle only since a second look was asked for does not count in the first") {
+TEST_CASE("gpu_watch: what is idle only since a second look was asked for does not count in the first") {
     strings const devices = all_devices(), both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
     std::promise<void> answers;

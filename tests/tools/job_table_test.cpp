@@ -2,8 +2,12 @@
 // What a policy is shown of the jobs of a run, and when.
 #include "run/job_table.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
+
+#include <ration/host/any_policy.hpp>
 
 #include "run/elastic_jobs.hpp"
 #include "support/catch.hpp"
@@ -91,7 +95,7 @@ struct synthetic_run {
 
 }  // namespace
 
-TEST_CASE("rows come in the order of arrival, at the very time") {
+TEST_CASE("job_table: rows come in the order of arrival, at the very time") {
     synthetic_run run({plain("late", 5), plain("first", 0), plain("second", 0)});
     CHECK_FALSE(run.board.arrived(run.board.jobs()[1]));
     CHECK(run.board.arrive(seconds(0)));
@@ -104,7 +108,38 @@ TEST_CASE("rows come in the order of arrival, at the very time") {
     CHECK(run.whole("jobs/submitted", 2) == seconds(5).count);
 }
 
-TEST_CASE("what a job is at each number of devices is a list that goes on as it ends") {
+namespace {
+
+/// Grants CPU to the job of the greatest priority alone.
+struct most_urgent {
+    using policy_concept = policy_tag;
+    using inputs = columns<in<std::int64_t, "jobs/priority">>;
+    static constexpr meta about{.id = "org.example.most-urgent", .version = "1.0.0"};
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        auto const priority = t.get<"jobs/priority">();
+        auto const urgent = std::ranges::max_element(priority) - priority.begin();
+        return out.set(static_cast<std::size_t>(urgent), 0, resource_id::cpu, 1000) ? status::ok : status::capacity;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("job_table: a policy reads the priority that the file gives to a job") {
+    auto jobs = std::vector{plain("usual", 0), plain("urgent", 0), plain("later", 0)};
+    jobs[1].priority = 5;
+    jobs[2].priority = -5;
+    synthetic_run run(jobs);
+    REQUIRE(run.board.arrive(seconds(0)));
+    policy_adapter<most_urgent> policy{most_urgent()};
+    REQUIRE(policy.bind(run.board.store().schema(), {.jobs = 3, .nodes = 1}));
+    std::array<grant, 3> rows{};
+    grants out(rows);
+    CHECK(policy.decide({.data = run.board.store().view()}, out) == status::ok);
+    CHECK(run.board.job(job_id{rows[0].job + 1}).config->name == "urgent");
+}
+
+TEST_CASE("job_table: what a job is at each number of devices is a list that goes on as it ends") {
     synthetic_run run(
         {elastic("unmeasured", 0, {.devices = {1, 3}, .batch = {32, 64}}),
          elastic("measured", 0, {.devices = {1, unlimited}, .speedup = {0, 1, 1.8}, .batches = {0, 100, 200}})});
@@ -118,12 +153,12 @@ TEST_CASE("what a job is at each number of devices is a list that goes on as it 
           std::pair<std::int64_t, std::int64_t>(32, 64));
 }
 
-TEST_CASE("where nobody says what its batches are there is no batch to share out") {
+TEST_CASE("job_table: where nobody says what its batches are there is no batch to share out") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 2}, .batch = {32, 64}})});
     CHECK(run.whole("nodes/capacity.batch") == 0);
 }
 
-TEST_CASE("a job is not shown what it could never have") {
+TEST_CASE("job_table: a job is not shown what it could never have") {
     synthetic_run run({elastic("large", 0, {.devices = {1, 4}, .gpu_memory = {40}}),
                        elastic("greedy", 0, {.devices = {1, 9}}), plain("plain", 0)});
     CHECK(run.board.arrive(seconds(0)));
@@ -140,7 +175,7 @@ TEST_CASE("a job is not shown what it could never have") {
           std::pair<std::int64_t, std::int64_t>(0, 0));
 }
 
-TEST_CASE("a job whose size cannot change accepts the one that it has") {
+TEST_CASE("job_table: a job whose size cannot change accepts the one that it has") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
     CHECK(run.board.arrive(seconds(0)));
     run.launch(0, 2, seconds(0));
@@ -153,7 +188,7 @@ TEST_CASE("a job whose size cannot change accepts the one that it has") {
     CHECK(accepts() == limits(2, 2));
 }
 
-TEST_CASE("what a job has used is counted while it lives") {
+TEST_CASE("job_table: what a job has used is counted while it lives") {
     synthetic_run run({elastic("a", 0, {.devices = {1, 4}})});
     CHECK(run.board.arrive(seconds(0)));
     run.refresh(seconds(10));

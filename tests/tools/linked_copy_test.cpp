@@ -38,7 +38,7 @@ struct place {
 
 }  // namespace
 
-TEST_CASE("a linked copy has the regular files of the folder, and keeps them when they are replaced") {
+TEST_CASE("linked_copy: has the regular files of the folder, and keeps them when they are replaced") {
     place p;
     write(p.from / "model", "one");
     write(p.from / "part" / "optimizer", "two");
@@ -52,7 +52,7 @@ TEST_CASE("a linked copy has the regular files of the folder, and keeps them whe
     CHECK(text_of(p.to / "model") == "one");
 }
 
-TEST_CASE("a linked copy takes the place of an earlier one, and a failure leaves that one") {
+TEST_CASE("linked_copy: takes the place of an earlier one, and a failure leaves that one") {
     place p;
     write(p.to / "old", "old");
     CHECK(p.copy().failure().code == ration::errc::io);  // there is no folder to copy
@@ -65,7 +65,7 @@ TEST_CASE("a linked copy takes the place of an earlier one, and a failure leaves
     CHECK_FALSE(fs::exists(p.to.string() + ".new"));
 }
 
-TEST_CASE("folders that are nested too deep are refused") {
+TEST_CASE("linked_copy: folders that are nested too deep are refused") {
     place p;
     fs::path deep = p.from;
     for (int level = 0; level < 40; ++level) deep /= "d";

@@ -151,7 +151,7 @@ struct terminal {
 
 }  // namespace
 
-TEST_CASE("frame after frame stands in the same place, and the cursor comes back") {
+TEST_CASE("live_view: frame after frame stands in the same place, and the cursor comes back") {
     terminal t(100);
     {
         live_view view(t.program_side.get(), ascii);
@@ -169,7 +169,7 @@ TEST_CASE("frame after frame stands in the same place, and the cursor comes back
     CHECK(t.model.shows_cursor());
 }
 
-TEST_CASE("at most ten frames a second") {
+TEST_CASE("live_view: at most ten frames a second") {
     terminal t(100);
     live_view view(t.program_side.get(), ascii);
     view.draw(model_of(1, 0.1), seconds(5));
@@ -182,7 +182,7 @@ TEST_CASE("at most ten frames a second") {
     CHECK(t.shown() == expected(model_of(1, 0.4), 100));
 }
 
-TEST_CASE("a window that becomes narrower or wider leaves no rests of the old frame") {
+TEST_CASE("live_view: a window that becomes narrower or wider leaves no rests of the old frame") {
     terminal t(120);
     live_view view(t.program_side.get(), ascii);
     view.draw_now(model_of(3), {});
@@ -195,7 +195,7 @@ TEST_CASE("a window that becomes narrower or wider leaves no rests of the old fr
     }
 }
 
-TEST_CASE("a low window") {
+TEST_CASE("live_view: a low window") {
     terminal t(100, 6);
     live_view view(t.program_side.get(), ascii);
     view.draw_now(model_of(9), {});
@@ -203,7 +203,7 @@ TEST_CASE("a low window") {
     CHECK(t.shown() == expected(model_of(9), 100, 6));
 }
 
-TEST_CASE("a line above the view stays, the view moves down") {
+TEST_CASE("live_view: a line above the view stays, the view moves down") {
     terminal t(60);
     live_view view(t.program_side.get(), ascii);
     view.draw_now(model_of(2), {});
@@ -215,7 +215,7 @@ TEST_CASE("a line above the view stays, the view moves down") {
     CHECK(t.shown() == above + expected(model_of(2, 0.75), 60));
 }
 
-TEST_CASE("a terminal that takes nothing costs frames, not time, and no half sequence ever follows") {
+TEST_CASE("live_view: a terminal that takes nothing costs frames, not time, and no half sequence ever follows") {
     terminal t(100);
     live_view view(t.program_side.get(), ascii);
     for (int i = 0; i < 2000; ++i) view.draw_now(model_of(20, i * 0.001), {});  // far more than a pseudo-terminal holds
@@ -226,7 +226,7 @@ TEST_CASE("a terminal that takes nothing costs frames, not time, and no half seq
     CHECK(t.shown() == expected(model_of(20, 1.5), 100));
 }
 
-TEST_CASE("the cursor comes back after a crash and after exit") {
+TEST_CASE("live_view: the cursor comes back after a crash and after exit") {
     for (bool const crash : {true, false}) {
         terminal t(100);
         pid_t const child = ::fork();
@@ -246,7 +246,7 @@ TEST_CASE("the cursor comes back after a crash and after exit") {
     }
 }
 
-TEST_CASE("the cursor comes back after every signal that ends a program") {
+TEST_CASE("live_view: the cursor comes back after every signal that ends a program") {
     std::vector<int> signals{SIGSEGV, SIGABRT, SIGBUS,    SIGFPE,   SIGILL,  SIGTRAP,   SIGSYS,
                              SIGQUIT, SIGUSR1, SIGUSR2,   SIGALRM,  SIGPROF, SIGVTALRM, SIGXCPU,
                              SIGPOLL, SIGPWR,  SIGSTKFLT, SIGRTMIN, SIGRTMAX};
@@ -273,7 +273,7 @@ TEST_CASE("the cursor comes back after every signal that ends a program") {
     }
 }
 
-TEST_CASE("Ctrl-Z gives the cursor to the shell, and the view starts anew below what the shell wrote") {
+TEST_CASE("live_view: Ctrl-Z gives the cursor to the shell, and the view starts anew below what the shell wrote") {
     terminal t(100);
     int talk[2];
     REQUIRE(::pipe(talk) == 0);

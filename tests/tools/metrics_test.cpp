@@ -33,7 +33,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("places for metrics") {
+TEST_CASE("metrics: places for metrics") {
     CHECK(port_of("127.0.0.1:9555").port == 9555);
     CHECK(port_of("127.1.2.3:1").host == "127.1.2.3");
     CHECK(port_of("[::1]:65535").host == "::1");
@@ -136,7 +136,7 @@ TEST_CASE("responder: damaged requests have one of the answers there are") {
     for (int const status : {200, 400, 404, 431}) CHECK(by_status[status] > 50);
 }
 
-TEST_CASE("what comes from outside cannot break out of a label") {
+TEST_CASE("metrics: what comes from outside cannot break out of a label") {
     prometheus::MetricFamily family{
         "x_bytes_total", "a \"help\"\nof \\ two lines", prometheus::MetricType::Counter, {}};
     auto& metric = family.metric.emplace_back();
@@ -147,7 +147,7 @@ TEST_CASE("what comes from outside cannot break out of a label") {
           "x_bytes_total{job=\"a\\\"} 7\\n# EOF\\n\\\\\"} 1000000000000000000000\n# EOF\n");
 }
 
-TEST_CASE("counting events does not allocate, and a new run counts from 0") {
+TEST_CASE("metrics: counting events does not allocate, and a new run counts from 0") {
     sample_events const samples;
     run_metrics metrics;
     for (auto const& e : samples.all) metrics.emit(e);
@@ -169,7 +169,7 @@ TEST_CASE("counting events does not allocate, and a new run counts from 0") {
     CHECK(page().find("ration_ticks_total 0\n") != std::string::npos);
 }
 
-TEST_CASE("a policy's name with bytes that are no text makes no page that cannot be read") {
+TEST_CASE("metrics: a policy's name with bytes that are no text makes no page that cannot be read") {
     run_metrics metrics;
     run_started begin;
     begin.policy = "./li\xff\n.so";
@@ -178,7 +178,7 @@ TEST_CASE("a policy's name with bytes that are no text makes no page that cannot
     CHECK(metrics.page({.board = board, .messages = {}}, true).find("policy=\"./li??.so\"") != std::string::npos);
 }
 
-TEST_CASE("decisions that fell back, refusals and waits are counted") {
+TEST_CASE("metrics: decisions that fell back, refusals and waits are counted") {
     sample_events const samples;
     run_metrics metrics;
     for (auto const& e : samples.all)

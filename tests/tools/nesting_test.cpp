@@ -34,7 +34,7 @@ constexpr char const* many_brackets = "values are nested deeper than 16 brackets
 
 }  // namespace
 
-TEST_CASE("a key of 100000 parts is refused where it gets too long, in every spelling") {
+TEST_CASE("nesting: a key of 100000 parts is refused where it gets too long, in every spelling") {
     CHECK(refusal("policy = 'none'\n" + repeated("a.", very_deep) + "b = 1\n") == "2:32: " + std::string(many_parts));
     CHECK(refusal("[" + repeated("a.", very_deep) + "b]\n") == "1:33: " + std::string(many_parts));
     CHECK(refusal("[[" + repeated("a.", very_deep) + "b]]\n") == "1:34: " + std::string(many_parts));
@@ -46,14 +46,14 @@ TEST_CASE("a key of 100000 parts is refused where it gets too long, in every spe
           "2:34: " + std::string(many_parts));
 }
 
-TEST_CASE("values of 100000 levels are refused where they get too deep") {
+TEST_CASE("nesting: values of 100000 levels are refused where they get too deep") {
     CHECK(refusal("a = " + repeated("[", very_deep)) == "1:21: " + std::string(many_brackets));
     CHECK(refusal("a = " + repeated("{ b = ", very_deep)) == "1:101: " + std::string(many_brackets));
     CHECK(refusal("a = [\n" + repeated("[\n", very_deep)) == "17:1: " + std::string(many_brackets));
     CHECK(refusal("a = " + repeated("[{ b.c = ", very_deep)) == "1:77: " + std::string(many_brackets));
 }
 
-TEST_CASE("brackets and dots of strings and comments count nothing") {
+TEST_CASE("nesting: brackets and dots of strings and comments count nothing") {
     auto const dots = repeated(".", 40), brackets = repeated("[{", 40), both = dots + brackets;
     for (std::string const quote : {"\"", "'", "\"\"\"", "'''"})
         CHECK(passes("a = " + quote + both + quote + "\nb = 1\n"));
@@ -65,7 +65,7 @@ TEST_CASE("brackets and dots of strings and comments count nothing") {
     CHECK(passes("a.b = 1\n" + repeated("a.b = 1.5 # .\n", 100) + repeated("c = [{ d = [1.5, [2.5]] }]\n", 100)));
 }
 
-TEST_CASE("what follows a string is counted again") {
+TEST_CASE("nesting: what follows a string is counted again") {
     for (std::string const string : {"\"a\\\"\"", "'a\\'", "\"\"\"a\"\"\"\"\"", "'''a''''", "\"\"", "''",
                                      "\"\"\"\"\"\"", "\"not closed\n", "'not closed\n"}) {
         INFO(string);
@@ -73,7 +73,7 @@ TEST_CASE("what follows a string is counted again") {
     }
 }
 
-TEST_CASE("a file with too many jobs is one problem") {
+TEST_CASE("nesting: a file with too many jobs is one problem") {
     CHECK(refusal("policy = 'none'\n" + repeated("[[job]]\n", 100'000)) ==
           "2:1: there are 100000 jobs; one run takes at most 512");
 }

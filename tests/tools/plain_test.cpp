@@ -7,7 +7,7 @@
 using namespace ration;
 using namespace ration::program;
 
-TEST_CASE("the events worth a line, each as one sentence") {
+TEST_CASE("plain view: the events worth a line, each as one sentence") {
     sample_events const samples;
     std::vector<std::string> lines;
     for (auto const& e : samples.all)
@@ -30,7 +30,7 @@ TEST_CASE("the events worth a line, each as one sentence") {
           });
 }
 
-TEST_CASE("a line tells its time, and a later incarnation") {
+TEST_CASE("plain view: a line tells its time, and a later incarnation") {
     CHECK(plain_line({seconds(65), job_started{.job = "vae", .id = {}, .incarnation = 2, .pid = 5, .command = {}}}) ==
           "[   1:05] vae started as process 5, incarnation 2");
     CHECK(plain_line({seconds(0),
@@ -54,7 +54,7 @@ TEST_CASE("a line tells its time, and a later incarnation") {
     CHECK(plain_line({seconds(4000), warning{.subject = "", .message = "a\x1b[2Jb"}}) == "[1:06:40] warning: a?[2Jb");
 }
 
-TEST_CASE("the status line has the jobs that are alive") {
+TEST_CASE("plain view: the status line has the jobs that are alive") {
     job_view running;
     running.name = "vae";
     running.now = condition::running;
@@ -83,7 +83,7 @@ TEST_CASE("the status line has the jobs that are alive") {
           "silent: for 65 s");
 }
 
-TEST_CASE("what a job with devices holds is their number, and to which it goes") {
+TEST_CASE("plain view: what a job with devices holds is their number, and to which it goes") {
     job_view job;
     job.devices = job.going_to = 2;
     CHECK(held_text(job) == "2 dev");
@@ -91,7 +91,7 @@ TEST_CASE("what a job with devices holds is their number, and to which it goes")
     CHECK(held_text(job) == "2>4 dev");
 }
 
-TEST_CASE("of a change of size its end is told") {
+TEST_CASE("plain view: of a change of size its end is told") {
     resize_changed reported{.job = "vae",
                             .incarnation = 2,
                             .what = resize_step::settled,
@@ -118,14 +118,14 @@ TEST_CASE("of a change of size its end is told") {
     CHECK(line(resize_step::unverified) == "vae is not verified: it does not say which devices it sees");
 }
 
-TEST_CASE("a delivered model is a line with its step and its folder") {
+TEST_CASE("plain view: a delivered model is a line with its step and its folder") {
     CHECK(plain_line(
               {seconds(0),
                delivered{.job = "vae", .incarnation = 1, .step = 1200, .files = 2, .folder = "/out/vae.acceptable"}})
               .find("vae is delivered: checkpoint of step 1200 in /out/vae.acceptable") != std::string::npos);
 }
 
-TEST_CASE("a device that is cordoned, and is back") {
+TEST_CASE("plain view: a device that is cordoned, and is back") {
     device_changed reported{.device = "GPU-1", .what = device_change::cordoned, .why = "the driver reports Xid 79"};
     CHECK(plain_line({{}, reported}).substr(10) ==
           "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");

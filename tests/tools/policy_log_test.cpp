@@ -18,7 +18,7 @@ void write(policy_log& log, std::uint32_t level, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("lines come out once, in their order") {
+TEST_CASE("policy_log: lines come out once, in their order") {
     policy_log log;
     write(log, RATION_LOG_DEBUG, "a");
     write(log, RATION_LOG_ERROR, "b");
@@ -32,7 +32,7 @@ TEST_CASE("lines come out once, in their order") {
     CHECK(name_of_level(77) == "error");
 }
 
-TEST_CASE("what nobody takes is counted, and there is room again afterwards") {
+TEST_CASE("policy_log: what nobody takes is counted, and there is room again afterwards") {
     policy_log log;
     std::string const line(1 << 20, 'x');
     for (int i = 0; i < 6; ++i) log.write(RATION_LOG_INFO, line);
@@ -45,7 +45,7 @@ TEST_CASE("what nobody takes is counted, and there is room again afterwards") {
     CHECK(log.take().size() == 1);
 }
 
-TEST_CASE("no line of any thread is lost on its way to another") {
+TEST_CASE("policy_log: no line of any thread is lost on its way to another") {
     policy_log log;
     constexpr int each = 2000;
     auto const talk = [&](char who) {
@@ -66,7 +66,7 @@ TEST_CASE("no line of any thread is lost on its way to another") {
     CHECK((next[0] == each && next[1] == each));
 }
 
-TEST_CASE("people see each warning once, and not too many of them") {
+TEST_CASE("policy_log: people see each warning once, and not too many of them") {
     policy_log_filter log_filter;
     CHECK(log_filter.classify({RATION_LOG_INFO, "hot"}) == showing::no);
     CHECK(log_filter.classify({RATION_LOG_WARNING, "hot"}) == showing::yes);

@@ -6,7 +6,7 @@
 using namespace ration;
 using namespace ration::program;
 
-TEST_CASE("durations") {
+TEST_CASE("parse_duration: durations") {
     CHECK(parse_duration("250ms") == milliseconds(250));
     CHECK(parse_duration("20s") == seconds(20));
     CHECK(parse_duration("1.5m") == seconds(90));
@@ -20,7 +20,7 @@ TEST_CASE("durations") {
         CHECK_FALSE(parse_duration(bad).has_value());
 }
 
-TEST_CASE("sizes") {
+TEST_CASE("parse_size: sizes") {
     CHECK(parse_size("512B") == bytes{512});
     CHECK(parse_size("64MiB") == bytes{64 << 20});
     CHECK(parse_size("1.5GiB") == bytes{3ll << 29});
@@ -33,7 +33,7 @@ TEST_CASE("sizes") {
         CHECK_FALSE(parse_size(bad).has_value());
 }
 
-TEST_CASE("sizes as people read them") {
+TEST_CASE("size_text: sizes as people read them") {
     CHECK(size_text(bytes{0}) == "0 B");
     CHECK(size_text(bytes{1023}) == "1023 B");
     CHECK(size_text(bytes{4096}) == "4 KiB");
@@ -43,7 +43,7 @@ TEST_CASE("sizes as people read them") {
     CHECK(size_text(bytes{3ll << 50}) == "3072 TiB");
 }
 
-TEST_CASE("durations as people read them") {
+TEST_CASE("duration_text: durations as people read them") {
     CHECK(duration_text(nanoseconds{0}) == "0.0 s");
     CHECK(duration_text(milliseconds(12'340)) == "12.3 s");
     CHECK(duration_text(milliseconds(12'360)) == "12.4 s");

@@ -290,11 +290,14 @@ TEST_CASE("who goes on from a record brings the job to the old or the new size")
         all->find(t.id)->cleared(t.now);
         CHECK(all->find(t.id)->devices() == device_list{0, 1});
     }
-    SECTION("devices that are another's by now") {
-        auto const record = t.machine->state();
-        elastic_jobs all(t.devices);
-        all.add(t.id, short_rules(), 10);
-        REQUIRE(all.table().take(job_id{9}, 1).size() == 1);
-        CHECK_FALSE(all.find(t.id)->restore(record, true, t.now));
-    }
+}
+
+TEST_CASE("resize::restore refuses devices that another job holds by now") {
+    one_job t;
+    t.want(3);
+    auto const record = t.machine->state();
+    elastic_jobs all(t.devices);
+    all.add(t.id, short_rules(), 10);
+    REQUIRE(all.table().take(job_id{9}, 1).size() == 1);
+    CHECK_FALSE(all.find(t.id)->restore(record, true, t.now));
 }

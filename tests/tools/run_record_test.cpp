@@ -20,6 +20,29 @@ using json = nlohmann::json;
 
 namespace {
 
+[[nodiscard]] recorded_job shrinking_job() {
+    return {.name = "vae",
+            .id = 1,
+            .pid = 820,
+            .start_time = 1000,
+            .incarnation = 2,
+            .token = "0123456789abcdef",
+            .started_ns = 7,
+            .tier = 1,
+            .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
+            .phase = resize_phase::saving,
+            .holds = {"cpu-0", "cpu-1"},
+            .next = {"cpu-1"},
+            .origin = {"cpu-0", "cpu-1"},
+            .wanted = 1,
+            .batch = 64,
+            .launched_batch = 32,
+            .has_saved = true,
+            .cost = 2.5,
+            .control = "/run/rx.1",
+            .checkpoint = "/data/vae"};
+}
+
 /// Three jobs: on its way from two devices to one, without devices, and over.
 [[nodiscard]] run_record good() {
     return {.run = "812-991",
@@ -32,26 +55,7 @@ namespace {
             .pid_namespace = 4026531836,
             .written_ns = 5'000'000'000,
             .clock_ns = 2'000'000'000,
-            .jobs = {{.name = "vae",
-                      .id = 1,
-                      .pid = 820,
-                      .start_time = 1000,
-                      .incarnation = 2,
-                      .token = "0123456789abcdef",
-                      .started_ns = 7,
-                      .tier = 1,
-                      .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
-                      .phase = resize_phase::saving,
-                      .holds = {"cpu-0", "cpu-1"},
-                      .next = {"cpu-1"},
-                      .origin = {"cpu-0", "cpu-1"},
-                      .wanted = 1,
-                      .batch = 64,
-                      .launched_batch = 32,
-                      .has_saved = true,
-                      .cost = 2.5,
-                      .control = "/run/rx.1",
-                      .checkpoint = "/data/vae"},
+            .jobs = {shrinking_job(),
                      {.name = "cnn.2",
                       .id = 2,
                       .pid = 821,
@@ -114,7 +118,7 @@ constexpr std::string_view pieces[] = {
 
 }  // namespace
 
-TEST_CASE("a record is read as it was written") {
+TEST_CASE("read_record: a record is read as it was written") {
     run_record again;
     REQUIRE(read_record(to_json(good()), again).empty());
     CHECK(to_json(again) == to_json(good()));
@@ -125,7 +129,7 @@ TEST_CASE("a record is read as it was written") {
     CHECK(message_of(sealed(json::parse(to_json(good()))["run"].dump())).empty());
 }
 
-TEST_CASE("what a job printed does not keep a record from being written") {
+TEST_CASE("run_record: what a job printed does not keep a record from being written") {
     auto record = good();
     record.jobs[2].why = "exit code 3; its last line: caf\xe9";
     record.memberships = "0::/\xff\n";
@@ -134,7 +138,7 @@ TEST_CASE("what a job printed does not keep a record from being written") {
     CHECK(again.jobs[2].why == "exit code 3; its last line: caf\xef\xbf\xbd");
 }
 
-TEST_CASE("a field that cannot be is named") {
+TEST_CASE("read_record: a field that cannot be is named") {
     using row = std::tuple<char const*, json, char const*>;
     for (auto const& [path, value, field] : {row{"/owner", 0, "owner"},
                                              row{"/owner", 4294967297, "owner"},
@@ -171,12 +175,15 @@ TEST_CASE("a field that cannot be is named") {
         INFO(path << ' ' << value);
         CHECK(message_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or cannot be");
     }
+}
+
+TEST_CASE("read_record: a field that is missing is named") {
     auto run = json::parse(to_json(good()))["run"];
     run["jobs"][1].erase("token");
     CHECK(message_of(sealed(run.dump())) == "its field 'jobs/1/token' is missing or cannot be");
 }
 
-TEST_CASE("what only one job can have, no two have") {
+TEST_CASE("run_record: what only one job can have, no two have") {
     CHECK(message_of_run_with("/jobs/1/name", "vae") == "two of its jobs have the same 'name'");
     CHECK(message_of_run_with("/jobs/1/pid", 820) == "two of its jobs have the same 'pid'");
     CHECK(message_of_run_with("/jobs/2/token", "0123456789abcdef") == "two of its jobs have the same 'token'");
@@ -184,14 +191,14 @@ TEST_CASE("what only one job can have, no two have") {
     CHECK(message_of_run_with("/jobs/0/holds", {"cpu-1", "cpu-1"}) == "two of its jobs have the same 'holds'");
 }
 
-TEST_CASE("what is no record is said to be none") {
+TEST_CASE("read_record: a text that is not a record is refused") {
     for (std::string_view const text : {"", "{}", "[1]", "null", R"({"run":{},"sum":7)", R"({"run":{}})", "\xff\xfe"})
         CHECK(message_of(text) == "it is no record, or part of one");
     CHECK(message_of(R"({"run":7,"sum":"x"})") == "it is not as it was written");
     CHECK(message_of(std::string(200'000, '[')) == "it is no record, or part of one");
 }
 
-TEST_CASE("10000 damaged records are refused, or say what they said before") {
+TEST_CASE("run_record: 10000 damaged records are refused, or say what they said before") {
     auto const text = to_json(good());
     support::mutations change(5, pieces);
     int same = 0;
@@ -208,7 +215,7 @@ TEST_CASE("10000 damaged records are refused, or say what they said before") {
     CHECK(same < 500);
 }
 
-TEST_CASE("20000 records that somebody made up are sound, or refused") {
+TEST_CASE("run_record: 20000 records that somebody made up are sound, or refused") {
     auto const run = json::parse(to_json(good()))["run"].dump();
     support::mutations change(17, pieces);
     int read_well = 0, refused = 0;

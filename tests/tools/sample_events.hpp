@@ -25,6 +25,7 @@ struct sample_events {
         add_what_jobs_do();
         add_what_ration_does();
         add_ends();
+        add_what_devices_do();
     }
     sample_events(sample_events const&) = delete;
     sample_events& operator=(sample_events const&) = delete;
@@ -130,6 +131,10 @@ private:
                        .approximate = {"cpu is limited by stopping processes"},
                        .interrupted = true,
                        .lost_events = 2}});
+    }
+
+    void add_what_devices_do() {
+        using namespace ration::program;
         add(resize_changed{.job = "vae",
                            .incarnation = 1,
                            .what = resize_step::failed,

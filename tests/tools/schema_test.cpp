@@ -98,7 +98,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a written log has the fields that are documented, and no others") {
+TEST_CASE("event log schema: a log has the fields that are documented, and no others") {
     temporary_file const file;
     {
         sample_events const samples;
@@ -128,7 +128,7 @@ TEST_CASE("a written log has the fields that are documented, and no others") {
     CHECK(seen.size() == std::variant_size_v<event_body> + 1);
 }
 
-TEST_CASE("the checker itself can say no") {
+TEST_CASE("event log schema: the checker can refuse a log") {
     checker const schema;
     json const good = json::parse(R"({"event":"lost","t":1,"count":5})");
     CHECK(schema.misfit_of_table(good, "lost", {"event", "t"}).empty());

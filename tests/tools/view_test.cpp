@@ -85,7 +85,7 @@ constexpr view_style plain_unicode{.unicode = true, .colour = false}, ascii{.uni
 
 }  // namespace
 
-TEST_CASE("the view at full width") {
+TEST_CASE("view: at full width") {
     CHECK('\n' + render(model(), 120, 24, plain_unicode) == R"(
 ration  tradl  1:05  cpu ▕███████▌··▏ 1.50 of 2 cores  cgroup v1
 job               to target                     value             reached     holds     uses   state
@@ -98,7 +98,7 @@ stall             ▕··························▏  lo
 )");
 }
 
-TEST_CASE("80 columns, ASCII: the state is cut and the tier goes, the bar still tells it") {
+TEST_CASE("view: 80 columns, ASCII: the state is cut and the tier goes, the bar still tells it") {
     CHECK('\n' + render(model(), 80, 24, ascii) == R"(
 ration  tradl  1:05  cpu [#######...] 1.50 of 2 cores  cgroup v1
 job         to target        value             holds     uses   state
@@ -111,7 +111,7 @@ stall       [.............]  loss 2.5          0.10      0.00   stalled: no ste~
 )");
 }
 
-TEST_CASE("60 columns: the value goes; 40 columns: the shares go") {
+TEST_CASE("view: 60 columns: the value goes; 40 columns: the shares go") {
     auto const sixty = lines_of(render(model(), 60, 24, ascii));
     CHECK(sixty[1] == "job         to target      holds     uses   state");
     CHECK(sixty[3] == "softmax-w~  [#####|##...]  0.50      0.49   running");
@@ -120,7 +120,7 @@ TEST_CASE("60 columns: the value goes; 40 columns: the shares go") {
     CHECK(forty[4] == "mlp         [.....|....]  failed: exit c");
 }
 
-TEST_CASE("no line is wider than the screen, no frame higher, at any size") {
+TEST_CASE("view: no line is wider than the screen, no frame higher, at any size") {
     auto m = model();
     m.notice = "Ctrl-C again kills the jobs that still run, without waiting for them";
     for (std::uint32_t width : {0u, 1u, 2u, 5u, 17u, 33u, 59u, 79u, 80u, 81u, 200u, 1000u})
@@ -132,7 +132,7 @@ TEST_CASE("no line is wider than the screen, no frame higher, at any size") {
             }
 }
 
-TEST_CASE("a low screen shows running jobs, and counts the others in words") {
+TEST_CASE("view: a low screen shows running jobs, and counts the others in words") {
     auto m = model();
     auto const lines = lines_of(render(m, 100, 5, ascii));
     REQUIRE(lines.size() == 5);
@@ -151,7 +151,7 @@ TEST_CASE("a low screen shows running jobs, and counts the others in words") {
     CHECK(lines_of(render(m, 100, 8, ascii))[6] == "and 2 more: 1 finished, 1 failed");
 }
 
-TEST_CASE("colours follow the state, and are the only escape sequences") {
+TEST_CASE("view: colours follow the state, and are the only escape sequences") {
     auto m = model();
     auto const lines = lines_of(render(m, 120, 24, {.unicode = false, .colour = true}));
     CHECK(lines[2].find("\x1b[34m[") != std::string::npos);  // no tier yet
@@ -163,7 +163,7 @@ TEST_CASE("colours follow the state, and are the only escape sequences") {
     CHECK(render(m, 120, 24, ascii).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("bars: the way to Acceptable is the first half, the way on to Objective the second") {
+TEST_CASE("view: bars: the way to Acceptable is the first half, the way on to Objective the second") {
     auto j = job("a");
     j.first = 1.6;
     auto const at = [&](double value) {
@@ -187,7 +187,7 @@ TEST_CASE("bars: the way to Acceptable is the first half, the way on to Objectiv
     CHECK(bar_of(j) == "[....................|...................]");
 }
 
-TEST_CASE("how far: fractions") {
+TEST_CASE("view: how far: fractions") {
     CHECK(fraction_of_way(2, 1, 0) == 0.5);
     CHECK(fraction_of_way(0, 0.75, 1) == 0.75);
     CHECK(fraction_of_way(2, 3, 0) == 0);
@@ -198,7 +198,7 @@ TEST_CASE("how far: fractions") {
     CHECK(fraction_of_way(2, std::numeric_limits<double>::quiet_NaN(), 0) == 0);
 }
 
-TEST_CASE("what a job says cannot reach the terminal as a command") {
+TEST_CASE("view: what a job says cannot reach the terminal as a command") {
     CHECK(fitted("a\x1b[2Jb", 10, true) == "a?[2Jb");
     CHECK(fitted("\xC2\x9B"
                  "2J",
@@ -216,7 +216,7 @@ TEST_CASE("what a job says cannot reach the terminal as a command") {
     CHECK(render(m, 120, 24, plain_unicode).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("the style follows the environment") {
+TEST_CASE("view: the style follows the environment") {
     auto const with = [](std::vector<std::pair<char const*, char const*>> const& variables) {
         for (auto const* name : {"LC_ALL", "LC_CTYPE", "LANG", "NO_COLOR", "TERM"}) ::unsetenv(name);
         for (auto const& [name, content] : variables) ::setenv(name, content, 1);

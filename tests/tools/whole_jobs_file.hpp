@@ -33,4 +33,5 @@ target.accuracy.objective = 0.9
 bounds = { gpu = { min = 1, max = 2 }, batch = { min = 16, max = 512 } }
 speedup = [0, 1, 1.8]
 restart_cost = "20s"
+priority = 5
 )";

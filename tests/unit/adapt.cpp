@@ -120,7 +120,7 @@ two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .ob
 
 }  // namespace
 
-TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]") {
+TEST_CASE("adapted: a struct is a job with every member in its column", "[adapt]") {
     std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()},
                                          {2, 340.5, 2000, 20, 6000, 4, wanted()}};
     leak_check policy;
@@ -136,7 +136,8 @@ TEST_CASE("an adapted struct is a job with every member in its column", "[adapt]
     STATIC_REQUIRE(can_pair<leak_check, adapted_job<theirs::entry>>);
 }
 
-TEST_CASE("data behind functions are adapted by accessors, and structs may be reached by pointers", "[adapt]") {
+TEST_CASE("adapted: data behind functions are adapted by accessors, and structs may be reached by pointers",
+          "[adapt]") {
     std::vector<std::unique_ptr<theirs::task>> queue;
     queue.push_back(std::make_unique<theirs::task>(5, 1.5));
     leak_check policy;
@@ -150,7 +151,7 @@ TEST_CASE("data behind functions are adapted by accessors, and structs may be re
     CHECK(store.at(standard->restart_cost, 0) == 2);
 }
 
-TEST_CASE("what a struct does not have is nothing wanted and anything accepted", "[adapt]") {
+TEST_CASE("adapted: what a struct does not have is nothing wanted and anything accepted", "[adapt]") {
     std::vector<theirs::bare> const queue{{1}};
     auto const job = adapted(queue)[0];
     CHECK(job.bounds_of(resource_id::cpu) == bounds{});
@@ -160,7 +161,7 @@ TEST_CASE("what a struct does not have is nothing wanted and anything accepted",
     STATIC_REQUIRE_FALSE(can_pair<leak_check, adapted_job<theirs::bare>>);  // jobs/used.cpu is not there
 }
 
-TEST_CASE("a vector of each job is a row of a column that is as wide as the longest", "[adapt]") {
+TEST_CASE("adapted: a vector of each job is a row of a column that is as wide as the longest", "[adapt]") {
     std::vector<theirs::elastic> queue{{9, {0, 1}, {0, 32, 64}}, {4, {0, 1, 1.5, 1.75}, {0, 16, 16}}};
     snapshot_store store;
     auto const standard = standard_columns::declare(store, standard_resources);
@@ -208,7 +209,7 @@ struct auditor {
 
 }  // namespace
 
-TEST_CASE("a policy sees who holds what where, and of which kind the nodes are", "[adapt]") {
+TEST_CASE("adapted: a policy sees who holds what where, and of which kind the nodes are", "[adapt]") {
     std::vector<theirs::bare> const queue{{1}, {2}};
     capacities const nodes[] = {{.gpu = 8}, {.gpu = 4, .type = 1}};
     setting const held[] = {{{2}, 1, resource_id::gpu, 3}};
@@ -219,7 +220,7 @@ TEST_CASE("a policy sees who holds what where, and of which kind the nodes are",
     CHECK(policy.types == std::vector<std::uint32_t>{0, 1});
 }
 
-TEST_CASE("what was carried out is told when the policy is asked again", "[adapt]") {
+TEST_CASE("adapted: what was carried out is told when the policy is asked again", "[adapt]") {
     std::vector<theirs::request> const queue{{1, 4, 4, 4}, {2, 3, 3, 3}, {3, 2, 2, 2}};
     capacities const nodes[] = {{.gpu = 4}, {.gpu = 4}};
     policies::fifo policy;
@@ -233,13 +234,13 @@ TEST_CASE("what was carried out is told when the policy is asked again", "[adapt
     for (auto const& g : next->granted) CHECK(g.growth() == 0);  // nobody moves, and the third waits
 }
 
-TEST_CASE("two jobs of one id are refused, adapted or not", "[adapt]") {
+TEST_CASE("adapted: two jobs of one id are refused, adapted or not", "[adapt]") {
     std::vector<theirs::bare> const queue{{1}, {1}};
     policies::equal_share policy;
     CHECK(allocate(policy, adapted(queue), machine).failure().code == errc::already_exists);
 }
 
-TEST_CASE("a sorted table is shown where it is, and another is copied in order", "[adapt]") {
+TEST_CASE("adapted: a sorted table is shown where it is, and another is copied in order", "[adapt]") {
     theirs::table jobs{{2, 7}, {2000, 4000}, {340.5F, 118}, {6000, 5000}};
     leak_check policy;
     std::vector<leak_check::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
@@ -287,7 +288,7 @@ struct row_leak_check {
 
 }  // namespace
 
-TEST_CASE("a table has vector columns, shown where they are or copied row by row", "[adapt]") {
+TEST_CASE("adapted: a table has vector columns, shown where they are or copied row by row", "[adapt]") {
     auto const nan = std::numeric_limits<double>::quiet_NaN();
     theirs::elastic_table jobs{
         {2, 7}, {{{0, 1, 1.5}, {0, 1, 1.9}}}, {{{3, 2, 1}, {nan, 5, 4}}}, {{{16, 32}, {64, 128}}}};
@@ -312,7 +313,7 @@ TEST_CASE("a table has vector columns, shown where they are or copied row by row
     CHECK(allocate(policy, adapted_table(theirs::elastic_table{}), machine));
 }
 
-TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
+TEST_CASE("adapted: a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
     auto const nan = std::numeric_limits<float>::quiet_NaN();
     leak_check policy;
     std::vector<theirs::entry> const queue{{7, nan, 4000, 10, 5000, 3, wanted()}};
@@ -323,7 +324,7 @@ TEST_CASE("a loss that is no number yet is 0, and reaches no tier", "[adapt]") {
     CHECK(policy.rows == std::vector<leak_check::seen>{{7, 0, 4000, 0, 5000, 0, 0}});
 }
 
-TEST_CASE("a table that is none is refused", "[adapt]") {
+TEST_CASE("adapted: a table that is none is refused", "[adapt]") {
     leak_check policy;
     theirs::table jobs{{2, 7}, {2000}, {340.5F, 118}, {6000, 5000}};
     auto const uneven = allocate(policy, adapted_table(jobs), machine);
@@ -335,7 +336,7 @@ TEST_CASE("a table that is none is refused", "[adapt]") {
     CHECK(allocate(policy, adapted_table(jobs), machine));
 }
 
-TEST_CASE("bounds of a table are what the check holds the answer against", "[adapt]") {
+TEST_CASE("adapted: bounds of a table are what the check holds the answer against", "[adapt]") {
     leak_check policy;
     theirs::table const jobs{{2, 700}, {0, 0}, {0, 0}, {100, 100}};
     auto const answer = allocate(policy, adapted_table(jobs), machine);
@@ -360,8 +361,9 @@ struct counted final : any_policy {
 
 }  // namespace
 
-TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bound anew when there are more jobs",
-          "[adapt]") {
+TEST_CASE(
+    "adapted: a policy chosen at run time answers as a compiled one does, and is bound anew when there are more jobs",
+    "[adapt]") {
     counted policy;
     allocation_host host(policy);
     std::vector<theirs::bare> queue{{1}, {2}};
@@ -380,7 +382,7 @@ TEST_CASE("a policy chosen at run time answers as a compiled one does, and is bo
     CHECK(host.allocate(adapted(queue), machine).failure().code == errc::already_exists);
 }
 
-TEST_CASE("a column that the jobs do not supply is named when the policy is bound", "[adapt]") {
+TEST_CASE("adapted: a column that the jobs do not supply is named when the policy is bound", "[adapt]") {
     policy_adapter<leak_check> policy;
     allocation_host host(policy);
     std::vector<theirs::bare> const queue{{1}};

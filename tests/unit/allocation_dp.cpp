@@ -137,7 +137,7 @@ constexpr shape shapes[] = {shape::diminishing, shape::any,    shape::groups,
 
 }  // namespace
 
-TEST_CASE("the allocation by hand", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the allocation by hand", "[allocation_dp]") {
     allocation_dp dp;
     dp.reserve(3, 8, 24);
     problem p{.devices = 4, .jobs = {{1, 4, 0}, {1, 4, 0}}, .gains = {{0, 1, 1.9, 2.7, 3.4}, {0, 1, 1.5, 1.75, 1.8}}};
@@ -163,7 +163,7 @@ TEST_CASE("the allocation by hand", "[allocation_dp]") {
     CHECK(worthless.given() == counts{0, 1});
 }
 
-TEST_CASE("a table is a set of curves", "[allocation_dp]") {
+TEST_CASE("allocation_dp: a table is a set of curves", "[allocation_dp]") {
     double const values[] = {0, 1, 1.9, 2.7, 0, 1, 1.5, 1.75};
     std::vector<device_choice> jobs = {{0, 3, 0}, {0, 3, 0}};
     allocation_dp dp;
@@ -173,7 +173,7 @@ TEST_CASE("a table is a set of curves", "[allocation_dp]") {
     CHECK(jobs[1].given == 1);
 }
 
-TEST_CASE("the allocation is what trying every one finds, ties included", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the allocation is what trying every one finds, ties included", "[allocation_dp]") {
     std::mt19937 rng(1);
     allocation_dp dp;
     dp.reserve(4, 8, 36);
@@ -190,7 +190,8 @@ TEST_CASE("the allocation is what trying every one finds, ties included", "[allo
     }
 }
 
-TEST_CASE("the allocation is the textbook's, ties included, whatever the curves look like", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the allocation is the textbook's, ties included, whatever the curves look like",
+          "[allocation_dp]") {
     std::mt19937 rng(2);
     allocation_dp dp, forgets;
     dp.reserve(300, 600, 300 * 65);
@@ -215,7 +216,7 @@ TEST_CASE("the allocation is the textbook's, ties included, whatever the curves 
         }
 }
 
-TEST_CASE("of equal jobs the last gets fewest, however their sums would be rounded", "[allocation_dp]") {
+TEST_CASE("allocation_dp: of equal jobs the last gets fewest, however their sums would be rounded", "[allocation_dp]") {
     allocation_dp dp;
     dp.reserve(20, 200, 20 * 11);
     for (std::int64_t devices = 0; devices <= 200; ++devices) {
@@ -232,7 +233,7 @@ TEST_CASE("of equal jobs the last gets fewest, however their sums would be round
     }
 }
 
-TEST_CASE("the allocation is the same in any unit", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the allocation is the same in any unit", "[allocation_dp]") {
     std::mt19937 rng(3);
     allocation_dp dp;
     dp.reserve(40, 100, 40 * 65);
@@ -250,7 +251,7 @@ TEST_CASE("the allocation is the same in any unit", "[allocation_dp]") {
     }
 }
 
-TEST_CASE("beside a job that is worth all but nothing more the others still count", "[allocation_dp]") {
+TEST_CASE("allocation_dp: beside a job that is worth all but nothing more the others still count", "[allocation_dp]") {
     allocation_dp dp;
     dp.reserve(3, 4, 12);
     problem p{
@@ -259,7 +260,7 @@ TEST_CASE("beside a job that is worth all but nothing more the others still coun
     CHECK(p.given() == counts{1, 3, 0});
 }
 
-TEST_CASE("without additions the allocation is sound, and the best one lies between it and its bound",
+TEST_CASE("allocation_dp: without additions the allocation is sound, and the best one lies between it and its bound",
           "[allocation_dp]") {
     std::mt19937 rng(4);
     allocation_dp dp;
@@ -303,7 +304,8 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("the dynamic programme stops where it would take more additions than it may", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the dynamic programme stops where it would take more additions than it may",
+          "[allocation_dp]") {
     std::mt19937 rng(6);
     allocation_dp dp;
     dp.reserve(100, 300, 100 * 65);
@@ -330,7 +332,7 @@ TEST_CASE("the dynamic programme stops where it would take more additions than i
     CHECK(dp.solve(p.jobs, p.devices, p.curves(), 2 * needed).exact);
 }
 
-TEST_CASE("with more devices than were reserved diminishing gains are still exact, others near the best",
+TEST_CASE("allocation_dp: with more devices than were reserved diminishing gains are still exact, others near the best",
           "[allocation_dp]") {
     std::mt19937 rng(7);
     allocation_dp enough, few, short_of;
@@ -353,7 +355,7 @@ TEST_CASE("with more devices than were reserved diminishing gains are still exac
     }
 }
 
-TEST_CASE("the allocation takes no memory but what was reserved", "[allocation_dp]") {
+TEST_CASE("allocation_dp: the allocation takes no memory but what was reserved", "[allocation_dp]") {
     std::mt19937 rng(8);
     allocation_dp dp, narrow;
     dp.reserve(100, 200, 1000);

@@ -12,7 +12,7 @@ using ration::unlimited;
 using ration::policies::equal_share;
 using ration::policies::none;
 
-TEST_CASE("none gives each running job that holds nothing an unlimited share", "[none]") {
+TEST_CASE("none: gives each running job that holds nothing an unlimited share", "[none]") {
     asked<none> a(3);
     a.on.set_state(1, job_state::queued);
     auto const rows = a.decide();
@@ -23,7 +23,7 @@ TEST_CASE("none gives each running job that holds nothing an unlimited share", "
     CHECK(rows[1].job == 2);
 }
 
-TEST_CASE("none leaves what holds as it is", "[none]") {
+TEST_CASE("none: leaves what holds as it is", "[none]") {
     asked<none> a(3);
     a.on.store[a.on.of(resource_id::cpu).held][0] = 500;
     a.on.store[a.on.of(resource_id::cpu).held][1] = unlimited;
@@ -32,7 +32,7 @@ TEST_CASE("none leaves what holds as it is", "[none]") {
     CHECK(rows[0].job == 2);
 }
 
-TEST_CASE("equal_share gives each running job one n-th", "[equal_share]") {
+TEST_CASE("equal_share: gives each running job one n-th", "[equal_share]") {
     asked<equal_share> a(3);
     for (auto const& g : a.decide()) CHECK(g.amount == 333);
     CHECK(a.decide().size() == 3);
@@ -44,7 +44,7 @@ TEST_CASE("equal_share gives each running job one n-th", "[equal_share]") {
     CHECK(rows[1].job == 1);
 }
 
-TEST_CASE("equal_share says only what differs from what is held", "[equal_share]") {
+TEST_CASE("equal_share: says only what differs from what is held", "[equal_share]") {
     asked<equal_share> a(3);
     auto const held = a.on.store[a.on.of(resource_id::cpu).held];
     held[0] = 333;
@@ -56,7 +56,7 @@ TEST_CASE("equal_share says only what differs from what is held", "[equal_share]
     CHECK(rows[1].job == 2);
 }
 
-TEST_CASE("equal_share stays within what a job accepts", "[equal_share]") {
+TEST_CASE("equal_share: stays within what a job accepts", "[equal_share]") {
     asked<equal_share> a(2);
     a.on.set_bounds(0, resource_id::cpu, 0, 200);
     a.on.set_bounds(1, resource_id::cpu, 700, unlimited);
@@ -65,7 +65,7 @@ TEST_CASE("equal_share stays within what a job accepts", "[equal_share]") {
     CHECK(rows[1].amount == 700);
 }
 
-TEST_CASE("baselines without jobs or nodes say nothing", "[none][equal_share]") {
+TEST_CASE("none, equal_share: write no grant without jobs or nodes", "[none][equal_share]") {
     asked<equal_share> no_jobs(0);
     CHECK(no_jobs.decide().empty());
     asked<equal_share> no_nodes(2, {}, 0);
@@ -75,7 +75,7 @@ TEST_CASE("baselines without jobs or nodes say nothing", "[none][equal_share]") 
     CHECK(nobody.decide().empty());
 }
 
-TEST_CASE("baselines say when the space for grants is too small", "[none][equal_share]") {
+TEST_CASE("none, equal_share: report that the space for grants is too small", "[none][equal_share]") {
     asked<equal_share> a(3);
     CHECK(a.decide(0, 2).size() == 2);
     CHECK(a.reply == status::capacity);

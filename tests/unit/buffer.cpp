@@ -16,7 +16,7 @@ bool same(buffer<int> const& ours, std::vector<int> const& theirs) {
 
 }  // namespace
 
-TEST_CASE("a buffer does what a vector does", "[buffer]") {
+TEST_CASE("buffer: does what a vector does", "[buffer]") {
     std::mt19937 rng(1);
     buffer<int> ours;
     std::vector<int> theirs;
@@ -53,7 +53,7 @@ TEST_CASE("a buffer does what a vector does", "[buffer]") {
     }
 }
 
-TEST_CASE("copies of a buffer are independent, moved-from ones are empty", "[buffer]") {
+TEST_CASE("buffer: copies of a buffer are independent, moved-from ones are empty", "[buffer]") {
     buffer<int> a(3);
     a[1] = 7;
     buffer<int> b = a;
@@ -69,7 +69,7 @@ TEST_CASE("copies of a buffer are independent, moved-from ones are empty", "[buf
     CHECK(a.view().size() == 2);
 }
 
-TEST_CASE("an element of the buffer itself may be inserted or appended while it grows", "[buffer]") {
+TEST_CASE("buffer: an element of the buffer itself may be inserted or appended while it grows", "[buffer]") {
     buffer<int> a;
     for (int i = 0; i < 8; ++i) a.push_back(i);
     a.push_back(a[3]);

@@ -35,7 +35,7 @@ void accepted(host const& h, grant const& g) {
 
 }  // namespace
 
-TEST_CASE("a grant that passes keeps what it says and learns what is held", "[check]") {
+TEST_CASE("check: a grant that passes keeps what it says and learns what is held", "[check]") {
     host h(3);
     h.hold(1, resource_id::cpu, 300);
     answer a(h);
@@ -50,35 +50,35 @@ TEST_CASE("a grant that passes keeps what it says and learns what is held", "[ch
     CHECK(g.reason() == 7);
 }
 
-TEST_CASE("rule: unknown job", "[check]") {
+TEST_CASE("check: rule: unknown job", "[check]") {
     host h(2);
     refused(h, {.job = 2, .amount = 20}, check_rule::unknown_job);
     refused(h, {.job = std::numeric_limits<std::uint32_t>::max(), .amount = 20}, check_rule::unknown_job);
     accepted(h, {.job = 1, .amount = 20});
 }
 
-TEST_CASE("rule: unknown node", "[check]") {
+TEST_CASE("check: rule: unknown node", "[check]") {
     host h(1, 2);
     refused(h, {.node = 2, .amount = 20}, check_rule::unknown_node);
     refused(h, {.node = std::numeric_limits<std::uint32_t>::max(), .amount = 20}, check_rule::unknown_node);
     accepted(h, {.node = 1, .amount = 20});
 }
 
-TEST_CASE("rule: unknown resource", "[check]") {
+TEST_CASE("check: rule: unknown resource", "[check]") {
     host h(1);
     refused(h, {.resource = 6, .amount = 1}, check_rule::unknown_resource);
     refused(h, {.resource = 65535, .amount = 1}, check_rule::unknown_resource);
     accepted(h, {.resource = 5, .amount = 1});
 }
 
-TEST_CASE("rule: negative amount", "[check]") {
+TEST_CASE("check: rule: negative amount", "[check]") {
     host h(1);
     refused(h, {.amount = -1}, check_rule::negative_amount);
     refused(h, {.amount = std::numeric_limits<std::int64_t>::min()}, check_rule::negative_amount);
     accepted(h, {.amount = 0});
 }
 
-TEST_CASE("rule: amount too large", "[check]") {
+TEST_CASE("check: rule: amount too large", "[check]") {
     host h(1);
     h.set_capacity(resource_id::cpu, max_amount);
     refused(h, {.amount = max_amount + 1}, check_rule::amount_too_large);
@@ -86,7 +86,7 @@ TEST_CASE("rule: amount too large", "[check]") {
     accepted(h, {.amount = max_amount});
 }
 
-TEST_CASE("rule: amount too small", "[check]") {
+TEST_CASE("check: rule: amount too small", "[check]") {
     host h(2);
     refused(h, {.amount = 1}, check_rule::amount_too_small);
     refused(h, {.amount = ration::least_cpu.count - 1}, check_rule::amount_too_small);
@@ -105,14 +105,14 @@ TEST_CASE("rule: amount too small", "[check]") {
     CHECK(a.rule_of(2) == check_rule::passed);
 }
 
-TEST_CASE("rule: no limit of what comes in whole units", "[check]") {
+TEST_CASE("check: rule: no limit of what comes in whole units", "[check]") {
     host h(1);
     refused(h, {.resource = gpu, .amount = unlimited}, check_rule::unlimited_atomic);
     accepted(h, {.resource = cpu, .amount = unlimited});
     accepted(h, {.resource = static_cast<std::uint16_t>(resource_id::cache), .amount = unlimited});
 }
 
-TEST_CASE("rule: the job is not active", "[check]") {
+TEST_CASE("check: rule: the job is not active", "[check]") {
     host h(1);
     for (auto const s : {job_state::done, job_state::failed}) {
         h.set_state(0, s);
@@ -126,7 +126,7 @@ TEST_CASE("rule: the job is not active", "[check]") {
     }
 }
 
-TEST_CASE("rule: below the minimum", "[check]") {
+TEST_CASE("check: rule: below the minimum", "[check]") {
     host h(1);
     h.set_bounds(0, resource_id::cpu, 100, 200);
     refused(h, {.amount = 99}, check_rule::below_minimum);
@@ -135,7 +135,7 @@ TEST_CASE("rule: below the minimum", "[check]") {
     accepted(h, {.amount = 0});
 }
 
-TEST_CASE("rule: above the maximum", "[check]") {
+TEST_CASE("check: rule: above the maximum", "[check]") {
     host h(1);
     h.set_bounds(0, resource_id::cpu, 100, 200);
     refused(h, {.amount = 201}, check_rule::above_maximum);
@@ -143,7 +143,7 @@ TEST_CASE("rule: above the maximum", "[check]") {
     accepted(h, {.amount = unlimited});  // the job's own maximum still holds
 }
 
-TEST_CASE("bounds are those of what the job holds on all nodes together", "[check]") {
+TEST_CASE("check: bounds are those of what the job holds on all nodes together", "[check]") {
     host h(2, 3);
     h.set_bounds(0, resource_id::cpu, 300, 500);
     answer a(h);
@@ -179,7 +179,7 @@ TEST_CASE("bounds are those of what the job holds on all nodes together", "[chec
     CHECK(rules({{.job = 0, .node = 2, .amount = 100}}) == std::vector{passed});
 }
 
-TEST_CASE("rule: divided", "[check]") {
+TEST_CASE("check: rule: divided", "[check]") {
     host h(2, 2);
     answer a(h);
     a.check({{.job = 0, .node = 0, .group = 1, .amount = 20},
@@ -195,7 +195,7 @@ TEST_CASE("rule: divided", "[check]") {
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("rule: duplicate", "[check]") {
+TEST_CASE("check: rule: duplicate", "[check]") {
     host h(2, 2);
     answer a(h);
     a.check({{.job = 0, .amount = 20}, {.job = 1, .group = 4, .amount = 20}, {.job = 1, .group = 5, .amount = 30}});
@@ -214,7 +214,7 @@ TEST_CASE("rule: duplicate", "[check]") {
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("rule: over the capacity", "[check]") {
+TEST_CASE("check: rule: over the capacity", "[check]") {
     host h(2);
     accepted(h, {.amount = 1000});
     refused(h, {.amount = 1001}, check_rule::over_capacity);
@@ -223,7 +223,7 @@ TEST_CASE("rule: over the capacity", "[check]") {
     refused(h, {.amount = 601}, check_rule::over_capacity);
 }
 
-TEST_CASE("rule: broken group", "[check]") {
+TEST_CASE("check: rule: broken group", "[check]") {
     host h(3);
     answer a(h);
     a.check({{.job = 0, .resource = cpu, .amount = 10},
@@ -234,7 +234,7 @@ TEST_CASE("rule: broken group", "[check]") {
     CHECK(a.rule_of(2) == check_rule::passed);
 }
 
-TEST_CASE("a group of several jobs goes all or none, and only it", "[check]") {
+TEST_CASE("check: a group of several jobs goes all or none, and only it", "[check]") {
     host h(4);
     answer a(h);
     a.check({{.job = 0, .group = 1, .amount = 10},
@@ -249,7 +249,7 @@ TEST_CASE("a group of several jobs goes all or none, and only it", "[check]") {
     CHECK(a.rule_of(4) == check_rule::passed);  // the same job, but not the same group
 }
 
-TEST_CASE("a group numbered like a job's row is another group", "[check]") {
+TEST_CASE("check: a group numbered like a job's row is another group", "[check]") {
     host h(4);
     answer a(h);
     a.check({{.job = 3, .amount = -1}, {.job = 0, .group = 3, .amount = 10}});
@@ -257,7 +257,7 @@ TEST_CASE("a group numbered like a job's row is another group", "[check]") {
     CHECK(a.rule_of(1) == check_rule::passed);
 }
 
-TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
+TEST_CASE("check: two bad rows of one group keep their own reasons", "[check]") {
     host h(2);
     answer a(h);
     a.check({{.job = 0, .group = 1, .amount = -1},
@@ -268,25 +268,30 @@ TEST_CASE("two bad rows of one group keep their own reasons", "[check]") {
     CHECK(a.rule_of(2) == check_rule::broken_group);
 }
 
-TEST_CASE("every rule of one grant holds among others of the same place too", "[check]") {
+namespace {
+
+/// The rule for one grant among grants of the same node and resource to three other jobs, which all pass.
+[[nodiscard]] check_rule rule_among_others(host& h, std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
+    answer a(h);
+    std::vector<grant> rows;
+    for (std::int64_t const usual : {20, 15, 0, 20})
+        rows.push_back({.job = static_cast<std::uint32_t>(rows.size()), .resource = resource, .amount = usual});
+    rows[job].amount = amount;
+    a.check(rows);
+    CHECK(a.accepted.size() + a.rejected.size() == 4);
+    for (std::uint32_t row = 0; row < 4; ++row)
+        if (row != job) CHECK(a.rule_of(row) == check_rule::passed);
+    return a.rule_of(job);
+}
+
+}  // namespace
+
+TEST_CASE("check: every rule of one grant holds among others of the same place too", "[check]") {
     host h(4);
     h.set_bounds(1, resource_id::cpu, 12, 20);
     h.set_state(2, job_state::done);
     auto const rule_in_run = [&h](std::uint16_t resource, std::uint32_t job, std::int64_t amount) {
-        answer a(h);
-        std::vector<grant> rows;
-        for (std::uint32_t row = 0; row < 4; ++row)
-            rows.push_back({.job = row,
-                            .resource = resource,
-                            .amount = row == job ? amount
-                                      : row == 1 ? 15
-                                      : row == 2 ? 0
-                                                 : 20});
-        a.check(rows);
-        CHECK(a.accepted.size() + a.rejected.size() == 4);
-        for (std::uint32_t row = 0; row < 4; ++row)
-            if (row != job) CHECK(a.rule_of(row) == check_rule::passed);
-        return a.rule_of(job);
+        return rule_among_others(h, resource, job, amount);
     };
     for (std::uint32_t const job : {0U, 3U}) {
         CHECK(rule_in_run(cpu, job, -1) == check_rule::negative_amount);
@@ -310,7 +315,7 @@ TEST_CASE("every rule of one grant holds among others of the same place too", "[
     CHECK(rule_in_run(cpu, 3, 966) == check_rule::over_capacity);
 }
 
-TEST_CASE("a run of rows of one place ends where another place, a group or an unknown job begins", "[check]") {
+TEST_CASE("check: a run of rows of one place ends where another place, a group or an unknown job begins", "[check]") {
     host h(4, 2);
     answer a(h);
     auto const run_with = [&a](grant third) {
@@ -332,7 +337,7 @@ TEST_CASE("a run of rows of one place ends where another place, a group or an un
     CHECK((a.accepted[2].job_row() == 2 && a.accepted[2].reason() == 9));
 }
 
-TEST_CASE("a store that has grown is read where it is now", "[check]") {
+TEST_CASE("check: a store that has grown is read where it is now", "[check]") {
     host h(20);
     answer a(h);
     a.check({{.job = 15, .amount = 11}});
@@ -344,7 +349,7 @@ TEST_CASE("a store that has grown is read where it is now", "[check]") {
     CHECK(a.rule_of(0) == check_rule::above_maximum);
 }
 
-TEST_CASE("accepted grants come by group, whatever the order of the answer", "[check]") {
+TEST_CASE("check: accepted grants come by group, whatever the order of the answer", "[check]") {
     host h(3);
     answer a(h);
     a.check({{.job = 2, .amount = 20},
@@ -358,7 +363,7 @@ TEST_CASE("accepted grants come by group, whatever the order of the answer", "[c
     CHECK(a.row_of(a.accepted[3]) == 0);
 }
 
-TEST_CASE("every rule has words of its own", "[check]") {
+TEST_CASE("check: every rule has words of its own", "[check]") {
     std::set<std::string_view> words;
     for (int rule = 0; rule <= static_cast<int>(check_rule::broken_group); ++rule) {
         CHECK(name_of(static_cast<check_rule>(rule)) != "unknown rule");

@@ -16,7 +16,7 @@ constexpr auto memory = static_cast<std::uint16_t>(resource_id::memory);
 
 }  // namespace
 
-TEST_CASE("of groups that compete the earlier one stays", "[capacity]") {
+TEST_CASE("check: of groups that compete the earlier one stays", "[capacity]") {
     host h(3);
     answer a(h);
     a.check({{.job = 2, .amount = 600}, {.job = 0, .amount = 600}, {.job = 1, .amount = 400}});
@@ -25,7 +25,7 @@ TEST_CASE("of groups that compete the earlier one stays", "[capacity]") {
     CHECK(a.rule_of(0) == check_rule::over_capacity);
 }
 
-TEST_CASE("a group that could never fit costs the others nothing", "[capacity]") {
+TEST_CASE("check: a group that could never fit costs the others nothing", "[capacity]") {
     host h(3);
     answer a(h);
     a.check({{.job = 0, .amount = 5000}, {.job = 1, .amount = 600}, {.job = 2, .amount = 400}});
@@ -34,7 +34,7 @@ TEST_CASE("a group that could never fit costs the others nothing", "[capacity]")
     CHECK(a.rule_of(2) == check_rule::passed);
 }
 
-TEST_CASE("the smallest CPU grant fits on a full node", "[capacity]") {
+TEST_CASE("check: the smallest CPU grant fits on a full node", "[capacity]") {
     std::int64_t const least = ration::least_cpu.count;
     host h(4);
     h.set_capacity(resource_id::cpu, 50);
@@ -54,7 +54,7 @@ TEST_CASE("the smallest CPU grant fits on a full node", "[capacity]") {
     CHECK(a.accepted.size() == 1);
 }
 
-TEST_CASE("thousands of groups that ask for everything there could be do not overflow the sums", "[capacity]") {
+TEST_CASE("check: thousands of groups that ask for everything there could be do not overflow the sums", "[capacity]") {
     std::size_t const many = 4096;
     host h(many);
     answer a(h, many);
@@ -68,7 +68,7 @@ TEST_CASE("thousands of groups that ask for everything there could be do not ove
     CHECK(a.accepted.empty());
 }
 
-TEST_CASE("what one job gives back another may take in the same tick", "[capacity]") {
+TEST_CASE("check: what one job gives back another may take in the same tick", "[capacity]") {
     host h(2);
     h.hold(1, resource_id::cpu, 900);
     answer a(h);
@@ -83,7 +83,7 @@ TEST_CASE("what one job gives back another may take in the same tick", "[capacit
     CHECK(a.accepted.size() == 2);
 }
 
-TEST_CASE("what a broken group would have given back is not there to take", "[capacity]") {
+TEST_CASE("check: what a broken group would have given back is not there to take", "[capacity]") {
     host h(2);
     h.hold(1, resource_id::cpu, 900);
     answer a(h);
@@ -92,7 +92,7 @@ TEST_CASE("what a broken group would have given back is not there to take", "[ca
     CHECK(a.rule_of(1) == check_rule::broken_group);
 }
 
-TEST_CASE("a group that falls takes those with it that relied on it, and no others", "[capacity]") {
+TEST_CASE("check: a group that falls takes those with it that relied on it, and no others", "[capacity]") {
     host h(5);
     h.hold(4, resource_id::cpu, 900);
     h.set_capacity(resource_id::memory, 10);
@@ -109,7 +109,7 @@ TEST_CASE("a group that falls takes those with it that relied on it, and no othe
     CHECK(a.rule_of(4) == check_rule::passed);
 }
 
-TEST_CASE("a chain of groups that rely on each other falls as a whole", "[capacity]") {
+TEST_CASE("check: a chain of groups that rely on each other falls as a whole", "[capacity]") {
     host h(3, 3);
     for (std::uint32_t i = 0; i < 3; ++i) h.hold(i, resource_id::cpu, 1000, i);
     answer a(h);
@@ -126,7 +126,7 @@ TEST_CASE("a chain of groups that rely on each other falls as a whole", "[capaci
     CHECK(a.rejected.size() == 6);
 }
 
-TEST_CASE("rows of one group count together", "[capacity]") {
+TEST_CASE("check: rows of one group count together", "[capacity]") {
     host h(2);
     answer a(h);
     a.check({{.job = 0, .group = 1, .amount = 600}, {.job = 1, .group = 1, .amount = 600}});
@@ -138,7 +138,7 @@ TEST_CASE("rows of one group count together", "[capacity]") {
     CHECK(a.accepted.size() == 2);
 }
 
-TEST_CASE("where a node has become smaller than what is held, jobs may shrink and not grow", "[capacity]") {
+TEST_CASE("check: where a node has become smaller than what is held, jobs may shrink and not grow", "[capacity]") {
     host h(2, 2);
     h.hold(0, resource_id::cpu, 600);
     h.hold(1, resource_id::cpu, 400);
@@ -153,7 +153,7 @@ TEST_CASE("where a node has become smaller than what is held, jobs may shrink an
     CHECK(a.accepted.size() == 1);
 }
 
-TEST_CASE("each node and each resource has its own capacity", "[capacity]") {
+TEST_CASE("check: each node and each resource has its own capacity", "[capacity]") {
     host h(2, 2);
     h.set_capacity(resource_id::cpu, 10, 1);
     answer a(h);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "answer.hpp"
+#include "random.hpp"
 #include "slow_checker.hpp"
 #include "support/catch.hpp"
 
@@ -15,18 +16,6 @@ using ration::grant;
 using ration::unlimited;
 
 namespace {
-
-class rng {
-    std::uint64_t state_;
-
-public:
-    explicit rng(std::uint64_t seed) : state_(seed) {}
-    std::uint64_t below(std::uint64_t bound) {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return (state_ >> 33) % bound;
-    }
-    bool one_in(std::uint64_t n) { return below(n) == 0; }
-};
 
 grant hostile_row(rng& d) {
     constexpr std::int64_t odd_amounts[] = {0,
@@ -139,7 +128,7 @@ std::vector<grant> likely_answer(host const& h, rng& d) {
 
 }  // namespace
 
-TEST_CASE("no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
+TEST_CASE("check: no answer, however hostile, gets more than there is or breaks a group", "[check][random]") {
     rng d(2024);
     host h(6, 2);
     answer a(h);
@@ -162,7 +151,8 @@ TEST_CASE("no answer, however hostile, gets more than there is or breaks a group
     CHECK(rows_accepted < rows_tried * 9 / 10);
 }
 
-TEST_CASE("likely answers, in any order and on any number of nodes, are proved as one by one", "[check][random]") {
+TEST_CASE("check: likely answers, in any order and on any number of nodes, are proved as one by one",
+          "[check][random]") {
     rng d(7);
     std::size_t whole = 0, broken = 0;
     for (std::size_t const nodes : {1, 2, 3})
@@ -185,7 +175,7 @@ TEST_CASE("likely answers, in any order and on any number of nodes, are proved a
     CHECK(broken > 200);
 }
 
-TEST_CASE("rows are put into the order of their jobs, nodes and resources", "[check][random]") {
+TEST_CASE("check: rows are put into the order of their jobs, nodes and resources", "[check][random]") {
     rng d(11);
     ration::detail::job_order order;
     order.reserve(4000);

@@ -73,8 +73,8 @@ template <class P>
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("policies of a cluster keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf,
-                   flowcon, optimus, afs, pack, spread, gang, sia, pollux, good_enough) {
+TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon,
+                   optimus, afs, pack, spread, gang, sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");

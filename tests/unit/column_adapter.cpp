@@ -81,7 +81,7 @@ struct spy {
 
 }  // namespace
 
-TEST_CASE("a jobs table is made of a scheduler's own jobs", "[supply]") {
+TEST_CASE("column_adapter: a jobs table is made of a scheduler's own jobs", "[supply]") {
     filled f;
     training const jobs[] = {{.number = 7, .loss = 115},
                              {.number = 3, .loss = 200, .cores = 1.5f, .now = job_state::queued}};
@@ -103,7 +103,7 @@ TEST_CASE("a jobs table is made of a scheduler's own jobs", "[supply]") {
     CHECK(f.store[must(f.store.find<float>("jobs/cores"))][0] == 1.5f);
 }
 
-TEST_CASE("a job without a value of its metric reaches no tier", "[supply]") {
+TEST_CASE("column_adapter: a job without a value of its metric reaches no tier", "[supply]") {
     filled f;
     training const jobs[] = {{.number = 1}};
     must(fill(f.store, f.columns, std::span<training const>(jobs)));
@@ -111,7 +111,7 @@ TEST_CASE("a job without a value of its metric reaches no tier", "[supply]") {
     CHECK(f.store[f.columns.tier][0] == 0);
 }
 
-TEST_CASE("the table follows the jobs from call to call", "[supply]") {
+TEST_CASE("column_adapter: the table follows the jobs from call to call", "[supply]") {
     filled f;
     std::vector<training> jobs{{.number = 1}, {.number = 2}, {.number = 3}};
     must(fill(f.store, f.columns, std::span<training const>(jobs)));
@@ -123,7 +123,7 @@ TEST_CASE("the table follows the jobs from call to call", "[supply]") {
     CHECK(f.store.rows(table_id::jobs) == 0);
 }
 
-TEST_CASE("jobs that cannot make a table are refused", "[supply]") {
+TEST_CASE("column_adapter: jobs that cannot make a table are refused", "[supply]") {
     filled twice;
     training const same[] = {{.number = 4}, {.number = 2}, {.number = 4}};
     CHECK(fill(twice.store, twice.columns, std::span<training const>(same)).failure().code == errc::already_exists);
@@ -137,7 +137,7 @@ TEST_CASE("jobs that cannot make a table are refused", "[supply]") {
     CHECK(clash.failure().subject == "jobs/cores");
 }
 
-TEST_CASE("one call asks a policy and proves its answer", "[allocate]") {
+TEST_CASE("column_adapter: one call asks a policy and proves its answer", "[allocate]") {
     std::vector<training> jobs{{.number = 9, .loss = 300, .cores = 2}, {.number = 4, .loss = 119, .cores = 2}};
     capacities const machine[] = {{.cpu = 4000}};
     ration::policies::tradl policy;
@@ -150,7 +150,7 @@ TEST_CASE("one call asks a policy and proves its answer", "[allocate]") {
     CHECK(answer.asked.size() == 2);
 }
 
-TEST_CASE("a policy keeps its memory from call to call", "[allocate]") {
+TEST_CASE("column_adapter: a policy keeps its memory from call to call", "[allocate]") {
     std::vector<training> jobs{{.number = 1, .loss = 119, .cores = 3}, {.number = 2, .loss = 300, .cores = 1}};
     capacities const machine[] = {{.cpu = 4000}};
     ration::policies::tradl policy;
@@ -160,7 +160,7 @@ TEST_CASE("a policy keeps its memory from call to call", "[allocate]") {
     CHECK(must(allocate(policy, jobs, machine, {.now = ration::seconds(1)})).granted[0].amount() == 1000);
 }
 
-TEST_CASE("what is refused is told beside what is granted", "[allocate]") {
+TEST_CASE("column_adapter: what is refused is told beside what is granted", "[allocate]") {
     std::vector<training> jobs{{.number = 1, .least = 900}, {.number = 2, .least = 900}};
     capacities const small[] = {{.cpu = 1000}};
     ration::policies::equal_share policy;
@@ -172,7 +172,7 @@ TEST_CASE("what is refused is told beside what is granted", "[allocate]") {
     CHECK(answer.asked[answer.rejected[0].row].amount == 900);
 }
 
-TEST_CASE("a policy is shown what is held, of the jobs that are still there", "[allocate]") {
+TEST_CASE("column_adapter: a policy is shown what is held, of the jobs that are still there", "[allocate]") {
     std::vector<training> jobs{{.number = 5}, {.number = 8}};
     capacities const nodes[] = {{.cpu = 1000}, {.cpu = 1000, .gpu = 8}};
     ration::setting const held[] = {{{5}, 0, resource_id::cpu, 300},
@@ -193,7 +193,7 @@ TEST_CASE("a policy is shown what is held, of the jobs that are still there", "[
     CHECK(answer.failure().subject == "org.example.spy");
 }
 
-TEST_CASE("what is held counts against the capacity", "[allocate]") {
+TEST_CASE("column_adapter: what is held counts against the capacity", "[allocate]") {
     std::vector<training> jobs{{.number = 1}, {.number = 2, .now = job_state::queued}};
     capacities const machine[] = {{.cpu = 1000}};
     ration::setting const held[] = {{{2}, 0, resource_id::cpu, 11}};
@@ -202,7 +202,7 @@ TEST_CASE("what is held counts against the capacity", "[allocate]") {
     CHECK(must(allocate(policy, jobs, machine, {.held = held})).rejected.size() == 1);
 }
 
-TEST_CASE("settings that cannot be held are refused", "[allocate]") {
+TEST_CASE("column_adapter: settings that cannot be held are refused", "[allocate]") {
     std::vector<training> jobs{{.number = 1}};
     capacities const machine[] = {{.cpu = 1000}};
     ration::policies::none policy;
@@ -219,7 +219,7 @@ TEST_CASE("settings that cannot be held are refused", "[allocate]") {
     CHECK(must(allocate(policy, jobs, machine, {.held = fine})).granted.empty());
 }
 
-TEST_CASE("a policy that cannot answer is named", "[allocate]") {
+TEST_CASE("column_adapter: a policy that cannot answer is named", "[allocate]") {
     std::vector<training> jobs{{.number = 1}};
     capacities const nodes[] = {{}, {}};
     spy policy;
@@ -229,7 +229,7 @@ TEST_CASE("a policy that cannot answer is named", "[allocate]") {
     CHECK(allocate(policy, twice, nodes).failure().code == errc::already_exists);
 }
 
-TEST_CASE("no jobs and no nodes are an answer too", "[allocate]") {
+TEST_CASE("column_adapter: no jobs and no nodes are an answer too", "[allocate]") {
     ration::policies::equal_share policy;
     CHECK(must(allocate(policy, std::vector<training>{}, {})).granted.empty());
     CHECK(must(allocate(policy, std::vector<training>{{.number = 1}}, {})).granted.empty());

@@ -28,7 +28,7 @@ struct refusing {
 
 }  // namespace
 
-TEST_CASE("declared columns are found wherever the host keeps them", "[bind]") {
+TEST_CASE("columns: declared columns are found wherever the host keeps them", "[bind]") {
     snapshot_store store;
     must(store.declare<double>("jobs/other"));
     must(store.declare<std::int64_t>("nodes/b", 2));
@@ -40,7 +40,7 @@ TEST_CASE("declared columns are found wherever the host keeps them", "[bind]") {
     CHECK(bound.column[1].width == 2);
 }
 
-TEST_CASE("a column that the host does not offer is named", "[bind]") {
+TEST_CASE("columns: a column that the host does not offer is named", "[bind]") {
     snapshot_store store;
     must(store.declare<double>("jobs/a"));
     auto const bound = bind_columns<two>(store.schema());
@@ -50,7 +50,7 @@ TEST_CASE("a column that the host does not offer is named", "[bind]") {
     CHECK_FALSE(std::string_view(bound.failure().remedy).empty());
 }
 
-TEST_CASE("a column of another type or shape is named", "[bind]") {
+TEST_CASE("columns: a column of another type or shape is named", "[bind]") {
     snapshot_store other_type;
     must(other_type.declare<float>("jobs/a"));
     must(other_type.declare<std::int64_t>("nodes/b", 2));
@@ -68,7 +68,7 @@ TEST_CASE("a column of another type or shape is named", "[bind]") {
     CHECK(bind_columns<two>(vector_of_one.schema()));
 }
 
-TEST_CASE("a tick reads the columns as they were declared", "[tick]") {
+TEST_CASE("columns: a tick reads the columns as they were declared", "[tick]") {
     snapshot_store store;
     auto const b = must(store.declare<std::int64_t>("nodes/b", 2));
     auto const a = must(store.declare<double>("jobs/a"));
@@ -96,7 +96,7 @@ TEST_CASE("a tick reads the columns as they were declared", "[tick]") {
     CHECK(rows[2][1] == 5);
 }
 
-TEST_CASE("a tick of empty tables reads empty columns", "[tick]") {
+TEST_CASE("columns: a tick of empty tables reads empty columns", "[tick]") {
     snapshot_store store;
     must(store.declare<double>("jobs/a"));
     must(store.declare<std::int64_t>("nodes/b", 2));
@@ -107,7 +107,7 @@ TEST_CASE("a tick of empty tables reads empty columns", "[tick]") {
     CHECK(t.get<"nodes/b">().size() == 0);
 }
 
-TEST_CASE("a policy that cannot prepare does not bind", "[bind]") {
+TEST_CASE("columns: a policy that cannot prepare does not bind", "[bind]") {
     ration::policy_adapter<refusing> policy;
     auto const bound = policy.bind({}, {.jobs = 1, .nodes = 1});
     REQUIRE_FALSE(bound);

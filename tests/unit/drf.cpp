@@ -29,7 +29,7 @@ void set_cpu(cluster<drf>& c, std::int64_t millicores) {
 
 // The paper's own example: 9 CPUs and 18 of the other resource; tasks of <1, 4> and of <3, 1>. It ends with 3 and 2 of
 // them.
-TEST_CASE("drf equalises dominant shares", "[drf]") {
+TEST_CASE("drf: equalises dominant shares", "[drf]") {
     for (bool const backfill : {false, true}) {
         cluster<drf> c({18}, drf({.backfill = backfill}));
         set_cpu(c, 9000);
@@ -42,7 +42,7 @@ TEST_CASE("drf equalises dominant shares", "[drf]") {
     }
 }
 
-TEST_CASE("with one resource tenants get the same, however many jobs they have", "[drf]") {
+TEST_CASE("drf: with one resource tenants get the same, however many jobs they have", "[drf]") {
     cluster<drf> c({8});
     set_cpu(c, 9000);
     for (int i = 0; i < 12; ++i) submit(c, 7, 1, 0);
@@ -56,7 +56,7 @@ TEST_CASE("with one resource tenants get the same, however many jobs they have",
     CHECK(running(c, 3) == 4);
 }
 
-TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]") {
+TEST_CASE("drf: a tenant of three times the weight gets three times as much", "[drf]") {
     cluster<drf> c({8});
     set_cpu(c, 9000);
     for (int i = 0; i < 8; ++i) {
@@ -68,7 +68,7 @@ TEST_CASE("a tenant of three times the weight gets three times as much", "[drf]"
     CHECK(running(c, 2) == 6);
 }
 
-TEST_CASE("a tenant's weight is that of its first job that has not ended", "[drf]") {
+TEST_CASE("drf: a tenant's weight is that of its first job that has not ended", "[drf]") {
     cluster<drf> c({4});
     set_cpu(c, 9000);
     submit(c, 1, 1, 0, 3);
@@ -82,7 +82,7 @@ TEST_CASE("a tenant's weight is that of its first job that has not ended", "[drf
     CHECK(c.decide() == counts{1, 1, 1, 1, 0});  // the weight is 1 now, and tenant 2 has less
 }
 
-TEST_CASE("who came late is next as soon as something is free; nobody is stopped", "[drf]") {
+TEST_CASE("drf: who came late is next as soon as something is free; nobody is stopped", "[drf]") {
     cluster<drf> c({4});
     set_cpu(c, 9000);
     for (int i = 0; i < 6; ++i) submit(c, 1, 1, 0);
@@ -100,7 +100,7 @@ TEST_CASE("who came late is next as soon as something is free; nobody is stopped
     CHECK(c.decide() == counts{1, 1, 0, 1, 1, 0});  // 1 and 2: tenant 1 has less
 }
 
-TEST_CASE("when the next job does not fit, others are tried, unless told otherwise", "[drf]") {
+TEST_CASE("drf: when the next job does not fit, others are tried, unless told otherwise", "[drf]") {
     cluster<drf> lenient({4}), strict({4}, drf({.backfill = false}));
     for (auto* c : {&lenient, &strict}) {
         set_cpu(*c, 9000);
@@ -112,7 +112,7 @@ TEST_CASE("when the next job does not fit, others are tried, unless told otherwi
     CHECK(strict.decide() == counts{3, 0, 0});
 }
 
-TEST_CASE("CPU bounds what runs as devices do", "[drf]") {
+TEST_CASE("drf: CPU bounds what runs as devices do", "[drf]") {
     cluster<drf> c({8});
     set_cpu(c, 5000);
     for (int i = 0; i < 4; ++i) submit(c, 1, 1, 2000);
@@ -120,7 +120,7 @@ TEST_CASE("CPU bounds what runs as devices do", "[drf]") {
     CHECK(running(c, 1) == 2);
 }
 
-TEST_CASE("drf is feasible whatever comes", "[drf]") {
+TEST_CASE("drf: feasible answers in any cluster", "[drf]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, drf{}, true) == "");

@@ -23,7 +23,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
 
 }  // namespace
 
-TEST_CASE("elastic batch DP: the largest sum of speed-ups, each job with its batch", "[elastic]") {
+TEST_CASE("elastic_batch_dp: the largest sum of speed-ups, each job with its batch", "[elastic]") {
     elastic_asked a(2, 4);
     a.scales(0, {0, 1, 1.9, 2.7, 3.4});
     a.scales(1, {0, 1, 1.5, 1.75, 1.8});
@@ -37,14 +37,14 @@ TEST_CASE("elastic batch DP: the largest sum of speed-ups, each job with its bat
     for (auto const& g : a.rows) CHECK(g.group == 0);  // rows of one job go all or none
 }
 
-TEST_CASE("elastic batch DP: what nobody gains by stays free", "[elastic]") {
+TEST_CASE("elastic_batch_dp: what nobody gains by stays free", "[elastic]") {
     elastic_asked a(2, 8);
     a.scales(0, {0, 1, 1.5, 1.5, 1.2});
     a.scales(1, {0, 1, 1});
     CHECK(a.decide() == counts{2, 1});
 }
 
-TEST_CASE("elastic batch DP: each job's minimum and maximum are kept", "[elastic]") {
+TEST_CASE("elastic_batch_dp: each job's minimum and maximum are kept", "[elastic]") {
     elastic_asked a(3, 8);
     a.scales(1, {0, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7});
     a.on.set_bounds(1, resource_id::gpu, 3, unlimited);  // a poor one, which would get 1
@@ -57,7 +57,7 @@ TEST_CASE("elastic batch DP: each job's minimum and maximum are kept", "[elastic
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("elastic batch DP: counts without a speed-up, or whose batch the job does not accept, are no choices",
+TEST_CASE("elastic_batch_dp: counts without a speed-up, or whose batch the job does not accept, are no choices",
           "[elastic]") {
     elastic_asked a(1, 4);
     a.scales(0, {9, 1, 2, 3, 4});
@@ -81,7 +81,7 @@ TEST_CASE("elastic batch DP: counts without a speed-up, or whose batch the job d
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("elastic batch DP: a job with no choice at all is told so", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a job with no choice at all is told so", "[elastic]") {
     elastic_asked a(4, 4);
     a.on.set_bounds(0, resource_id::gpu, 5, 8);
     a.on.set_bounds(1, resource_id::gpu, 0, 0);
@@ -95,7 +95,7 @@ TEST_CASE("elastic batch DP: a job with no choice at all is told so", "[elastic]
     CHECK(narrow.decide() == counts{2, 2});
 }
 
-TEST_CASE("elastic batch DP: a node without capacity of batch leaves the batch to the job", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a node without capacity of batch leaves the batch to the job", "[elastic]") {
     elastic_asked a(2, 4);
     a.on.set_capacity(resource_id::batch, 0);
     a.batches(0, {});
@@ -105,7 +105,7 @@ TEST_CASE("elastic batch DP: a node without capacity of batch leaves the batch t
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("elastic batch DP: only what differs from what is held is said, and why a job waits", "[elastic]") {
+TEST_CASE("elastic_batch_dp: only what differs from what is held is said, and why a job waits", "[elastic]") {
     elastic_asked a(2, 4);
     a.on.set_bounds(1, resource_id::gpu, 4, 4);
     CHECK(a.decide() == counts{4, 0});
@@ -120,7 +120,7 @@ TEST_CASE("elastic batch DP: only what differs from what is held is said, and wh
     CHECK(a.granted(resource_id::batch) == counts{128, 0});
 }
 
-TEST_CASE("elastic batch DP: the node's capacity of batch bounds the sum", "[elastic]") {
+TEST_CASE("elastic_batch_dp: the node's capacity of batch bounds the sum", "[elastic]") {
     elastic_asked a(2, 2);
     a.on.set_capacity(resource_id::batch, 63);
     CHECK(a.decide() == counts{1, 0});
@@ -137,7 +137,7 @@ TEST_CASE("elastic batch DP: the node's capacity of batch bounds the sum", "[ela
     CHECK(rarely.decide(1) == counts{1, 0});
 }
 
-TEST_CASE("elastic batch DP: first come, first served; those that are in stay in", "[elastic]") {
+TEST_CASE("elastic_batch_dp: first come, first served; those that are in stay in", "[elastic]") {
     elastic_asked a(3, 2);
     a.submitted(0, 30);
     a.submitted(1, 10);
@@ -156,7 +156,7 @@ TEST_CASE("elastic batch DP: first come, first served; those that are in stay in
     CHECK(b.decide() == counts{0, 2});
 }
 
-TEST_CASE("elastic batch DP: a queued job is passed by one that fits, unless told otherwise", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a queued job is passed by one that fits, unless told otherwise", "[elastic]") {
     for (bool const overtake : {true, false}) {
         elastic_asked a(3, 4, {.interval = 0, .overtake = overtake});
         a.on.set_bounds(0, resource_id::gpu, 2, 2);
@@ -167,7 +167,7 @@ TEST_CASE("elastic batch DP: a queued job is passed by one that fits, unless tol
     }
 }
 
-TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arrival, for good, and nothing else",
+TEST_CASE("elastic_batch_dp: the dropping variant drops what does not fit on arrival, for good, and nothing else",
           "[elastic]") {
     elastic_asked a(2, 2, {.interval = 0, .overflow = drop, .overtake = false});
     CHECK(a.decide() == counts{1, 1});
@@ -194,7 +194,7 @@ TEST_CASE("elastic batch DP: the dropping variant drops what does not fit on arr
     CHECK(b.decide() == counts{3, 0, 1});
 }
 
-TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, run with it, has a solution",
+TEST_CASE("elastic_batch_dp: an arrival is let in exactly when the optimiser, run with it, has a solution",
           "[elastic]") {
     std::mt19937 rng(3);
     for (int round = 0; round < 2000; ++round) {
@@ -228,7 +228,7 @@ TEST_CASE("elastic batch DP: an arrival is let in exactly when the optimiser, ru
     }
 }
 
-TEST_CASE("elastic batch DP: a running job is moved only when that makes good its restart", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a running job is moved only when that makes good its restart", "[elastic]") {
     auto const moved = [](elastic_batch_dp_parameters const& p, double cost, double better) {
         elastic_asked a(2, 3, p);
         a.on.store[a.on.columns.restart_cost][0] = cost;
@@ -255,7 +255,7 @@ TEST_CASE("elastic batch DP: a running job is moved only when that makes good it
     CHECK(moved(p, 1000, 1.4));
 }
 
-TEST_CASE("elastic batch DP: a running job that cannot stay is moved, whatever it costs", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a running job that cannot stay is moved, whatever it costs", "[elastic]") {
     elastic_asked a(2, 4, {.interval = 0, .horizon = 100});
     a.scales(0, {0, 1, 1.1});
     a.scales(1, {0, 1, 1.2, 1.6});
@@ -266,7 +266,7 @@ TEST_CASE("elastic batch DP: a running job that cannot stay is moved, whatever i
     CHECK(a.rejected.empty());
 }
 
-TEST_CASE("elastic batch DP: a job that only waits pays no restart, and equal totals move nobody", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a job that only waits pays no restart, and equal totals move nobody", "[elastic]") {
     elastic_asked a(2, 8, {.interval = 0, .restart_penalty = 0.5});
     a.on.store[a.on.columns.restart_cost][0] = 1000;
     CHECK(a.decide() == counts{7, 1});
@@ -280,7 +280,7 @@ TEST_CASE("elastic batch DP: a job that only waits pays no restart, and equal to
     CHECK(b.decide(2) == counts{2, 2});
 }
 
-TEST_CASE("elastic batch DP: between decisions all stays as it is, until a job or the node no longer goes with it",
+TEST_CASE("elastic_batch_dp: between decisions all stays as it is, until a job or the node no longer goes with it",
           "[elastic]") {
     elastic_asked a(2, 8, {.interval = 10, .restart_penalty = 0});
     a.on.set_bounds(0, resource_id::gpu, 0, 4);
@@ -318,7 +318,7 @@ TEST_CASE("elastic batch DP: between decisions all stays as it is, until a job o
     CHECK(a.reason(2) != elastic_batch_dp::not_yet_considered);
 }
 
-TEST_CASE("elastic batch DP: above the parameters' devices or steps the answer is near the best, and says so",
+TEST_CASE("elastic_batch_dp: above the parameters' devices or steps the answer is near the best, and says so",
           "[elastic]") {
     for (elastic_batch_dp_parameters const& p :
          {elastic_batch_dp_parameters{.interval = 0, .devices = 5},
@@ -337,7 +337,7 @@ TEST_CASE("elastic batch DP: above the parameters' devices or steps the answer i
     }
 }
 
-TEST_CASE("elastic batch DP: no nodes, no jobs, no space, inactive jobs", "[elastic]") {
+TEST_CASE("elastic_batch_dp: no nodes, no jobs, no space, inactive jobs", "[elastic]") {
     elastic_asked a(3, 4);
     a.on.set_state(0, job_state::done);
     a.on.set_state(1, job_state::restarting);

@@ -36,7 +36,7 @@ void profiles(ration::snapshot_store& store, std::uint64_t tick) {
 
 }  // namespace
 
-TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
+TEST_CASE("elastic_batch_dp: keeps the laws of a policy", "[elastic]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p :
@@ -54,7 +54,7 @@ TEST_CASE("elastic batch DP keeps the laws of a policy", "[elastic]") {
             }
 }
 
-TEST_CASE("elastic batch DP: parameters that cannot be are named with what to write instead", "[elastic]") {
+TEST_CASE("elastic_batch_dp: parameters that cannot be are named with what to write instead", "[elastic]") {
     auto const reports = [](elastic_batch_dp_parameters const& p, std::string_view what) {
         return p.problem().find(what) == 0;
     };

@@ -159,7 +159,7 @@ struct result_of_run {
 
 }  // namespace
 
-TEST_CASE("elastic batch DP with fixed batches is the fixed-batch autoscaler, bit for bit", "[elastic][control]") {
+TEST_CASE("elastic_batch_dp with fixed batches: is the fixed-batch autoscaler, bit for bit", "[elastic][control]") {
     for (auto const overflow : {elastic_batch_overflow::queue, elastic_batch_overflow::drop})
         for (double const load : {0.02, 0.1, 0.4}) {
             auto const fixed = run(false, load, overflow, true);

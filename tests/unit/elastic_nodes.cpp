@@ -61,7 +61,7 @@ void scale(elastic_asked& a, std::vector<curve> const& jobs) {
 
 }  // namespace
 
-TEST_CASE("elastic batch DP on nodes: the largest sum of speed-ups, as by trying every division", "[elastic][nodes]") {
+TEST_CASE("elastic_batch_dp on nodes: the largest sum of speed-ups, as by trying every division", "[elastic][nodes]") {
     std::mt19937 random(5);
     for (int round = 0; round < 200; ++round) {
         std::vector<std::int64_t> nodes(2 + random() % 2);
@@ -82,7 +82,7 @@ TEST_CASE("elastic batch DP on nodes: the largest sum of speed-ups, as by trying
     }
 }
 
-TEST_CASE("elastic batch DP on nodes: jobs come onto as few nodes as possible, the largest first", "[elastic][nodes]") {
+TEST_CASE("elastic_batch_dp on nodes: jobs come onto as few nodes as possible, the largest first", "[elastic][nodes]") {
     std::vector<curve> const jobs{{0, 1, 1.1}, {0, 1, 2, 3, 4}, {0, 1, 2, 2.1}};
     on_nodes a({4, 3}, jobs);
     scale(a, jobs);
@@ -91,7 +91,7 @@ TEST_CASE("elastic batch DP on nodes: jobs come onto as few nodes as possible, t
     CHECK(a.reason(1) == elastic_batch_dp::best_total);
 }
 
-TEST_CASE("elastic batch DP on nodes: a job can be larger than a node, and who does not change stays",
+TEST_CASE("elastic_batch_dp on nodes: a job can be larger than a node, and who does not change stays",
           "[elastic][nodes]") {
     std::vector<curve> jobs{{0, 1, 2, 3, 4, 5, 6}};
     on_nodes a({4, 4}, {jobs[0], jobs[0]});
@@ -102,7 +102,7 @@ TEST_CASE("elastic batch DP on nodes: a job can be larger than a node, and who d
     CHECK(a.rows.empty());
 }
 
-TEST_CASE("elastic batch DP on nodes: what a node has lost is made good elsewhere", "[elastic][nodes]") {
+TEST_CASE("elastic_batch_dp on nodes: what a node has lost is made good elsewhere", "[elastic][nodes]") {
     std::vector<curve> const jobs{{0, 1, 1.9, 2.7}, {0, 1, 1.9, 2.7}};
     on_nodes a({3, 3}, jobs);
     scale(a, jobs);
@@ -114,7 +114,7 @@ TEST_CASE("elastic batch DP on nodes: what a node has lost is made good elsewher
     CHECK(a.on.held.sum(1, resource_id::gpu) == 0);
 }
 
-TEST_CASE("elastic batch DP on nodes keeps the laws", "[elastic][nodes][laws]") {
+TEST_CASE("elastic_batch_dp on nodes: keeps the laws", "[elastic][nodes][laws]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (double const interval : {0.0, 7.0}) {
             auto const kept =

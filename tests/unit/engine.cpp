@@ -21,7 +21,7 @@ constexpr ration::error broken{.code = ration::errc::io, .operation = "scripted"
 
 }  // namespace
 
-TEST_CASE("a grant comes into force, is read back and is booked", "[engine]") {
+TEST_CASE("engine: a grant comes into force, is read back and is booked", "[engine]") {
     rig r(2);
     auto const report = r.tick_with({cpu(0, 400), cpu(1, 600)});
     CHECK(r.in_effect(0) == 400);
@@ -44,7 +44,7 @@ TEST_CASE("a grant comes into force, is read back and is booked", "[engine]") {
     CHECK(history[0].op == history[1].op);
 }
 
-TEST_CASE("what is in force already touches the backend no more", "[engine]") {
+TEST_CASE("engine: what is in force already touches the backend no more", "[engine]") {
     rig r(1);
     r.tick_with({cpu(0, 400)});
     r.backend.clear_history();
@@ -55,7 +55,7 @@ TEST_CASE("what is in force already touches the backend no more", "[engine]") {
     CHECK(r.engine.holdings().find({1}, 0, resource_id::cpu)->since == seconds(1));
 }
 
-TEST_CASE("a tick says who asked, what was answered and what was refused", "[engine]") {
+TEST_CASE("engine: a tick says who asked, what was answered and what was refused", "[engine]") {
     rig r(1, {.settle = rig::at_once, .budget = milliseconds(50), .seed = 77});
     r.tick_with({});
     auto const report = r.tick_with({cpu(0, -1), cpu(9, 5)}, 2);
@@ -74,7 +74,7 @@ TEST_CASE("a tick says who asked, what was answered and what was refused", "[eng
     CHECK(r.fallback.asked.empty());
 }
 
-TEST_CASE("a policy that fails is replaced for the tick by the fallback", "[engine]") {
+TEST_CASE("engine: a policy that fails is replaced for the tick by the fallback", "[engine]") {
     rig r(1);
     r.fallback.answer = {cpu(0, 100)};
     r.policy.reports = status::internal;
@@ -89,7 +89,7 @@ TEST_CASE("a policy that fails is replaced for the tick by the fallback", "[engi
     CHECK(r.fallback.asked.size() == 1);
 }
 
-TEST_CASE("a policy that overflows is refused as a whole, even if it says it is well", "[engine]") {
+TEST_CASE("engine: a policy that overflows is refused as a whole, even if it says it is well", "[engine]") {
     rig r(1);
     r.fallback.answer = {cpu(0, 100)};
     auto const report = r.tick_with(std::vector<ration::grant>(7, cpu(0, 5)));  // 1 job x 1 node x 6 resources
@@ -98,7 +98,7 @@ TEST_CASE("a policy that overflows is refused as a whole, even if it says it is 
     CHECK(r.in_effect(0) == 100);
 }
 
-TEST_CASE("when the fallback fails as well, what holds stays", "[engine]") {
+TEST_CASE("engine: when the fallback fails as well, what holds stays", "[engine]") {
     rig r(1);
     r.tick_with({cpu(0, 400)});
     r.policy.reports = r.fallback.reports = status::no_memory;
@@ -113,7 +113,7 @@ TEST_CASE("when the fallback fails as well, what holds stays", "[engine]") {
     CHECK(r.booked(0) == 400);
 }
 
-TEST_CASE("a plan on paper changes nothing", "[engine]") {
+TEST_CASE("engine: a plan on paper changes nothing", "[engine]") {
     rig r(2);
     r.tick_with({cpu(0, 800)});
     r.backend.clear_history();
@@ -130,7 +130,7 @@ TEST_CASE("a plan on paper changes nothing", "[engine]") {
     CHECK(r.in_effect(1) == 700);
 }
 
-TEST_CASE("what gives back comes before what takes", "[engine]") {
+TEST_CASE("engine: what gives back comes before what takes", "[engine]") {
     rig r(3);
     r.tick_with({cpu(1, 500), cpu(2, 500)});
     r.backend.clear_history();
@@ -148,7 +148,7 @@ TEST_CASE("what gives back comes before what takes", "[engine]") {
     }
 }
 
-TEST_CASE("what gives back comes before what takes within a group too", "[engine]") {
+TEST_CASE("engine: what gives back comes before what takes within a group too", "[engine]") {
     rig r(2);
     r.tick_with({cpu(1, 1000)});
     r.backend.clear_history();
@@ -158,7 +158,7 @@ TEST_CASE("what gives back comes before what takes within a group too", "[engine
     CHECK(report.operations[report.changes[0].first_operation].job.value == 2);
 }
 
-TEST_CASE("no limit is never more than the job accepts", "[engine]") {
+TEST_CASE("engine: no limit is never more than the job accepts", "[engine]") {
     rig r(2);
     r.on.set_bounds(0, resource_id::cpu, 0, 700);
     r.tick_with({cpu(0, unlimited), cpu(1, unlimited)});
@@ -169,7 +169,7 @@ TEST_CASE("no limit is never more than the job accepts", "[engine]") {
     CHECK(r.free() == 1000);
 }
 
-TEST_CASE("a released job's share returns to the others at the next tick", "[engine]") {
+TEST_CASE("engine: a released job's share returns to the others at the next tick", "[engine]") {
     rig r(2);
     r.tick_with({cpu(0, 800), cpu(1, 200)});
     r.on.set_state(0, job_state::done);
@@ -181,7 +181,7 @@ TEST_CASE("a released job's share returns to the others at the next tick", "[eng
     CHECK(r.free() == 0);
 }
 
-TEST_CASE("a job that outlived an earlier host is taken over with what it holds", "[engine]") {
+TEST_CASE("engine: a job that outlived an earlier host is taken over with what it holds", "[engine]") {
     rig r(2);
     r.engine.reattach({r.on.id(0), 0, resource_id::cpu, 800}, seconds(0));
     auto const report = r.tick_with({cpu(1, 300)});
@@ -190,7 +190,7 @@ TEST_CASE("a job that outlived an earlier host is taken over with what it holds"
     CHECK(r.free() == 200);
 }
 
-TEST_CASE("use is a rate made of the backend's counters", "[engine]") {
+TEST_CASE("engine: use is a rate made of the backend's counters", "[engine]") {
     rig r(2);
     r.backend.set_usage(r.on.id(0), {.cpu_time = {}, .memory = {5000}, .throttled = {}, .processes = 1});
     r.tick(0);
@@ -207,7 +207,7 @@ TEST_CASE("use is a rate made of the backend's counters", "[engine]") {
     CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
 }
 
-TEST_CASE("a tick observes each running job exactly once", "[engine]") {
+TEST_CASE("engine: a tick observes each running job exactly once", "[engine]") {
     rig r(3);
     r.on.set_state(2, job_state::queued);
     for (int second = 1; second <= 5; ++second) {
@@ -218,7 +218,7 @@ TEST_CASE("a tick observes each running job exactly once", "[engine]") {
     }
 }
 
-TEST_CASE("a host's own observations replace those of the backend", "[engine]") {
+TEST_CASE("engine: a host's own observations replace those of the backend", "[engine]") {
     rig r(3);
     r.on.set_state(2, job_state::queued);
     using seen = std::optional<ration::observation>;
@@ -238,7 +238,7 @@ TEST_CASE("a host's own observations replace those of the backend", "[engine]") 
     CHECK(r.booked(0) == 0);
 }
 
-TEST_CASE("only running jobs are observed", "[engine]") {
+TEST_CASE("engine: only running jobs are observed", "[engine]") {
     rig r(1);
     r.on.set_state(0, job_state::queued);
     r.backend.fail(call::observe, 1, broken);
@@ -251,7 +251,7 @@ TEST_CASE("only running jobs are observed", "[engine]") {
     CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 7);
 }
 
-TEST_CASE("settle's rules hold in the engine", "[engine]") {
+TEST_CASE("engine: settle's rules hold in the engine", "[engine]") {
     rig r(1, {.settle = {.dead_band = 0.1, .dwell = seconds(5), .grace = {}}});
     r.tick_with({cpu(0, 400)}, 10);
     CHECK(r.tick_with({cpu(0, 450)}, 20).deferred[0].why == ration::deferral::dead_band);
@@ -260,7 +260,7 @@ TEST_CASE("settle's rules hold in the engine", "[engine]") {
     CHECK(r.in_effect(0) == 600);
 }
 
-TEST_CASE("an engine that cannot bind says which policy lacks what", "[engine]") {
+TEST_CASE("engine: an engine that cannot bind says which policy lacks what", "[engine]") {
     rig r(1);
     r.fallback.binds = false;
     auto const bound = r.engine.bind({.jobs = 1, .nodes = 1});
@@ -268,7 +268,7 @@ TEST_CASE("an engine that cannot bind says which policy lacks what", "[engine]")
     CHECK(bound.failure().subject == "jobs/rare");
 }
 
-TEST_CASE("an engine refuses columns that were declared for other resources", "[engine]") {
+TEST_CASE("engine: refuses columns that were declared for other resources", "[engine]") {
     host h(1);
     ration::fake::backend backend;
     scripted policy, fallback;

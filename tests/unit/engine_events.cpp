@@ -71,7 +71,8 @@ struct listening_rig {
 
 }  // namespace
 
-TEST_CASE("policies hear of each job that comes, changes and ends, once and before they decide", "[engine][events]") {
+TEST_CASE("engine: policies hear of each job that comes, changes and ends, once and before they decide",
+          "[engine][events]") {
     listening_rig r;
     r.on.set_state(2, job_state::queued);
     CHECK(r.received_at(1) == std::vector<reported>{{event_kind::job_arrived, 1, nowhere},
@@ -94,7 +95,7 @@ TEST_CASE("policies hear of each job that comes, changes and ends, once and befo
     CHECK(r.received_at(6) == std::vector<reported>{{event_kind::job_arrived, 9, nowhere}});
 }
 
-TEST_CASE("a job that leaves the table while it runs has finished", "[engine][events]") {
+TEST_CASE("engine: a job that leaves the table while it runs has finished", "[engine][events]") {
     listening_rig r;
     static_cast<void>(r.received_at(1));
     r.on.store.erase_row(table_id::jobs, 2);

@@ -24,7 +24,8 @@ constexpr ration::error broken{.code = errc::io, .operation = "scripted", .subje
 
 }  // namespace
 
-TEST_CASE("a group whose apply fails is rolled back in reverse, and nothing of it is booked", "[engine][failure]") {
+TEST_CASE("engine: a group whose apply fails is rolled back in reverse, and nothing of it is booked",
+          "[engine][failure]") {
     rig r(3);
     r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
     r.backend.clear_history();
@@ -44,7 +45,7 @@ TEST_CASE("a group whose apply fails is rolled back in reverse, and nothing of i
     CHECK(r.tick(3).changes.size() == 3);  // and the next tick tries again
 }
 
-TEST_CASE("a value that reads back different is undone as well", "[engine][failure]") {
+TEST_CASE("engine: a value that reads back different is undone as well", "[engine][failure]") {
     rig r(2);
     r.tick_with({cpu(0, 100), cpu(1, 100)});
     r.backend.clear_history();
@@ -56,7 +57,7 @@ TEST_CASE("a value that reads back different is undone as well", "[engine][failu
     CHECK(report.failed[1].failure.at == 1);
 }
 
-TEST_CASE("an undo that fails does not stop the others and is told", "[engine][failure]") {
+TEST_CASE("engine: an undo that fails does not stop the others and is told", "[engine][failure]") {
     rig r(3);
     r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
     r.backend.clear_history();
@@ -70,7 +71,7 @@ TEST_CASE("an undo that fails does not stop the others and is told", "[engine][f
     CHECK(r.booked(1) == 100);
 }
 
-TEST_CASE("one group's failure leaves the others alone", "[engine][failure]") {
+TEST_CASE("engine: one group's failure leaves the others alone", "[engine][failure]") {
     rig r(3);
     r.backend.fail(call::apply, 2, broken);
     auto const report = r.tick_with({cpu(0, 200), cpu(1, 300), cpu(2, 400)});
@@ -85,7 +86,7 @@ TEST_CASE("one group's failure leaves the others alone", "[engine][failure]") {
     CHECK(r.free() == 400);
 }
 
-TEST_CASE("a job that the backend does not know fails by itself", "[engine][failure]") {
+TEST_CASE("engine: a job that the backend does not know fails by itself", "[engine][failure]") {
     rig r(2);
     r.backend.remove(r.on.id(0));
     auto const report = r.tick_with({cpu(0, 200), cpu(1, 300)});
@@ -96,7 +97,7 @@ TEST_CASE("a job that the backend does not know fails by itself", "[engine][fail
     CHECK(r.booked(1) == 300);
 }
 
-TEST_CASE("a group that cannot be planned as a whole is not begun", "[engine][failure]") {
+TEST_CASE("engine: a group that cannot be planned as a whole is not begun", "[engine][failure]") {
     rig r(2);
     r.backend.fail(call::plan, 2, broken);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)});
@@ -107,7 +108,7 @@ TEST_CASE("a group that cannot be planned as a whole is not begun", "[engine][fa
     CHECK(report.operations.empty());
 }
 
-TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
+TEST_CASE("engine: nobody is given what was not given back", "[engine][failure]") {
     rig r(3);
     r.tick_with({cpu(0, 900)});
     r.backend.fail(call::apply, 1, broken);  // job 1 was to shrink
@@ -123,7 +124,7 @@ TEST_CASE("nobody is given what was not given back", "[engine][failure]") {
     CHECK(r.booked(1) == 700);
 }
 
-TEST_CASE("a group that gives here and takes there waits for its room", "[engine][failure]") {
+TEST_CASE("engine: a group that gives here and takes there waits for its room", "[engine][failure]") {
     rig r(2);
     r.tick_with({cpu(0, 900), memory(0, 100), memory(1, 900)});
     // Job 1 (group 1) takes cpu that job 2's group gives back, which takes memory that group 1 gives back: neither can
@@ -136,7 +137,7 @@ TEST_CASE("a group that gives here and takes there waits for its room", "[engine
     CHECK(r.free() == 100);
 }
 
-TEST_CASE("a tick that finds no memory changes nothing of the group, says so, and the next one does it",
+TEST_CASE("engine: a tick that finds no memory changes nothing of the group, says so, and the next one does it",
           "[engine][failure]") {
     std::size_t failures = 0;
     for (refusals const which : {refusals::one, refusals::all})

@@ -88,7 +88,7 @@ void stays_still() {
 
 }  // namespace
 
-TEST_CASE("a tick allocates nothing in the steady state", "[engine][steady]") {
+TEST_CASE("engine: a tick allocates nothing in the steady state", "[engine][steady]") {
     stays_still<ration::policies::tradl>();
     stays_still<ration::policies::equal_share>();
 }

@@ -17,7 +17,7 @@ using ration::policies::learner_placement;
 using ration::policies::pack;
 using ration::policies::spread;
 
-TEST_CASE("pack fills nodes, spread fragments them", "[pack][spread]") {
+TEST_CASE("pack: fills nodes, spread fragments them", "[pack][spread]") {
     cluster<pack> p({4, 4, 4});
     cluster<spread> s({4, 4, 4});
     for (int i = 0; i < 3; ++i) {
@@ -39,7 +39,7 @@ TEST_CASE("pack fills nodes, spread fragments them", "[pack][spread]") {
     CHECK(s.fault.empty());
 }
 
-TEST_CASE("a learner is whole on one node", "[gang]") {
+TEST_CASE("pack, spread, gang: a learner is whole on one node", "[gang]") {
     cluster<gang> c({4, 4, 4});
     c.submit({.request = 3});
     c.submit({.request = 3});
@@ -52,7 +52,7 @@ TEST_CASE("a learner is whole on one node", "[gang]") {
     CHECK(pieces.decide() == counts{3, 3, 2, 3});
 }
 
-TEST_CASE("a job with more than one learner gets all or none from gang", "[gang]") {
+TEST_CASE("pack, spread, gang: a job with more than one learner gets all or none from gang", "[gang]") {
     cluster<gang> c({4, 4}, gang({.learner = 4}));
     c.submit({.request = 1});
     c.decide();
@@ -69,7 +69,8 @@ TEST_CASE("a job with more than one learner gets all or none from gang", "[gang]
 }
 
 // Jobs of four learners, on eight devices: the learners of several jobs come in turn, and none is complete.
-TEST_CASE("one learner at a time, jobs wait for each other; as gangs they never do", "[pack][gang]") {
+TEST_CASE("pack, spread, gang: one learner at a time, jobs wait for each other; as gangs they never do",
+          "[pack][gang]") {
     int deadlocks = 0;
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         cluster<pack> one_by_one({4, 4}, pack({.learner = 1}));
@@ -112,7 +113,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("a job that lacks learners for too long frees them, the last one first", "[pack]") {
+TEST_CASE("pack, spread, gang: a job that lacks learners for too long frees them, the last one first", "[pack]") {
     pack const policy({.learner = 4, .give_up = 300});
     for (bool const is_restored : {false, true}) {
         cluster<pack> c({4, 4}, policy);
@@ -142,7 +143,7 @@ TEST_CASE("a job that lacks learners for too long frees them, the last one first
     }
 }
 
-TEST_CASE("without a time to give up jobs keep their learners for good", "[pack]") {
+TEST_CASE("pack, spread, gang: without a time to give up jobs keep their learners for good", "[pack]") {
     cluster<pack> c({4, 4}, pack({.learner = 4}));
     REQUIRE(is_deadlocked(c, deadlocking_seed()));
     for (double const now : {300.0, 1e6}) {
@@ -152,7 +153,7 @@ TEST_CASE("without a time to give up jobs keep their learners for good", "[pack]
     CHECK(c.answer.empty());
 }
 
-TEST_CASE("learners below a job's minimum go together", "[pack]") {
+TEST_CASE("pack, spread, gang: learners below a job's minimum go together", "[pack]") {
     cluster<pack> c({4}, pack({.learner = 1}));
     c.submit({.request = 3});
     c.submit({.request = 3});
@@ -161,7 +162,7 @@ TEST_CASE("learners below a job's minimum go together", "[pack]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gang]") {
+TEST_CASE("pack, spread, gang: later gangs pass one that does not fit, unless told otherwise", "[gang]") {
     cluster<gang> lenient({4}), strict({4}, gang({.backfill = false}));
     lenient.submit({.request = 3});
     lenient.submit({.request = 2});
@@ -182,7 +183,8 @@ TEST_CASE("later gangs pass one that does not fit, unless told otherwise", "[gan
     }
 }
 
-TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes on", "[gang][pack]") {
+TEST_CASE("pack, spread, gang: a gang that loses a learner is stopped, a job of single learners goes on",
+          "[gang][pack]") {
     cluster<gang> g({4, 4}, gang({.learner = 4}));
     cluster<pack> p({4, 4}, pack({.learner = 4}));
     g.submit({.request = 8, .least = 1});
@@ -201,7 +203,7 @@ TEST_CASE("a gang that loses a learner is stopped, a job of single learners goes
     CHECK(p.fault.empty());
 }
 
-TEST_CASE("spread puts a gang's learners apart, pack together", "[gang]") {
+TEST_CASE("spread: puts a gang's learners apart, pack together", "[gang]") {
     cluster<gang> apart({4, 4, 4}, gang({.learner = 2, .placement = learner_placement::spread})),
         together({4, 4, 4}, gang({.learner = 2}));
     apart.submit({.request = 6});
@@ -212,7 +214,7 @@ TEST_CASE("spread puts a gang's learners apart, pack together", "[gang]") {
     CHECK(together.of(1) == places{{0, 4}, {1, 2}});
 }
 
-TEST_CASE("pack, spread and gang are feasible whatever comes", "[pack][spread][gang]") {
+TEST_CASE("pack, spread, gang: feasible answers in any cluster", "[pack][spread][gang]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, gang({.learner = 4}), true) == "");

@@ -8,7 +8,7 @@
 using namespace unit;
 using ration::policies::fifo;
 
-TEST_CASE("fifo starts jobs in the order of submission, whole", "[fifo]") {
+TEST_CASE("fifo: starts jobs in the order of submission, whole", "[fifo]") {
     cluster<fifo> c({4, 4});
     for (std::int64_t const request : {3, 4, 1, 1}) c.submit({.request = request});
     CHECK(c.decide() == counts{3, 4, 1, 0});
@@ -18,7 +18,7 @@ TEST_CASE("fifo starts jobs in the order of submission, whole", "[fifo]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("a job that does not fit holds back all later ones, unless they may pass", "[fifo]") {
+TEST_CASE("fifo: a job that does not fit holds back all later ones, unless they may pass", "[fifo]") {
     cluster<fifo> strict({8}), lenient({8}, fifo({.backfill = true}));
     for (std::int64_t const request : {5, 4, 2, 2, 1}) {
         strict.submit({.request = request});
@@ -30,7 +30,7 @@ TEST_CASE("a job that does not fit holds back all later ones, unless they may pa
     CHECK(strict.decide() == counts{4, 2, 2, 0});
 }
 
-TEST_CASE("a job larger than the cluster holds nobody back, until nodes return", "[fifo]") {
+TEST_CASE("fifo: a job larger than the cluster holds nobody back, until nodes return", "[fifo]") {
     cluster<fifo> c({4, 4});
     c.capacity(1) = 0;
     c.submit({.request = 8});
@@ -42,7 +42,7 @@ TEST_CASE("a job larger than the cluster holds nobody back, until nodes return",
     CHECK(c.decide() == counts{8, 0});
 }
 
-TEST_CASE("a job whose node fails goes on elsewhere, or waits for its turn", "[fifo]") {
+TEST_CASE("fifo: a job whose node fails goes on elsewhere, or waits for its turn", "[fifo]") {
     cluster<fifo> c({4, 4});
     c.submit({.request = 3});
     c.submit({.request = 2});
@@ -58,7 +58,7 @@ TEST_CASE("a job whose node fails goes on elsewhere, or waits for its turn", "[f
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("fifo ignores jobs that have ended, and hosts without jobs or nodes", "[fifo]") {
+TEST_CASE("fifo: ignores jobs that have ended, and hosts without jobs or nodes", "[fifo]") {
     cluster<fifo> c({4});
     auto const id = c.submit({.request = 4});
     c.submit({.request = 4});
@@ -70,7 +70,7 @@ TEST_CASE("fifo ignores jobs that have ended, and hosts without jobs or nodes", 
     CHECK(nowhere.decide() == counts{0});
 }
 
-TEST_CASE("fifo is feasible whatever comes", "[fifo]") {
+TEST_CASE("fifo: feasible answers in any cluster", "[fifo]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, fifo{}, true) == "");

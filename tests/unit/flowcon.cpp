@@ -42,7 +42,7 @@ struct flows {
 }  // namespace
 
 // A node of 1000. Used 500 and 250: R = 0.5 and 0.25.
-TEST_CASE("flowcon limits by growth efficiency and watches before it completes", "[flowcon]") {
+TEST_CASE("flowcon: limits by growth efficiency and watches before it completes", "[flowcon]") {
     flows f(2);
     f.use({500, 250});
     CHECK(f.interval({100, 100}) == amounts{unlimited, unlimited});
@@ -59,7 +59,7 @@ TEST_CASE("flowcon limits by growth efficiency and watches before it completes",
     CHECK(f.interval({0, 96}) == amounts{unlimited, unlimited});
 }
 
-TEST_CASE("flowcon says only what differs from what is held", "[flowcon]") {
+TEST_CASE("flowcon: says only what differs from what is held", "[flowcon]") {
     flows f(2);
     f.use({500, 250});
     f.interval({100, 100});
@@ -74,7 +74,7 @@ TEST_CASE("flowcon says only what differs from what is held", "[flowcon]") {
     CHECK(f.last == amounts{892});
 }
 
-TEST_CASE("a job that grows again is new again", "[flowcon]") {
+TEST_CASE("flowcon: a job that grows again is new again", "[flowcon]") {
     flows f(2);
     f.use({500, 500});
     f.interval({100, 100});
@@ -86,7 +86,7 @@ TEST_CASE("a job that grows again is new again", "[flowcon]") {
     CHECK(f.interval({20, 37}) == amounts{248, 751});
 }
 
-TEST_CASE("a job that comes brings back the interval, and measuring begins anew", "[flowcon]") {
+TEST_CASE("flowcon: a job that comes brings back the interval, and measuring begins anew", "[flowcon]") {
     flows f(1);
     f.use({1000});
     f.interval({100});
@@ -101,7 +101,7 @@ TEST_CASE("a job that comes brings back the interval, and measuring begins anew"
     CHECK(f.interval({80, 70}) == amounts{400, 600});  // 0.2 and 0.3, rounded down
 }
 
-TEST_CASE("flowcon stays within what a job accepts", "[flowcon]") {
+TEST_CASE("flowcon: stays within what a job accepts", "[flowcon]") {
     flows f(2);
     f.use({500, 500});
     f.a.on.set_bounds(0, resource_id::cpu, 0, 300);
@@ -113,7 +113,7 @@ TEST_CASE("flowcon stays within what a job accepts", "[flowcon]") {
     CHECK(f.interval({49, 10}) == amounts{500, 500});  // 0.02 and 0.98: raised to 500, and 500 are left
 }
 
-TEST_CASE("flowcon goes on from saved state as it was", "[flowcon]") {
+TEST_CASE("flowcon: goes on from saved state as it was", "[flowcon]") {
     flows f(2), g(2);
     f.use({500, 250});
     g.use({500, 250});

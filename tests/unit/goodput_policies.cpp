@@ -10,6 +10,7 @@
 #include <ration/policies/sia.hpp>
 
 #include "cluster_random.hpp"
+#include "random.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -32,14 +33,6 @@ void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
     choose(choose, 0, devices);
 }
 
-struct rng {
-    std::uint64_t state = 5;
-    double uniform() {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<double>(state >> 11) * 0x1p-53;
-    }
-};
-
 /// Grows, not always by less and less.
 [[nodiscard]] std::vector<double> random_goodput(rng& d) {
     std::vector<double> g{0, 0.5 + d.uniform()};
@@ -50,8 +43,8 @@ struct rng {
 }  // namespace
 
 // Devices / jobs = 2 is the fair share, so that speed-ups are goodput(k) / goodput(2).
-TEST_CASE("pollux divides so that the p-mean of the speed-ups is the largest, among all divisions", "[pollux]") {
-    rng d;
+TEST_CASE("pollux: divides so that the p-mean of the speed-ups is the largest, among all divisions", "[pollux]") {
+    rng d(5);
     for (double const p : {-1.0, -3.0, 0.5, 1.0})
         for (int round = 0; round < 60; ++round) {
             cluster<pollux> c({6}, pollux({.interval = 60, .p = p}));
@@ -77,13 +70,13 @@ TEST_CASE("pollux divides so that the p-mean of the speed-ups is the largest, am
         }
 }
 
-TEST_CASE("pollux runs as many jobs as it can, and those that came first", "[pollux]") {
+TEST_CASE("pollux: runs as many jobs as it can, and those that came first", "[pollux]") {
     cluster<pollux> c({4});
     for (int j = 0; j < 6; ++j) c.submit({.least = 1, .most = 4});
     CHECK(c.decide() == counts{1, 1, 1, 1, 0, 0});
 }
 
-TEST_CASE("pollux leaves a job what it holds unless a change is worth its penalty", "[pollux]") {
+TEST_CASE("pollux: leaves a job what it holds unless a change is worth its penalty", "[pollux]") {
     for (double const penalty : {0.1, 0.9}) {
         cluster<pollux> c({8}, pollux({.interval = 60, .p = 1, .restart_penalty = penalty}));
         c.submit({.least = 1, .most = 8, .goodput = {0, 1, 1.9, 2.7, 3.4, 4, 4.5, 4.9, 5.2}});
@@ -95,7 +88,7 @@ TEST_CASE("pollux leaves a job what it holds unless a change is worth its penalt
     }
 }
 
-TEST_CASE("pollux divides at its interval, and when a node fails", "[pollux]") {
+TEST_CASE("pollux: divides at its interval, and when a node fails", "[pollux]") {
     cluster<pollux> c({4, 4});
     c.submit({.least = 1, .most = 8});
     CHECK(c.decide() == counts{8});
@@ -110,7 +103,7 @@ TEST_CASE("pollux divides at its interval, and when a node fails", "[pollux]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("whoever changes is placed on as few nodes as there is room on, the largest first", "[pollux]") {
+TEST_CASE("pollux: a job that changes is placed on as few nodes as possible, the largest first", "[pollux]") {
     cluster<pollux> c({4, 4, 4});
     std::vector<std::uint64_t> jobs;
     for (int j = 0; j < 3; ++j) jobs.push_back(c.submit({.least = 1, .most = 4}));
@@ -120,7 +113,7 @@ TEST_CASE("whoever changes is placed on as few nodes as there is room on, the la
 
 // Goodput is that of the best batch: with the batch that was asked for a job may be slower on as many devices, or not
 // run at all.
-TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as many devices",
+TEMPLATE_TEST_CASE("pollux, good_enough, sia: grant the batch that is best with as many devices",
                    "[pollux][good_enough][sia]", pollux, good_enough, sia) {
     using batches = std::map<std::uint64_t, std::int64_t>;
     cluster<TestType> c({8});
@@ -153,7 +146,7 @@ TEMPLATE_TEST_CASE("who lives on goodput grants the batch that is best with as m
 }
 
 // 100 and 50 steps left at one step/s a device: with k devices they come nearer by k/100 and k/50 of that a second.
-TEST_CASE("good_enough gives to whom a device brings nearest to its end", "[good_enough]") {
+TEST_CASE("good_enough: gives to whom a device brings nearest to its end", "[good_enough]") {
     cluster<good_enough> c({4});
     c.submit({.least = 1, .most = 4, .length = 100});
     c.submit({.least = 1, .most = 4, .length = 50});
@@ -165,7 +158,7 @@ TEST_CASE("good_enough gives to whom a device brings nearest to its end", "[good
     CHECK(diminishing.decide() == counts{2, 2});
 }
 
-TEST_CASE("good_enough leaves a job what it holds unless a change is worth restart and penalty", "[good_enough]") {
+TEST_CASE("good_enough: leaves a job what it holds unless a change is worth restart and penalty", "[good_enough]") {
     cluster<good_enough> c({4});
     auto const first = c.submit({.least = 1, .most = 4, .length = 100});
     CHECK(c.decide() == counts{4});
@@ -176,7 +169,7 @@ TEST_CASE("good_enough leaves a job what it holds unless a change is worth resta
     CHECK(c.decide() == counts{4});
 }
 
-TEST_CASE("good_enough lets nobody starve", "[good_enough]") {
+TEST_CASE("good_enough: lets nobody starve", "[good_enough]") {
     cluster<good_enough> c({1});
     auto const longest = c.submit({.length = 1000});
     for (int minute = 0; minute < 100'000 && c.devices_of(longest) == 0; ++minute) {
@@ -190,7 +183,7 @@ TEST_CASE("good_enough lets nobody starve", "[good_enough]") {
     CHECK(c.devices_of(longest) == 1);
 }
 
-TEST_CASE("policies that live on goodput answer what is feasible, whatever comes", "[pollux][good_enough]") {
+TEST_CASE("pollux, good_enough: feasible answers in any cluster", "[pollux][good_enough]") {
     CHECK(trouble(31, pollux{}, false, 1, false) == "");
     CHECK(trouble(32, good_enough{}, false, 1, false) == "");
 }

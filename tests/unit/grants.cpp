@@ -10,7 +10,7 @@ using ration::grant;
 using ration::grants;
 using ration::resource_id;
 
-TEST_CASE("grants are kept in the order they were made", "[grants]") {
+TEST_CASE("grants: are kept in the order they were made", "[grants]") {
     std::array<grant, 3> space;
     grants g(space);
     CHECK(g.rows().empty());
@@ -23,7 +23,7 @@ TEST_CASE("grants are kept in the order they were made", "[grants]") {
     CHECK_FALSE(g.overflowed());
 }
 
-TEST_CASE("a full space is remembered until it is cleared", "[grants]") {
+TEST_CASE("grants: a full space is remembered until it is cleared", "[grants]") {
     std::array<grant, 2> space;
     grants g(space);
     CHECK(g.set(0, 0, resource_id::cpu, 1));
@@ -40,13 +40,13 @@ TEST_CASE("a full space is remembered until it is cleared", "[grants]") {
     CHECK(g.rows()[0].amount == 3);
 }
 
-TEST_CASE("a space of nothing takes nothing", "[grants]") {
+TEST_CASE("grants: a space of nothing takes nothing", "[grants]") {
     grants g({});
     CHECK_FALSE(g.set(0, 0, resource_id::cpu, 1));
     CHECK(g.overflowed());
 }
 
-TEST_CASE("what stands there already is neither written nor listed", "[grants]") {
+TEST_CASE("grants: what stands there already is neither written nor listed", "[grants]") {
     std::array<grant, 4> space{};
     std::array<std::uint32_t, 2> list{};
     auto const answer = [&](std::array<std::int64_t, 4> amounts) {
@@ -65,7 +65,7 @@ TEST_CASE("what stands there already is neither written nor listed", "[grants]")
     CHECK(list == std::array<std::uint32_t, 2>{1, 3});
 }
 
-TEST_CASE("each member of a row makes a difference", "[grants]") {
+TEST_CASE("grants: each member of a row makes a difference", "[grants]") {
     grant const base{.job = 1, .node = 2, .resource = 3, .reason = 4, .group = 5, .amount = 6};
     auto other = base;
     switch (GENERATE(0, 1, 2, 3, 4, 5)) {
@@ -85,7 +85,7 @@ TEST_CASE("each member of a row makes a difference", "[grants]") {
     CHECK((changed.count == 1 && row == 0));
 }
 
-TEST_CASE("what is written past the list is said to be any row", "[grants]") {
+TEST_CASE("grants: what is written past the list is said to be any row", "[grants]") {
     std::array<grant, 4> space{};
     std::uint32_t row = 0;
     changed_rows changed{.row = &row, .capacity = 1};
@@ -95,7 +95,7 @@ TEST_CASE("what is written past the list is said to be any row", "[grants]") {
     CHECK(changed.count > changed.capacity);
 }
 
-TEST_CASE("beyond the list, rows that stay are told while others are still written", "[grants]") {
+TEST_CASE("grants: beyond the list, rows that stay are told while others are still written", "[grants]") {
     std::array<grant, 1000> space{};
     std::array<std::uint32_t, 2> list{};
     std::uint64_t written = 0, reported = 0;
@@ -122,7 +122,7 @@ TEST_CASE("beyond the list, rows that stay are told while others are still writt
     }
 }
 
-TEST_CASE("what was taken back before anybody was told is as if it had not been", "[grants]") {
+TEST_CASE("grants: what was taken back before anybody was told is as if it had not been", "[grants]") {
     std::array<grant, 4> space{};
     std::uint64_t written = 0;
     changed_rows changed{.written = &written};
@@ -132,7 +132,7 @@ TEST_CASE("what was taken back before anybody was told is as if it had not been"
     CHECK(written == 0);
 }
 
-TEST_CASE("an answer that lies elsewhere is shown to whoever goes by rows", "[grants]") {
+TEST_CASE("grants: an answer that lies elsewhere is shown to whoever goes by rows", "[grants]") {
     std::array<grant, 3> space{};
     std::array<grant, 2> elsewhere{grant{.job = 1}, grant{.job = 2}};
     grants g(space);

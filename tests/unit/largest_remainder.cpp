@@ -30,7 +30,7 @@ using units = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("the whole parts first, then the largest fractions", "[largest_remainder]") {
+TEST_CASE("largest_remainder: the whole parts first, then the largest fractions", "[largest_remainder]") {
     CHECK(divided(10, {5, 3, 2}) == units{5, 3, 2});
     CHECK(divided(10, {46, 34, 20}) == units{5, 3, 2});  // 4.6, 3.4, 2.0
     CHECK(divided(3, {1, 1, 8}) == units{0, 0, 3});      // 0.3, 0.3, 2.4
@@ -39,21 +39,22 @@ TEST_CASE("the whole parts first, then the largest fractions", "[largest_remaind
     CHECK(divided(7, {}) == units{});
 }
 
-TEST_CASE("equal fractions go to the first ranks, also when rounding makes them differ", "[largest_remainder]") {
+TEST_CASE("largest_remainder: equal fractions go to the first ranks, also when rounding makes them differ",
+          "[largest_remainder]") {
     CHECK(divided(2, {1, 1, 1}) == units{1, 1, 0});
     CHECK(divided(5, {1, 1}) == units{3, 2});
     CHECK(divided(4, {0.1, 0.2, 0.3}) == units{1, 1, 2});  // 2/3, 4/3, 2: the first fraction is the larger
     CHECK(divided(5, {0.1, 0.1 * (1 - 1e-12), 0.1 * (1 + 1e-12)}) == units{2, 2, 1});
 }
 
-TEST_CASE("what one has no room for goes to the others by their weights", "[largest_remainder]") {
+TEST_CASE("largest_remainder: what one has no room for goes to the others by their weights", "[largest_remainder]") {
     CHECK(divided(10, {8, 1, 1}, {4, 100, 100}) == units{4, 3, 3});
     CHECK(divided(10, {8, 1, 1}, {0, 100, 100}) == units{0, 5, 5});
     CHECK(divided(12, {6, 4, 2}, {2, 5, 100}) == units{2, 5, 5});  // the second is full only when the first has been
     CHECK(divided(10, {1, 1}, {2, 3}) == units{2, 3});             // the rest stays
 }
 
-TEST_CASE("no weight is no claim, unless nobody else has room", "[largest_remainder]") {
+TEST_CASE("largest_remainder: no weight is no claim, unless nobody else has room", "[largest_remainder]") {
     CHECK(divided(6, {0, 1}) == units{0, 6});
     CHECK(divided(6, {0, 0, 1}, {100, 100, 2}) == units{2, 2, 2});
     CHECK(divided(5, {0, 0}) == units{3, 2});

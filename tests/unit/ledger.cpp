@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -6,6 +7,7 @@
 #include <ration/host/ledger.hpp>
 
 #include "host.hpp"
+#include "random.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 
@@ -27,7 +29,7 @@ constexpr auto cpu = resource_id::cpu, memory = resource_id::memory;
 
 }  // namespace
 
-TEST_CASE("a ledger knows what each job holds since when", "[ledger]") {
+TEST_CASE("ledger: knows what each job holds since when", "[ledger]") {
     auto l = of_two_nodes();
     CHECK(l.find({1}, 0, cpu) == nullptr);
     CHECK(l.amount({1}, 0, cpu) == 0);
@@ -44,7 +46,7 @@ TEST_CASE("a ledger knows what each job holds since when", "[ledger]") {
     CHECK(l.all().size() == 1);
 }
 
-TEST_CASE("sums are per node and resource, and no limit promises nothing", "[ledger]") {
+TEST_CASE("ledger: sums are per node and resource, and no limit promises nothing", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 0, cpu, 500}, {});
     l.set({{2}, 0, cpu, 200}, {});
@@ -62,7 +64,7 @@ TEST_CASE("sums are per node and resource, and no limit promises nothing", "[led
     CHECK(l.sum(0, cpu) == 300);
 }
 
-TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
+TEST_CASE("ledger: an amount of 0 removes the holding", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 0, cpu, 0}, {});
     CHECK(l.all().empty());
@@ -72,7 +74,7 @@ TEST_CASE("an amount of 0 removes the holding", "[ledger]") {
     CHECK(l.sum(0, cpu) == 0);
 }
 
-TEST_CASE("a release takes everything of one job and nothing of the others", "[ledger]") {
+TEST_CASE("ledger: a release takes everything of one job and nothing of the others", "[ledger]") {
     auto l = of_two_nodes();
     for (std::uint64_t job = 1; job <= 3; ++job)
         for (std::uint32_t node = 0; node < 2; ++node) {
@@ -95,7 +97,7 @@ TEST_CASE("a release takes everything of one job and nothing of the others", "[l
     CHECK(l.sum(1, memory) == 0);
 }
 
-TEST_CASE("a reset forgets everything", "[ledger]") {
+TEST_CASE("ledger: a reset forgets everything", "[ledger]") {
     auto l = of_two_nodes();
     l.set({{1}, 1, memory, 5}, {});
     l.reset(1, 1, 4);
@@ -103,53 +105,72 @@ TEST_CASE("a reset forgets everything", "[ledger]") {
     CHECK(l.sum(0, cpu) == 0);
 }
 
-TEST_CASE("a ledger agrees with a map through any history, in order and without allocating", "[ledger]") {
-    using place = std::tuple<std::uint64_t, std::uint32_t, resource_id>;
+namespace {
+
+/// A map that gets the same changes as a ledger.
+class ledger_model {
+    using key = std::tuple<std::uint64_t, std::uint32_t, resource_id>;
+    std::map<key, std::int64_t> amounts_;
+
+public:
+    void release(job_id job) {
+        std::erase_if(amounts_, [&](auto const& entry) { return std::get<0>(entry.first) == job.value; });
+    }
+    void set(ration::setting const& what) {
+        if (what.amount == 0)
+            amounts_.erase({what.job.value, what.node, what.resource});
+        else
+            amounts_[{what.job.value, what.node, what.resource}] = what.amount;
+    }
+    /// Whether the ledger has the same holdings in the order of the map.
+    [[nodiscard]] bool equals(ledger const& l) const {
+        return std::ranges::equal(l.all(), amounts_, [](auto const& held, auto const& entry) {
+            auto const& s = held.what;
+            return key{s.job.value, s.node, s.resource} == entry.first && s.amount == entry.second;
+        });
+    }
+    /// What the node has promised.
+    [[nodiscard]] std::int64_t sum(std::uint32_t node, resource_id resource) const {
+        std::int64_t sum = 0;
+        for (auto const& [where, amount] : amounts_)
+            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited &&
+                (resource != cpu || amount > ration::least_cpu.count))
+                sum += amount;
+        return sum;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("ledger: agrees with a map through any history, in order and without allocating", "[ledger]") {
     ledger l;
     l.reset(3, 4, 10 * 3 * 4);
-    std::map<place, std::int64_t> model;
-    std::uint64_t random = 99;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
+    ledger_model model;
+    unit::rng random(99);
     for (int i = 0; i < 20000; ++i) {
-        job_id const job{1 + below(10)};
-        auto const node = static_cast<std::uint32_t>(below(3));
-        auto const resource = static_cast<resource_id>(below(4));
-        auto const before = allocations();
-        if (below(20) == 0) {
+        job_id const job{1 + random.below(10)};
+        auto const node = static_cast<std::uint32_t>(random.below(3));
+        auto const resource = static_cast<resource_id>(random.below(4));
+        if (random.one_in(20)) {
+            auto const before = allocations();
             l.release(job);
             REQUIRE(allocations() == before);
-            std::erase_if(model, [&](auto const& entry) { return std::get<0>(entry.first) == job.value; });
+            model.release(job);
         } else {
-            std::int64_t const amount = below(5) == 0   ? 0
-                                        : below(5) == 0 ? unlimited
-                                                        : static_cast<std::int64_t>(below(1000));
+            std::int64_t const amount = random.one_in(5)   ? 0
+                                        : random.one_in(5) ? unlimited
+                                                           : static_cast<std::int64_t>(random.below(1000));
+            auto const before = allocations();
             l.set({job, node, resource, amount}, {});
             REQUIRE(allocations() == before);
-            if (amount == 0)
-                model.erase({job.value, node, resource});
-            else
-                model[{job.value, node, resource}] = amount;
+            model.set({job, node, resource, amount});
         }
-        bool same = l.all().size() == model.size();
-        std::size_t row = 0;
-        for (auto const& [where, amount] : model) {
-            auto const& s = l.all()[row++].what;
-            same = same && place{s.job.value, s.node, s.resource} == where && s.amount == amount;
-        }
-        REQUIRE(same);
-        std::int64_t sum = 0;
-        for (auto const& [where, amount] : model)
-            if (std::get<1>(where) == node && std::get<2>(where) == resource && amount != unlimited &&
-                (resource != cpu || amount > 10))
-                sum += amount;
-        REQUIRE(l.sum(node, resource) == sum);
+        REQUIRE(model.equals(l));
+        REQUIRE(l.sum(node, resource) == model.sum(node, resource));
     }
 }
 
-TEST_CASE("holdings are shown per job over all nodes, and what is free per node", "[holdings]") {
+TEST_CASE("show_holdings: shows holdings per job over all nodes, and free amounts per node", "[holdings]") {
     unit::host h(3, 2);
     h.hold(0, cpu, 100, 0);
     h.hold(0, cpu, 50, 1);
@@ -172,7 +193,7 @@ TEST_CASE("holdings are shown per job over all nodes, and what is free per node"
     CHECK(h.store[h.of(memory).free][1] == 1000);
 }
 
-TEST_CASE("the table of what is held names job, node, resource and amount, in that order", "[holdings]") {
+TEST_CASE("show_holdings: the table names job, node, resource and amount, in that order", "[holdings]") {
     unit::host h(3, 2);
     h.hold(2, cpu, 30, 0);
     h.hold(0, memory, 7, 1);
@@ -209,49 +230,56 @@ namespace {
     return {};
 }
 
+/// Two hosts with the same history; the views of one are updated, those of the other are filled from the start.
+struct two_hosts {
+    unit::host updated{6, 3}, filled{6, 3};
+    std::uint64_t last_id = 6;
+
+    template <class Action>
+    void both(Action const& action) {
+        action(updated);
+        action(filled);
+    }
+    /// One of the last eight jobs, an ended one, or one that is yet to come.
+    void change_a_holding(unit::rng& random) {
+        job_id const job{last_id < 8 ? 1 + random.below(8) : last_id - 7 + random.below(9)};
+        auto const node = static_cast<std::uint32_t>(random.below(3));
+        auto const r = static_cast<resource_id>(random.below(3));
+        std::int64_t const amount = random.one_in(4)   ? 0
+                                    : random.one_in(6) ? unlimited
+                                                       : static_cast<std::int64_t>(random.below(50));
+        both([&](unit::host& h) { h.held.set({job, node, r, amount}, {}); });
+    }
+    void replace_a_job(unit::rng& random) {
+        auto const row = random.below(updated.store.rows(ration::table_id::jobs));
+        ++last_id;
+        both([&](unit::host& h) {
+            h.held.release(h.id(row));
+            h.store.erase_row(ration::table_id::jobs, row);
+            auto const rows = h.store.rows(ration::table_id::jobs);
+            unit::must(h.store.resize(ration::table_id::jobs, rows + 1));
+            h.store.at(h.columns.id, rows) = last_id;
+        });
+    }
+};
+
 }  // namespace
 
-TEST_CASE("what has changed is shown as if everything were shown anew, through any history", "[holdings]") {
-    std::uint64_t random = 7;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
-    unit::host changes(6, 3), anew(6, 3);
-    std::uint64_t last_id = 6;
-    auto const both = [&](auto action) {
-        action(changes);
-        action(anew);
-    };
+TEST_CASE("show_changes: shows the same as show_holdings, through any history", "[holdings]") {
+    unit::rng random(7);
+    two_hosts hosts;
+    auto &updated = hosts.updated, &filled = hosts.filled;
     for (int i = 0; i < 5000; ++i) {
-        std::uint64_t const many = below(20) == 0 ? 200 : below(4);
-        for (std::uint64_t n = 0; n < many; ++n) {
-            job_id const job{last_id < 8 ? 1 + below(8) : last_id - 7 + below(9)};  // some are gone, one is yet to come
-            auto const node = static_cast<std::uint32_t>(below(3));
-            auto const r = static_cast<resource_id>(below(3));
-            std::int64_t const amount = below(4) == 0   ? 0
-                                        : below(6) == 0 ? unlimited
-                                                        : static_cast<std::int64_t>(below(50));
-            both([&](unit::host& h) { h.held.set({job, node, r, amount}, {}); });
+        std::uint64_t const many = random.one_in(20) ? 200 : random.below(4);
+        for (std::uint64_t n = 0; n < many; ++n) hosts.change_a_holding(random);
+        if (random.one_in(3)) hosts.replace_a_job(random);
+        if (random.one_in(10)) {
+            auto const capacity = static_cast<std::int64_t>(random.below(900));
+            hosts.both([&](unit::host& h) { h.set_capacity(cpu, capacity, 1); });
         }
-        if (below(3) == 0) {
-            auto const row = below(changes.store.rows(ration::table_id::jobs));
-            both([&](unit::host& h) {
-                h.held.release(h.id(row));
-                h.store.erase_row(ration::table_id::jobs, row);
-            });
-            ++last_id;
-            both([&](unit::host& h) {
-                auto const rows = h.store.rows(ration::table_id::jobs);
-                unit::must(h.store.resize(ration::table_id::jobs, rows + 1));
-                h.store.at(h.columns.id, rows) = last_id;
-            });
-        }
-        if (below(10) == 0)
-            both([&, much = below(900)](unit::host& h) { h.set_capacity(cpu, static_cast<std::int64_t>(much), 1); });
-        show_changes(changes.held, changes.store, changes.columns);
-        show_free(changes.held, changes.store, changes.columns);
-        show_holdings(anew.held, anew.store, anew.columns);
-        REQUIRE(difference(changes, anew) == "");
+        show_changes(updated.held, updated.store, updated.columns);
+        show_free(updated.held, updated.store, updated.columns);
+        show_holdings(filled.held, filled.store, filled.columns);
+        REQUIRE(difference(updated, filled) == "");
     }
 }

@@ -11,7 +11,7 @@
 using namespace unit;
 using ration::unlimited;
 
-TEST_CASE("loss-delta ratio: two jobs on 4 devices, as in the paper", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: two jobs on 4 devices, as in the paper", "[loss_delta]") {
     CHECK(shared(2, 4).two(1) == counts{2, 2});
     CHECK(shared(2, 4).two(2.9) == counts{2, 2});
     CHECK(shared(2, 4).two(3.1) == counts{3, 1});
@@ -20,7 +20,7 @@ TEST_CASE("loss-delta ratio: two jobs on 4 devices, as in the paper", "[loss_del
     CHECK(shared(2, 4).two(1 / 3.1) == counts{1, 3});
 }
 
-TEST_CASE("loss-delta ratio: two jobs on 8 devices", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: two jobs on 8 devices", "[loss_delta]") {
     constexpr double edges[] = {1.4, 3, 11};
     for (std::int64_t i = 0; i < 3; ++i) {
         INFO(edges[i]);
@@ -31,7 +31,7 @@ TEST_CASE("loss-delta ratio: two jobs on 8 devices", "[loss_delta]") {
     CHECK(shared(2, 8).two(1e6) == counts{7, 1});
 }
 
-TEST_CASE("loss-delta ratio: on the edge the job submitted first has it", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: on the edge the job submitted first has it", "[loss_delta]") {
     shared a(2, 5);
     CHECK(a.decide() == counts{3, 2});
     shared b(2, 5);
@@ -39,7 +39,7 @@ TEST_CASE("loss-delta ratio: on the edge the job submitted first has it", "[loss
     CHECK(b.decide() == counts{2, 3});
 }
 
-TEST_CASE("loss-delta ratio: favour_large is the mirror image", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: favour_large is the mirror image", "[loss_delta]") {
     for (double const ratio : {0.05, 0.25, 0.5, 2.0, 4.0, 20.0}) {
         auto p = plain();
         auto const small = shared(2, 8, p).two(ratio);
@@ -50,7 +50,7 @@ TEST_CASE("loss-delta ratio: favour_large is the mirror image", "[loss_delta]") 
     }
 }
 
-TEST_CASE("loss-delta ratio: gamma 0 shares evenly, a large one leaves the other its minimum", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: gamma 0 shares evenly, a large one leaves the other its minimum", "[loss_delta]") {
     auto p = plain();
     p.gamma = 0;
     CHECK(shared(2, 8, p).two(1000) == counts{4, 4});
@@ -72,14 +72,14 @@ TEST_CASE("loss-delta ratio: gamma 0 shares evenly, a large one leaves the other
     CHECK(shared(2, 8, p).two(8) == counts{5, 3});  // as a ratio of 2.8 with gamma 1
 }
 
-TEST_CASE("loss-delta ratio: epsilon bounds what a delta near 0 is worth", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: epsilon bounds what a delta near 0 is worth", "[loss_delta]") {
     loss_delta_ratio_parameters p{.epsilon = 0.5, .residence = 0};
     CHECK(shared(2, 4, p).two(1000) == counts{2, 2});  // 1.5 over 0.501 is just below 3
     p.epsilon = 0.4;
     CHECK(shared(2, 4, p).two(1000) == counts{3, 1});
 }
 
-TEST_CASE("loss-delta ratio: a job without a window weighs the mean of the others", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a job without a window weighs the mean of the others", "[loss_delta]") {
     shared a(2, 15);
     a.first_windows();
     a.fall(0, 0.25);
@@ -89,7 +89,7 @@ TEST_CASE("loss-delta ratio: a job without a window weighs the mean of the other
     CHECK(a.decide() == counts{7, 3, 5});  // 12 devices by 4 : 1 : 2.5, beyond 1 each
 }
 
-TEST_CASE("loss-delta ratio: a delta counts as a fraction of the job's own first one, unless told otherwise",
+TEST_CASE("loss_delta_ratio: a delta counts as a fraction of the job's own first one, unless told otherwise",
           "[loss_delta]") {
     auto const share = [](bool normalised) {
         auto p = plain();
@@ -104,7 +104,7 @@ TEST_CASE("loss-delta ratio: a delta counts as a fraction of the job's own first
     CHECK(share(false) == counts{3, 1});
 }
 
-TEST_CASE("loss-delta ratio: minima and maxima are kept, and what one cannot take the others get", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: minima and maxima are kept, and what one cannot take the others get", "[loss_delta]") {
     shared a(3, 9);
     a.on.set_bounds(0, resource_id::gpu, 0, 2);
     a.on.set_bounds(1, resource_id::gpu, 4, unlimited);
@@ -118,7 +118,7 @@ TEST_CASE("loss-delta ratio: minima and maxima are kept, and what one cannot tak
     CHECK(a.rows[1].reason == loss_delta_ratio::waiting);
 }
 
-TEST_CASE("loss-delta ratio: a job that the node cannot serve is told so", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a job that the node cannot serve is told so", "[loss_delta]") {
     shared a(4, 4);
     a.on.set_bounds(0, resource_id::gpu, 5, 8);
     a.on.set_bounds(1, resource_id::gpu, 0, 0);
@@ -131,7 +131,7 @@ TEST_CASE("loss-delta ratio: a job that the node cannot serve is told so", "[los
     CHECK(a.decide() == counts{5, 0, 0, 1});
 }
 
-TEST_CASE("loss-delta ratio: only what differs from what is held is said, and why a job holds nothing",
+TEST_CASE("loss_delta_ratio: only what differs from what is held is said, and why a job holds nothing",
           "[loss_delta]") {
     shared a(3, 4);
     a.on.set_bounds(2, resource_id::gpu, 5, 8);
@@ -144,7 +144,7 @@ TEST_CASE("loss-delta ratio: only what differs from what is held is said, and wh
     CHECK(a.rows[1].reason == loss_delta_ratio::cannot_run);
 }
 
-TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: no nodes, no jobs, no space", "[loss_delta]") {
     asked<loss_delta_ratio> no_nodes(2, loss_delta_ratio{}, 0);
     CHECK(no_nodes.decide().empty());
     asked<loss_delta_ratio> no_jobs(0);
@@ -156,7 +156,7 @@ TEST_CASE("loss-delta ratio: no nodes, no jobs, no space", "[loss_delta]") {
     CHECK(cramped.decide() == roomy.decide());  // the call that had no room has left nothing behind
 }
 
-TEST_CASE("loss-delta ratio: whatever happens, the devices suffice, and none is free that a running job would take",
+TEST_CASE("loss_delta_ratio: whatever happens, the devices suffice, and none is free that a running job would take",
           "[loss_delta]") {
     std::mt19937 rng(5);
     for (int round = 0; round < 300; ++round) {
@@ -197,7 +197,7 @@ void few_devices(ration::snapshot_store& store, std::uint64_t) {
 
 }  // namespace
 
-TEST_CASE("loss-delta ratio keeps the laws of a policy", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: keeps the laws of a policy", "[loss_delta]") {
     for (std::uint64_t seed = 1; seed <= 8; ++seed)
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p :
@@ -214,7 +214,7 @@ TEST_CASE("loss-delta ratio keeps the laws of a policy", "[loss_delta]") {
             }
 }
 
-TEST_CASE("loss-delta ratio: parameters that cannot be are named with what to write instead", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: parameters that cannot be are named with what to write instead", "[loss_delta]") {
     auto const reports = [](loss_delta_ratio_parameters const& p, std::string_view what) {
         return p.problem().find(what) == 0;
     };

@@ -5,7 +5,7 @@
 
 using namespace unit;
 
-TEST_CASE("loss-delta ratio: an arrival gets an even share until its first window closes", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: an arrival gets an even share until its first window closes", "[loss_delta]") {
     shared a(1, 4);
     a.begin();
     a.fall(0, 10);
@@ -26,7 +26,7 @@ TEST_CASE("loss-delta ratio: an arrival gets an even share until its first windo
     CHECK(a.rows[1].reason == loss_delta_ratio::by_ratio);
 }
 
-TEST_CASE("loss-delta ratio: when a job ends the other takes all", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: when a job ends the other takes all", "[loss_delta]") {
     shared a(2, 4, {});
     CHECK(a.decide() == counts{2, 2});
     a.on.set_state(0, job_state::done);
@@ -38,7 +38,7 @@ TEST_CASE("loss-delta ratio: when a job ends the other takes all", "[loss_delta]
     CHECK(b.decide() == counts{4});
 }
 
-TEST_CASE("loss-delta ratio: a window in which the loss did not fall changes nothing", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a window in which the loss did not fall changes nothing", "[loss_delta]") {
     shared a(2, 4);
     CHECK(a.two(5) == counts{3, 1});
     static_cast<void>(a.decide());
@@ -58,7 +58,7 @@ TEST_CASE("loss-delta ratio: a window in which the loss did not fall changes not
     CHECK(a.decide() == counts{2, 2});
 }
 
-TEST_CASE("loss-delta ratio: a job whose loss never falls keeps an even share", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a job whose loss never falls keeps an even share", "[loss_delta]") {
     shared a(2, 4);
     a.begin();
     for (int window = 0; window < 10; ++window) {
@@ -69,7 +69,7 @@ TEST_CASE("loss-delta ratio: a job whose loss never falls keeps an even share", 
     CHECK(a.rows[1].reason == loss_delta_ratio::no_window_yet);
 }
 
-TEST_CASE("loss-delta ratio: a window that was longer between two looks counts by its rate", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a window that was longer between two looks counts by its rate", "[loss_delta]") {
     shared a(2, 4);
     a.first_windows();
     a.fall(0, 1);
@@ -80,7 +80,7 @@ TEST_CASE("loss-delta ratio: a window that was longer between two looks counts b
     CHECK(a.decide() == counts{3, 1});
 }
 
-TEST_CASE("loss-delta ratio: after a restart from an earlier step, and after a resize, a window begins anew",
+TEST_CASE("loss_delta_ratio: after a restart from an earlier step, and after a resize, a window begins anew",
           "[loss_delta]") {
     shared a(2, 4);
     CHECK(a.two(1) == counts{2, 2});
@@ -121,7 +121,7 @@ TEST_CASE(
     CHECK(a.decide() == counts{4});
 }
 
-TEST_CASE("loss-delta ratio: of more jobs than devices those submitted first run, and a queued job is started",
+TEST_CASE("loss_delta_ratio: of more jobs than devices those submitted first run, and a queued job is started",
           "[loss_delta]") {
     shared a(4, 2, {});
     a.on.set_state(1, job_state::queued);
@@ -131,7 +131,7 @@ TEST_CASE("loss-delta ratio: of more jobs than devices those submitted first run
     CHECK(a.decide() == counts{1, 1, 0});
 }
 
-TEST_CASE("loss-delta ratio: of more jobs than devices a free place goes to the larger weight", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: of more jobs than devices a free place goes to the larger weight", "[loss_delta]") {
     shared a(3, 3);
     a.first_windows();
     a.fall(0, 1);
@@ -145,7 +145,7 @@ TEST_CASE("loss-delta ratio: of more jobs than devices a free place goes to the 
     CHECK(a.decide() == counts{0, 0, 1});
 }
 
-TEST_CASE("loss-delta ratio: a waiting job's turn comes, and the one it took the place of has its own again",
+TEST_CASE("loss_delta_ratio: a waiting job's turn comes, and the one it took the place of has its own again",
           "[loss_delta]") {
     auto p = plain();
     p.residence = 30;
@@ -163,7 +163,7 @@ TEST_CASE("loss-delta ratio: a waiting job's turn comes, and the one it took the
     CHECK(turns == counts{1, 102, 202, 303, 403});
 }
 
-TEST_CASE("loss-delta ratio: a job that has just begun keeps its place, one that was only resized may lose it",
+TEST_CASE("loss_delta_ratio: a job that has just begun keeps its place, one that was only resized may lose it",
           "[loss_delta]") {
     auto p = plain();
     p.residence = 30;
@@ -180,7 +180,7 @@ TEST_CASE("loss-delta ratio: a job that has just begun keeps its place, one that
     CHECK(a.decide() == counts{0, 1, 1});
 }
 
-TEST_CASE("loss-delta ratio: of jobs that have all just begun the larger weight stays when the node shrinks",
+TEST_CASE("loss_delta_ratio: of jobs that have all just begun the larger weight stays when the node shrinks",
           "[loss_delta]") {
     auto p = plain();
     p.residence = 1000;
@@ -193,7 +193,8 @@ TEST_CASE("loss-delta ratio: of jobs that have all just begun the larger weight 
     CHECK(a.decide() == counts{0, 1});
 }
 
-TEST_CASE("a loss window: only whole ones count, by their rate, from the first report on", "[loss_delta]") {
+TEST_CASE("loss_delta_ratio: a loss window: only whole ones count, by their rate, from the first report on",
+          "[loss_delta]") {
     ration::policies::detail::loss_window w;
     w.see(0, 77, 10);  // no step yet, and so no loss
     w.see(5, 9, 10);

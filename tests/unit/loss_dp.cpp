@@ -73,7 +73,7 @@ struct losses {
 
 }  // namespace
 
-TEST_CASE("the least loss is that of the whole table, and so are the choices", "[loss_dp]") {
+TEST_CASE("loss_dp: the least loss is that of the whole table, and so are the choices", "[loss_dp]") {
     std::mt19937 rng(9);
     ration::policies::detail::loss_dp dp;
     dp.reserve(120, 300);
@@ -97,7 +97,7 @@ TEST_CASE("the least loss is that of the whole table, and so are the choices", "
     CHECK(impossible < 1000);
 }
 
-TEST_CASE("vectors of any width find the same", "[loss_dp]") {
+TEST_CASE("loss_dp: vectors of any width find the same", "[loss_dp]") {
     using namespace ration::policies::detail;
     using loop = void (*)(double const*, double*, std::int64_t, std::int64_t, std::span<lossy_choice const>) noexcept;
     std::vector<loop> loops = {min_plus, min_plus_of_two};
@@ -132,7 +132,7 @@ TEST_CASE("vectors of any width find the same", "[loss_dp]") {
     }
 }
 
-TEST_CASE("sums are reached by the choices that reach them, the last job taking the fewest", "[loss_dp]") {
+TEST_CASE("loss_dp: sums are reached by the choices that reach them, the last job taking the fewest", "[loss_dp]") {
     std::mt19937 rng(10);
     ration::policies::detail::reachable_sums sums;
     sums.reserve(40, 700);

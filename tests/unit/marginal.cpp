@@ -26,7 +26,7 @@ namespace {
 
 // Of 100 steps a second device saves 100 - 55.6 = 44.4 s, a third 13.9 s, a fourth 6 s; of 50 linear ones 25, 8.3, 4.2
 // s.
-TEST_CASE("optimus gives to whom a device saves the most time", "[optimus]") {
+TEST_CASE("optimus: gives to whom a device saves the most time", "[optimus]") {
     for (auto const& [devices, expected] : {std::pair<std::int64_t, counts>{2, {1, 1}},
                                             {3, {2, 1}},
                                             {4, {2, 2}},
@@ -40,7 +40,7 @@ TEST_CASE("optimus gives to whom a device saves the most time", "[optimus]") {
     }
 }
 
-TEST_CASE("optimus starts with the minima, in the order of submission", "[optimus]") {
+TEST_CASE("optimus: starts with the minima, in the order of submission", "[optimus]") {
     cluster<optimus> c({5});
     c.submit(linear(1e6));
     c.submit({.request = 3});
@@ -49,14 +49,14 @@ TEST_CASE("optimus starts with the minima, in the order of submission", "[optimu
     CHECK(c.decide() == counts{1, 3, 0, 1});
 }
 
-TEST_CASE("optimus stops where nobody gains", "[optimus]") {
+TEST_CASE("optimus: stops where nobody gains", "[optimus]") {
     cluster<optimus> c({8});
     c.submit({.least = 1, .most = 8, .goodput = {0, 1, 1.5, 1.4, 1.5}});
     c.submit({.least = 1, .most = 4, .length = std::numeric_limits<double>::quiet_NaN()});
     CHECK(c.decide() == counts{2, 1});
 }
 
-TEST_CASE("where more devices help only from some number on, they go together", "[optimus]") {
+TEST_CASE("optimus, afs: where more devices help only from some number on, they go together", "[optimus]") {
     for (auto const& [devices, expected] : {std::pair<std::int64_t, counts>{5, {1, 4}}, {6, {4, 2}}, {8, {4, 4}}}) {
         cluster<optimus> c({devices});
         // 60 s for three devices, 20 for each
@@ -66,7 +66,7 @@ TEST_CASE("where more devices help only from some number on, they go together", 
     }
 }
 
-TEST_CASE("optimus divides once in an interval, or when a node fails", "[optimus]") {
+TEST_CASE("optimus: divides once in an interval, or when a node fails", "[optimus]") {
     cluster<optimus> c({4, 4});
     c.submit(linear(1e5));
     CHECK(c.decide() == counts{8});
@@ -88,7 +88,7 @@ TEST_CASE("optimus divides once in an interval, or when a node fails", "[optimus
 
 // Both linear, 100 and 200 steps. Nothing yet: the shorter. Then 1 > 1 is false, so that it wins again; then 1 > 1/2:
 // the longer; then 1/2 > 1/2 is false: the shorter; then 1/2 > 1/3: the longer.
-TEST_CASE("afs favours the shorter job as long as the longer one does not gain more", "[afs]") {
+TEST_CASE("afs: favours the shorter job as long as the longer one does not gain more", "[afs]") {
     for (auto const& [devices, expected] :
          {std::pair<std::int64_t, counts>{1, {0, 1}}, {2, {0, 2}}, {3, {1, 2}}, {4, {1, 3}}, {5, {2, 3}}}) {
         cluster<afs> c({devices});
@@ -100,7 +100,7 @@ TEST_CASE("afs favours the shorter job as long as the longer one does not gain m
 
 // The short one gains 0.2 of its speed by a second device: the long one, with 1, 1/2, 1/3, 1/4, gains more up to its
 // fourth.
-TEST_CASE("afs gives to the longer job what the shorter one cannot use", "[afs]") {
+TEST_CASE("afs: gives to the longer job what the shorter one cannot use", "[afs]") {
     cluster<afs> c({5});
     c.submit({.least = 1, .most = 8, .length = 10, .goodput = {0, 1, 1.2, 1.3}});
     c.submit(linear(200));
@@ -109,7 +109,7 @@ TEST_CASE("afs gives to the longer job what the shorter one cannot use", "[afs]"
 
 // 100 steps on two devices take 50 s and those 90 on one 90 s: lengths are taken with what each has. The third device:
 // 100/1 and 90/1, the second is shorter.
-TEST_CASE("afs compares what is left at the devices that each has", "[afs]") {
+TEST_CASE("afs: compares what is left at the devices that each has", "[afs]") {
     cluster<afs> c({3});
     c.submit({.least = 2, .most = 3, .length = 100, .goodput = {0, 0, 2, 2.1}});
     c.submit({.least = 1, .most = 3, .length = 90, .goodput = {0, 1, 1.04}});
@@ -128,7 +128,7 @@ TEST_CASE("afs compares what is left at the devices that each has", "[afs]") {
     CHECK(e.decide() == counts{1, 2});
 }
 
-TEST_CASE("afs leaves out who gains nothing, and puts unknown lengths last", "[afs]") {
+TEST_CASE("afs: leaves out who gains nothing, and puts unknown lengths last", "[afs]") {
     cluster<afs> c({8});
     c.submit({.least = 1, .most = 8, .goodput = {0, 1, 1, 1}});
     c.submit({.least = 1, .most = 2, .length = std::numeric_limits<double>::quiet_NaN()});
@@ -139,7 +139,7 @@ TEST_CASE("afs leaves out who gains nothing, and puts unknown lengths last", "[a
     CHECK(one.decide() == counts{0, 1});
 }
 
-TEST_CASE("afs divides anew when jobs or devices come or go", "[afs]") {
+TEST_CASE("afs: divides anew when jobs or devices come or go", "[afs]") {
     cluster<afs> c({4, 4});
     c.submit(linear(100));
     CHECK(c.decide() == counts{8});
@@ -163,7 +163,7 @@ TEST_CASE("afs divides anew when jobs or devices come or go", "[afs]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("optimus and afs are feasible whatever comes", "[optimus][afs]") {
+TEST_CASE("optimus, afs: feasible answers in any cluster", "[optimus][afs]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, optimus({.interval = 0}), false) == "");

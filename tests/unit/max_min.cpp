@@ -8,7 +8,7 @@
 using namespace unit;
 using ration::policies::max_min;
 
-TEST_CASE("what one job cannot use is shared by the others", "[max_min]") {
+TEST_CASE("max_min: what one job cannot use is shared by the others", "[max_min]") {
     cluster<max_min> c({8, 2});
     c.submit({.least = 1, .most = 2});
     c.submit({.least = 1, .most = 16});
@@ -19,14 +19,14 @@ TEST_CASE("what one job cannot use is shared by the others", "[max_min]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("a job of three times the weight gets three times the devices", "[max_min]") {
+TEST_CASE("max_min: a job of three times the weight gets three times the devices", "[max_min]") {
     cluster<max_min> c({8});
     c.submit({.least = 1, .most = 8, .weight = 1});
     c.submit({.least = 1, .most = 8, .weight = 3});
     CHECK(c.decide() == counts{2, 6});
 }
 
-TEST_CASE("nobody gets less than its minimum, and the others share the rest", "[max_min]") {
+TEST_CASE("max_min: nobody gets less than its minimum, and the others share the rest", "[max_min]") {
     cluster<max_min> c({10});
     c.submit({.least = 6, .most = 8});
     c.submit({.least = 1, .most = 8});
@@ -34,7 +34,7 @@ TEST_CASE("nobody gets less than its minimum, and the others share the rest", "[
     CHECK(c.decide() == counts{6, 2, 2});
 }
 
-TEST_CASE("an odd device stays with who has it", "[max_min]") {
+TEST_CASE("max_min: an odd device stays with who has it", "[max_min]") {
     cluster<max_min> c({5});
     c.submit({.least = 1, .most = 8});
     CHECK(c.decide() == counts{5});
@@ -54,7 +54,7 @@ TEST_CASE("an odd device stays with who has it", "[max_min]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("where not all fit they take turns, one round each", "[max_min]") {
+TEST_CASE("max_min: where not all fit they take turns, one round each", "[max_min]") {
     cluster<max_min> c({4}, max_min({.round = 60}));
     c.submit({.request = 3});
     c.submit({.request = 3});
@@ -71,7 +71,7 @@ TEST_CASE("where not all fit they take turns, one round each", "[max_min]") {
     CHECK(c.decide() == counts{0, 0, 4});
 }
 
-TEST_CASE("service counts for the weight", "[max_min]") {
+TEST_CASE("max_min: service counts for the weight", "[max_min]") {
     cluster<max_min> c({1}, max_min({.round = 10}));
     c.submit({.weight = 1});
     c.submit({.weight = 3});
@@ -85,7 +85,7 @@ TEST_CASE("service counts for the weight", "[max_min]") {
     CHECK(served == counts{10, 30});
 }
 
-TEST_CASE("max_min goes on from saved state as it was", "[max_min]") {
+TEST_CASE("max_min: goes on from saved state as it was", "[max_min]") {
     cluster<max_min> c({4}, max_min({.round = 60}));
     c.submit({.request = 3});
     c.submit({.request = 3});
@@ -102,7 +102,7 @@ TEST_CASE("max_min goes on from saved state as it was", "[max_min]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("max_min is feasible whatever comes", "[max_min]") {
+TEST_CASE("max_min: feasible answers in any cluster", "[max_min]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, max_min{}, false) == "");

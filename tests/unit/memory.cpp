@@ -5,6 +5,7 @@
 #include <ration/host/meter.hpp>
 #include <ration/job_memory.hpp>
 
+#include "random.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 
@@ -13,7 +14,7 @@ using ration::milliseconds;
 using ration::rate_meter;
 using ration::seconds;
 
-TEST_CASE("what is remembered of a job moves with its row", "[memory]") {
+TEST_CASE("job_memory: the value of a job moves with its row", "[memory]") {
     job_memory<int> m;
     std::uint64_t const first[] = {3, 5, 9};
     CHECK(m.follow(first));
@@ -41,7 +42,7 @@ TEST_CASE("what is remembered of a job moves with its row", "[memory]") {
     CHECK_FALSE(m.follow({}));
 }
 
-TEST_CASE("as many jobs, but other ones, are a change", "[memory]") {
+TEST_CASE("job_memory: as many jobs, but other ones, are a change", "[memory]") {
     job_memory<int> m;
     std::uint64_t const a[] = {1, 2}, b[] = {1, 3};
     m.follow(a);
@@ -50,19 +51,15 @@ TEST_CASE("as many jobs, but other ones, are a change", "[memory]") {
     CHECK(m[1] == 0);
 }
 
-TEST_CASE("the memory agrees with a map through comings and goings, without allocating", "[memory]") {
+TEST_CASE("job_memory: agrees with a map through arrivals and ends, without allocating", "[memory]") {
     job_memory<std::uint64_t> m;
     m.reserve(20);
     std::map<std::uint64_t, std::uint64_t> model;
-    std::uint64_t random = 7;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
+    unit::rng random(7);
     std::vector<std::uint64_t> ids;
     for (std::uint64_t next = 1, i = 0; i < 5000; ++i) {
-        if (model.size() < 20 && below(2) == 0) model[next += 1 + below(3)] = 0;
-        std::erase_if(model, [&](auto const&) { return below(15) == 0; });
+        if (model.size() < 20 && random.below(2) == 0) model[next += 1 + random.below(3)] = 0;
+        std::erase_if(model, [&](auto const&) { return random.below(15) == 0; });
         ids.clear();
         for (auto const& [id, value] : model) ids.push_back(id);
         auto const before = allocations();
@@ -71,12 +68,12 @@ TEST_CASE("the memory agrees with a map through comings and goings, without allo
         std::size_t row = 0;
         for (auto& [id, value] : model) {
             REQUIRE(m[row] == value);
-            m[row++] = value = below(1000);
+            m[row++] = value = random.below(1000);
         }
     }
 }
 
-TEST_CASE("a rate is known after the first interval that is long enough", "[meter]") {
+TEST_CASE("rate_meter: a rate is known after the first interval that is long enough", "[meter]") {
     rate_meter m;
     CHECK(m.per_second() == 0);
     m.read(seconds(10), 1000);
@@ -87,7 +84,7 @@ TEST_CASE("a rate is known after the first interval that is long enough", "[mete
     CHECK(m.per_second() == Catch::Approx(5000));
 }
 
-TEST_CASE("a steady counter has its own rate, however often it is read", "[meter]") {
+TEST_CASE("rate_meter: a steady counter has its own rate, however often it is read", "[meter]") {
     for (auto const step : {milliseconds(50), milliseconds(200), milliseconds(1000), milliseconds(10000)}) {
         rate_meter m;
         for (int i = 0; i < 1000; ++i) m.read({step.count * i}, 3 * step.count / 1'000'000 * i);
@@ -95,7 +92,7 @@ TEST_CASE("a steady counter has its own rate, however often it is read", "[meter
     }
 }
 
-TEST_CASE("a rate follows a change within about a second", "[meter]") {
+TEST_CASE("rate_meter: a rate follows a change within about a second", "[meter]") {
     rate_meter m;
     std::int64_t count = 0;
     ration::nanoseconds now{};
@@ -112,7 +109,7 @@ TEST_CASE("a rate follows a change within about a second", "[meter]") {
     CHECK(m.per_second() >= 0);
 }
 
-TEST_CASE("a counter that falls is another process: the meter starts afresh", "[meter]") {
+TEST_CASE("rate_meter: starts again when the counter falls, as that of another process does", "[meter]") {
     rate_meter m;
     m.read(seconds(0), 0);
     m.read(seconds(1), 1000);
@@ -123,7 +120,7 @@ TEST_CASE("a counter that falls is another process: the meter starts afresh", "[
     CHECK(m.per_second() == Catch::Approx(20));
 }
 
-TEST_CASE("a clock that stands still or goes back changes nothing", "[meter]") {
+TEST_CASE("rate_meter: a clock that stands still or goes back changes nothing", "[meter]") {
     rate_meter m;
     m.read(seconds(0), 0);
     m.read(seconds(1), 1000);

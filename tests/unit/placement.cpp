@@ -47,7 +47,7 @@ struct reported {
 
 }  // namespace
 
-TEST_CASE("a job comes onto the node with the least free devices that suffice", "[placement]") {
+TEST_CASE("placement: a job comes onto the node with the least free devices that suffice", "[placement]") {
     reported t({8, 4, 6, 4}, 3);
     t.to({3, 0, 0});
     CHECK(t.c.of(1) == places{{1, 3}});
@@ -57,7 +57,8 @@ TEST_CASE("a job comes onto the node with the least free devices that suffice", 
     CHECK(t.c.of(3) == places{{2, 5}});
 }
 
-TEST_CASE("a job too large for one node takes the emptiest, and the tightest for what is left", "[placement]") {
+TEST_CASE("placement: a job too large for one node takes the emptiest, and the tightest for what is left",
+          "[placement]") {
     reported t({4, 8, 8, 6, 2}, 2);
     t.to({18, 0});
     CHECK(t.c.of(1) == places{{1, 8}, {2, 8}, {4, 2}});
@@ -65,12 +66,12 @@ TEST_CASE("a job too large for one node takes the emptiest, and the tightest for
     CHECK(t.c.of(2) == places{{0, 4}, {3, 6}});
 }
 
-TEST_CASE("what there is not is not given", "[placement]") {
+TEST_CASE("placement: what there is not is not given", "[placement]") {
     reported t({4, 2}, 2);
     CHECK(t.to({5, 4}) == counts{5, 1});
 }
 
-TEST_CASE("a job that grows stays where it is", "[placement]") {
+TEST_CASE("placement: a job that grows stays where it is", "[placement]") {
     reported t({4, 8, 8}, 2);
     t.to({2, 0});
     t.to({4, 0});
@@ -86,7 +87,7 @@ TEST_CASE("a job that grows stays where it is", "[placement]") {
     CHECK(u.c.of(1) == places{{0, 6}});
 }
 
-TEST_CASE("a job that shrinks gives up its smallest places", "[placement]") {
+TEST_CASE("placement: a job that shrinks gives up its smallest places", "[placement]") {
     reported t({8, 8, 8}, 1);
     t.to({19});
     CHECK(t.c.of(1) == places{{0, 8}, {1, 8}, {2, 3}});
@@ -98,7 +99,7 @@ TEST_CASE("a job that shrinks gives up its smallest places", "[placement]") {
     CHECK(t.c.of(1).empty());
 }
 
-TEST_CASE("what one job gives back another gets in the same answer", "[placement]") {
+TEST_CASE("placement: what one job gives back another gets in the same answer", "[placement]") {
     reported t({4}, 2);
     t.to({4, 0});
     CHECK(t.to({1, 3}) == counts{1, 3});
@@ -106,7 +107,7 @@ TEST_CASE("what one job gives back another gets in the same answer", "[placement
     CHECK(t.to({4, 0}) == counts{4, 0});
 }
 
-TEST_CASE("a node that fails loses the jobs that came last, as far as it has to", "[placement]") {
+TEST_CASE("placement: a node that fails loses the jobs that came last, as far as it has to", "[placement]") {
     reported t({8, 8}, 3);
     t.to({3, 4, 8});
     CHECK(t.c.of(2) == places{{0, 4}});
@@ -119,7 +120,7 @@ TEST_CASE("a node that fails loses the jobs that came last, as far as it has to"
     CHECK(t.c.of(1) == places{{1, 3}});
 }
 
-TEST_CASE("nothing is said of what does not change", "[placement]") {
+TEST_CASE("placement: nothing is said of what does not change", "[placement]") {
     reported t({8, 8}, 2);
     t.to({3, 9});
     t.to({3, 9});

@@ -12,7 +12,7 @@ using ration::errc;
 using ration::error;
 using ration::result;
 
-TEST_CASE("a result is a value or an error", "[result]") {
+TEST_CASE("result: is a value or an error", "[result]") {
     result<int> const good = 7;
     REQUIRE(good);
     CHECK(*good == 7);
@@ -30,7 +30,7 @@ TEST_CASE("a result is a value or an error", "[result]") {
     CHECK(bad.value_or(1) == 1);
 }
 
-TEST_CASE("a result lets its value be changed and moved out", "[result]") {
+TEST_CASE("result: lets its value be changed and moved out", "[result]") {
     result<std::string> r = std::string("a");
     *r += "b";
     r->push_back('c');
@@ -43,7 +43,7 @@ TEST_CASE("a result lets its value be changed and moved out", "[result]") {
     CHECK(*taken == 4);
 }
 
-TEST_CASE("a result of an error type's own kind keeps the two sides apart", "[result]") {
+TEST_CASE("result: a result of an error type's own kind keeps the two sides apart", "[result]") {
     // The variant holds two things; the index, not the type, says which.
     struct holder {
         error kept;
@@ -53,7 +53,7 @@ TEST_CASE("a result of an error type's own kind keeps the two sides apart", "[re
     CHECK(r->kept.code == errc::limit);
 }
 
-TEST_CASE("a result ends the life of its value exactly once, through every copy, move and assignment", "[result]") {
+TEST_CASE("result: ends the life of its value exactly once, through every copy, move and assignment", "[result]") {
     auto const counted = std::make_shared<int>(1);
     error const failed{.code = errc::io, .subject = "x"};
     {
@@ -78,7 +78,7 @@ TEST_CASE("a result ends the life of its value exactly once, through every copy,
     CHECK(counted.use_count() == 1);
 }
 
-TEST_CASE("a result without a value is success or an error", "[result]") {
+TEST_CASE("result: a result without a value is success or an error", "[result]") {
     result<void> const good;
     CHECK(good);
     result<void> const bad = error{.code = errc::io};
@@ -86,7 +86,7 @@ TEST_CASE("a result without a value is success or an error", "[result]") {
     CHECK(bad.failure().code == errc::io);
 }
 
-TEST_CASE("every error code has words of its own", "[result]") {
+TEST_CASE("errc: each code has a text of its own", "[result]") {
     std::set<std::string_view> words;
     for (int code = static_cast<int>(errc::invalid_value); code <= static_cast<int>(errc::no_memory); ++code) {
         auto const reply = name_of(static_cast<errc>(code));
@@ -98,7 +98,7 @@ TEST_CASE("every error code has words of its own", "[result]") {
     CHECK(name_of(static_cast<errc>(static_cast<int>(errc::no_memory) + 1)) == "unknown error");
 }
 
-TEST_CASE("times add, subtract and order", "[units]") {
+TEST_CASE("nanoseconds: add, subtract and order", "[units]") {
     using namespace ration;
     CHECK(milliseconds(1500) == nanoseconds{1'500'000'000});
     CHECK(seconds(1.5) == milliseconds(1500));

@@ -37,14 +37,14 @@ constexpr nanoseconds now = seconds(100);
 
 }  // namespace
 
-TEST_CASE("deferral: in force already", "[settle]") {
+TEST_CASE("settle: deferral: in force already", "[settle]") {
     CHECK(wait(500, 500) == deferral::unchanged);
     CHECK(wait(0, 0) == deferral::unchanged);
     CHECK(wait(unlimited, unlimited) == deferral::unchanged);
     CHECK(wait(500, 500, {}, now) == deferral::unchanged);  // whatever else might be said
 }
 
-TEST_CASE("what releases and what is the first of its kind never waits", "[settle]") {
+TEST_CASE("settle: what releases and what is the first of its kind never waits", "[settle]") {
     job_estimate const young{.started = now, .restart_cost = 1000};
     CHECK(wait(500, 0, young, now) == deferral::none);
     CHECK(wait(0, 1, young, now) == deferral::none);
@@ -52,7 +52,7 @@ TEST_CASE("what releases and what is the first of its kind never waits", "[settl
     CHECK(wait(1, 0) == deferral::none);
 }
 
-TEST_CASE("deferral: dead band, up and down", "[settle]") {
+TEST_CASE("settle: deferral: dead band, up and down", "[settle]") {
     CHECK(wait(500, 509) == deferral::dead_band);
     CHECK(wait(500, 510) == deferral::none);  // exactly the band acts
     CHECK(wait(500, 491) == deferral::dead_band);
@@ -61,7 +61,7 @@ TEST_CASE("deferral: dead band, up and down", "[settle]") {
     CHECK(wait(unlimited, 999) == deferral::none);
 }
 
-TEST_CASE("no dead band lets every change through", "[settle]") {
+TEST_CASE("settle: no dead band lets every change through", "[settle]") {
     constexpr settle_rules none{.dead_band = 0, .dwell = {}, .grace = {}};
     holding const h{{{1}, 0, resource_id::cpu, 500}, now};
     ration::grant const asked{.amount = 501};
@@ -70,19 +70,19 @@ TEST_CASE("no dead band lets every change through", "[settle]") {
     CHECK(reason_to_wait(none, more, &h, 0, {.started = now}, now) == deferral::none);
 }
 
-TEST_CASE("deferral: dwell", "[settle]") {
+TEST_CASE("settle: deferral: dwell", "[settle]") {
     CHECK(wait(500, 600, {}, now - milliseconds(999)) == deferral::dwell);
     CHECK(wait(500, 600, {}, now - seconds(1)) == deferral::none);
     CHECK(wait(unlimited, 600, {}, now - milliseconds(999)) == deferral::dwell);
 }
 
-TEST_CASE("deferral: grace", "[settle]") {
+TEST_CASE("settle: deferral: grace", "[settle]") {
     CHECK(wait(500, 600, {.started = now - milliseconds(1999)}) == deferral::grace);
     CHECK(wait(500, 600, {.started = now - seconds(2)}) == deferral::none);
     CHECK(wait(500, 600, {.started = {-1}}) == deferral::none);
 }
 
-TEST_CASE("deferral: a restart that costs more than it gains", "[settle]") {
+TEST_CASE("settle: deferral: a restart that costs more than it gains", "[settle]") {
     job_estimate job{
         .started = {}, .remaining_seconds = 100, .speedup_held = 1, .speedup_granted = 2, .restart_cost = 50};
     CHECK(gain_of(job) == Catch::Approx(0).margin(1e-9));
@@ -98,7 +98,7 @@ TEST_CASE("deferral: a restart that costs more than it gains", "[settle]") {
     CHECK(wait(1, 200, job) == deferral::none);
 }
 
-TEST_CASE("the reasons are asked in their order", "[settle]") {
+TEST_CASE("settle: the reasons are asked in their order", "[settle]") {
     job_estimate const young{.started = now, .restart_cost = 1000};
     CHECK(wait(500, 505, young, now) == deferral::dead_band);
     CHECK(wait(500, 600, young, now) == deferral::dwell);
@@ -148,7 +148,7 @@ struct settling {
 
 }  // namespace
 
-TEST_CASE("what changes nothing is in neither list", "[settle]") {
+TEST_CASE("settle: what changes nothing is in neither list", "[settle]") {
     settling s;
     s.hold(1, 300);
     s.grant(1, 300);
@@ -159,7 +159,7 @@ TEST_CASE("what changes nothing is in neither list", "[settle]") {
     CHECK(s.deferred.empty());
 }
 
-TEST_CASE("deferral: another grant of the group waits", "[settle]") {
+TEST_CASE("settle: deferral: another grant of the group waits", "[settle]") {
     settling s;
     s.hold(1, 300, now);  // too recent
     s.hold(2, 100);
@@ -173,7 +173,7 @@ TEST_CASE("deferral: another grant of the group waits", "[settle]") {
     CHECK(s.grants.size() == 1);
 }
 
-TEST_CASE("a grant that is in force already holds up nobody in its group", "[settle]") {
+TEST_CASE("settle: a grant that is in force already holds up nobody in its group", "[settle]") {
     settling s;
     s.hold(1, 300, now);
     s.hold(2, 100);
@@ -185,7 +185,7 @@ TEST_CASE("a grant that is in force already holds up nobody in its group", "[set
     CHECK(s.deferred.empty());
 }
 
-TEST_CASE("deferral: no room while another one keeps what it was to give back", "[settle]") {
+TEST_CASE("settle: deferral: no room while another one keeps what it was to give back", "[settle]") {
     settling s;
     s.hold(1, 900, now);  // was to give back 500, but changed just now
     s.grant(1, 400);
@@ -197,7 +197,7 @@ TEST_CASE("deferral: no room while another one keeps what it was to give back", 
     CHECK(s.goes(2));
 }
 
-TEST_CASE("a group that finds no room keeps together", "[settle]") {
+TEST_CASE("settle: a group that finds no room keeps together", "[settle]") {
     settling s;
     s.hold(1, 900, now);
     s.grant(1, 400);
@@ -209,7 +209,7 @@ TEST_CASE("a group that finds no room keeps together", "[settle]") {
     CHECK(s.grants.empty());
 }
 
-TEST_CASE("each settling starts anew", "[settle]") {
+TEST_CASE("settle: each settling starts anew", "[settle]") {
     settling s;
     s.hold(1, 300, now);
     s.grant(1, 200);
@@ -220,7 +220,7 @@ TEST_CASE("each settling starts anew", "[settle]") {
     CHECK(s.deferred.empty());
 }
 
-TEST_CASE("every deferral has words of its own", "[settle]") {
+TEST_CASE("settle: every deferral has words of its own", "[settle]") {
     std::set<std::string_view> words;
     for (int why = 0; why <= static_cast<int>(deferral::no_room); ++why)
         words.insert(name_of(static_cast<deferral>(why)));

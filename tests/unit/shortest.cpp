@@ -13,7 +13,7 @@ using ration::policies::job_measure;
 using ration::policies::sjf;
 using ration::policies::srtf;
 
-TEST_CASE("sjf starts the shortest job first and stops nobody", "[sjf]") {
+TEST_CASE("sjf: starts the shortest job first and stops nobody", "[sjf]") {
     cluster<sjf> c({4});
     c.submit({.request = 4, .length = 1000});
     CHECK(c.decide() == counts{4});
@@ -24,7 +24,7 @@ TEST_CASE("sjf starts the shortest job first and stops nobody", "[sjf]") {
     CHECK(c.decide() == counts{4, 0});
 }
 
-TEST_CASE("sjf lets longer jobs pass one that does not fit, unless told otherwise", "[sjf]") {
+TEST_CASE("sjf: lets longer jobs pass one that does not fit, unless told otherwise", "[sjf]") {
     cluster<sjf> lenient({4}), strict({4}, sjf({.backfill = false}));
     for (auto* c : {&lenient, &strict}) {
         c->submit({.request = 3, .length = 10});
@@ -35,7 +35,7 @@ TEST_CASE("sjf lets longer jobs pass one that does not fit, unless told otherwis
     CHECK(strict.decide() == counts{3, 0, 0});
 }
 
-TEST_CASE("by service a job counts as long as it is wide", "[sjf]") {
+TEST_CASE("sjf: by service a job counts as long as it is wide", "[sjf]") {
     cluster<sjf> by_time({4}), by_service({4}, sjf({.measure = job_measure::service}));
     for (auto* c : {&by_time, &by_service}) {
         c->submit({.request = 4, .length = 10});
@@ -45,7 +45,7 @@ TEST_CASE("by service a job counts as long as it is wide", "[sjf]") {
     CHECK(by_service.decide() == counts{0, 1});
 }
 
-TEST_CASE("a job of unknown length comes last, of equals the first submitted", "[sjf][srtf]") {
+TEST_CASE("sjf, srtf: a job of unknown length comes last, of equals the first submitted", "[sjf][srtf]") {
     double const unknown = std::numeric_limits<double>::quiet_NaN();
     cluster<sjf> a({1});
     cluster<srtf> b({1});
@@ -57,7 +57,7 @@ TEST_CASE("a job of unknown length comes last, of equals the first submitted", "
     CHECK(b.decide() == counts{0, 1, 0});
 }
 
-TEST_CASE("srtf stops the job with the most left for a shorter one", "[srtf]") {
+TEST_CASE("srtf: stops the job with the most left for a shorter one", "[srtf]") {
     cluster<srtf> c({4});
     c.submit({.request = 2, .length = 100});
     c.submit({.request = 2, .length = 300});
@@ -75,7 +75,7 @@ TEST_CASE("srtf stops the job with the most left for a shorter one", "[srtf]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("what srtf cannot fit whole lets others pass", "[srtf]") {
+TEST_CASE("srtf: a job that does not fit lets others pass", "[srtf]") {
     cluster<srtf> c({4});
     c.submit({.request = 3, .length = 10});
     c.submit({.request = 3, .length = 20});
@@ -83,7 +83,7 @@ TEST_CASE("what srtf cannot fit whole lets others pass", "[srtf]") {
     CHECK(c.decide() == counts{3, 0, 1});
 }
 
-TEST_CASE("by service srtf counts the devices", "[srtf]") {
+TEST_CASE("srtf: by service it counts the devices", "[srtf]") {
     cluster<srtf> c({4}, srtf({.measure = job_measure::service}));
     c.submit({.request = 4, .length = 10});  // 40
     c.submit({.request = 1, .length = 39});  // 39
@@ -91,7 +91,7 @@ TEST_CASE("by service srtf counts the devices", "[srtf]") {
     CHECK(c.decide() == counts{0, 1, 3});
 }
 
-TEST_CASE("sjf and srtf are feasible whatever comes", "[sjf][srtf]") {
+TEST_CASE("sjf, srtf: feasible answers in any cluster", "[sjf][srtf]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, sjf{}, true) == "");

@@ -36,7 +36,7 @@ constexpr sia_parameters sums{.p = 1, .doubling = false};
 
 }  // namespace
 
-TEST_CASE("sia starts a job that does not run on its minimum on the fewest devices on which it does", "[sia]") {
+TEST_CASE("sia: starts a job that does not run on its minimum on the fewest devices on which it does", "[sia]") {
     cluster<sia> c({8});
     c.submit({.least = 1, .most = 8, .goodput = {0, 0, 0, 0, 3, 0, 0, 0, 5}});
     CHECK(c.decide() == counts{4});
@@ -45,7 +45,7 @@ TEST_CASE("sia starts a job that does not run on its minimum on the fewest devic
 }
 
 // Table 1 of the paper: configurations 1A, 2A, 1B, 2B, 4B; 2 A and 4 B. The best sum is 5.6.
-TEST_CASE("sia solves the worked example of the paper", "[sia]") {
+TEST_CASE("sia: solves the worked example of the paper", "[sia]") {
     cluster<sia> c({2, 4}, sia(sums), {0, 1}, 4);
     c.submit(on_two_types({0, 1, 1.5, 0, 0, /**/ 0, 1.5, 2.5, 0, 3.5}));
     c.submit(on_two_types({0, 1.2, 2.1, 0, 0, /**/ 0, 1, 1.9, 0, 3.6}));
@@ -60,7 +60,7 @@ TEST_CASE("sia solves the worked example of the paper", "[sia]") {
     CHECK(near.decide() == counts{4, 2});
 }
 
-TEST_CASE("goodputs are scaled to the minimum of devices before they are added up", "[sia]") {
+TEST_CASE("sia: goodputs are scaled to the minimum of devices before they are added up", "[sia]") {
     cluster<sia> c({4}, sia(sums));
     c.submit({.least = 1, .most = 4, .goodput = {0, 100, 200, 300, 400}});
     c.submit({.least = 1, .most = 4, .goodput = {0, 1, 1.9, 2.5, 3.1}});
@@ -70,7 +70,7 @@ TEST_CASE("goodputs are scaled to the minimum of devices before they are added u
 // With 1, 2 and 4 devices a job costs 1, 0.707 and 0.5, without any lambda. At 1.1 a job that starts gains 0.1 and one
 // that doubles 0.293; at 2 the former gains 1. The fifth, scaled to 4, costs 0.5 on four devices: 2 - 0.5 < 4 * (2 -
 // 1).
-TEST_CASE("lambda weighs jobs that start against those that grow", "[sia]") {
+TEST_CASE("sia: lambda weighs jobs that start against those that grow", "[sia]") {
     cluster<sia> published({4}, sia({.doubling = false})), high({4}, sia({.lambda = 2, .doubling = false}));
     for (int i = 0; i < 4; ++i) {
         published.submit({.least = 1, .most = 4});
@@ -83,7 +83,7 @@ TEST_CASE("lambda weighs jobs that start against those that grow", "[sia]") {
     CHECK(high.decide() == counts{1, 1, 1, 1, 0});
 }
 
-TEST_CASE("a job starts at its minimum and at most doubles in a round", "[sia]") {
+TEST_CASE("sia: a job starts at its minimum and at most doubles in a round", "[sia]") {
     cluster<sia> c({4, 4, 4});
     c.submit({.least = 1, .most = 12});
     std::vector<std::int64_t> steps;
@@ -95,7 +95,7 @@ TEST_CASE("a job starts at its minimum and at most doubles in a round", "[sia]")
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("sia decides once in a round, or when a node fails", "[sia]") {
+TEST_CASE("sia: decides once in a round, or when a node fails", "[sia]") {
     cluster<sia> c({4, 4});
     c.submit({.least = 1, .most = 4});
     CHECK(c.decide() == counts{1});
@@ -109,7 +109,7 @@ TEST_CASE("sia decides once in a round, or when a node fails", "[sia]") {
 }
 
 // Age 100 s, no restarts, 50 s each: the factor is 100/150. On 4 devices 4 * 2/3 > 2, on 3 of goodput 2.9 * 2/3 < 2.
-TEST_CASE("a running job moves only for more than its restart costs", "[sia]") {
+TEST_CASE("sia: a running job moves only for more than its restart costs", "[sia]") {
     for (auto const& [more, expected] : {std::pair{2.9, counts{2}}, {3.1, counts{4}}}) {
         cluster<sia> c({4}, sia(sums));
         c.submit({.least = 2, .most = 4, .goodput = {0, 0, 1, 0, 0}});
@@ -129,7 +129,7 @@ TEST_CASE("a running job moves only for more than its restart costs", "[sia]") {
     CHECK(often.decide() == counts{2});  // (100 - 2 * 50) / 150
 }
 
-TEST_CASE("several nodes are whole nodes, and a part of a node is on one", "[sia]") {
+TEST_CASE("sia: several nodes are whole nodes, and a part of a node is on one", "[sia]") {
     cluster<sia> c({4, 4, 4}, sia({.doubling = false}));
     c.submit({.least = 2, .most = 2});
     c.submit({.least = 8, .most = 8});
@@ -141,7 +141,7 @@ TEST_CASE("several nodes are whole nodes, and a part of a node is on one", "[sia
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("the table's answer is the best, that of prices is near it and below its bound", "[sia]") {
+TEST_CASE("sia: the table's answer is the best, that of prices is near it and below its bound", "[sia]") {
     ration::rng_sequence rng(5);
     double worst = 1;
     for (int round = 0; round < 300; ++round) {
@@ -182,7 +182,7 @@ TEST_CASE("the table's answer is the best, that of prices is near it and below i
     CHECK(worst > 0.75);  // six jobs on a handful of devices; the gap is about that of one job
 }
 
-TEST_CASE("parameters of sia that make no sense are refused", "[sia]") {
+TEST_CASE("sia: parameters of sia that make no sense are refused", "[sia]") {
     CHECK(sia_parameters{}.problem().empty());
     CHECK_FALSE(sia_parameters{.p = 0}.problem().empty());
     CHECK_FALSE(sia_parameters{.lambda = 0}.problem().empty());
@@ -190,7 +190,7 @@ TEST_CASE("parameters of sia that make no sense are refused", "[sia]") {
     CHECK_FALSE(sia_parameters{.steps = -1}.problem().empty());
 }
 
-TEST_CASE("sia is feasible whatever comes", "[sia]") {
+TEST_CASE("sia: feasible answers in any cluster", "[sia]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, sia({.round = 60}), false, 2, false) == "");

@@ -48,7 +48,7 @@ struct lived_in {
 
 }  // namespace
 
-TEST_CASE("synthetic cluster: every standard column has values other than 0", "[testing]") {
+TEST_CASE("synthetic_cluster: every standard column has values other than 0", "[testing]") {
     lived_in in({.least_minimum = 2});
     std::set<std::string_view> named;
     for (auto const& c : in.cluster.store().schema())
@@ -70,7 +70,7 @@ TEST_CASE("synthetic cluster: every standard column has values other than 0", "[
     CHECK(zero == std::set<std::string>{});
 }
 
-TEST_CASE("synthetic cluster: one seed gives the same bytes, another seed gives others", "[testing]") {
+TEST_CASE("synthetic_cluster: one seed gives the same bytes, another seed gives others", "[testing]") {
     lived_in one, same, other({.seed = 2});
     bool differs = false;
     for (int tick = 0; tick < 100; ++tick) {
@@ -87,7 +87,7 @@ TEST_CASE("synthetic cluster: one seed gives the same bytes, another seed gives 
     CHECK(differs);
 }
 
-TEST_CASE("synthetic cluster: bounds, requests and predictions are consistent, and some values are unknown",
+TEST_CASE("synthetic_cluster: bounds, requests and predictions are consistent, and some values are unknown",
           "[testing]") {
     lived_in in({.seed = 3, .first_jobs = 6});
     CHECK(in.cluster.jobs().size() == 6);
@@ -112,7 +112,7 @@ TEST_CASE("synthetic cluster: bounds, requests and predictions are consistent, a
     CHECK(tiers > 0);
 }
 
-TEST_CASE("synthetic cluster: jobs do not depend on the supply of the nodes", "[testing]") {
+TEST_CASE("synthetic_cluster: jobs do not depend on the supply of the nodes", "[testing]") {
     lived_in ample({.nodes_have = supply::ample}), scarce({.nodes_have = supply::scarce});
     bool was_scarce = false;
     for (int tick = 0; tick < 100; ++tick) {
@@ -130,7 +130,7 @@ TEST_CASE("synthetic cluster: jobs do not depend on the supply of the nodes", "[
     CHECK(was_scarce);
 }
 
-TEST_CASE("synthetic cluster: a job that ends gives back what it holds, and is gone from the tables when erased",
+TEST_CASE("synthetic_cluster: a job that ends gives back what it holds, and is gone from the tables when erased",
           "[testing]") {
     lived_in in({.first_jobs = 2});
     auto const id = in.cluster.jobs()[1].id;

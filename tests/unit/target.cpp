@@ -5,6 +5,7 @@
 #include <ration/target.hpp>
 
 #include "host.hpp"
+#include "random.hpp"
 #include "support/catch.hpp"
 
 using ration::direction;
@@ -32,7 +33,7 @@ void refused(two_tier_target::description const& d, std::string_view remedy) {
 
 }  // namespace
 
-TEST_CASE("a target counts tiers on a metric that goes down", "[target]") {
+TEST_CASE("target_tracker: counts tiers on a metric that goes down", "[target]") {
     auto const t = loss();
     CHECK(t.metric() == "loss");
     CHECK(t.tiers() == 2);
@@ -45,7 +46,7 @@ TEST_CASE("a target counts tiers on a metric that goes down", "[target]") {
     CHECK(t.reached(not_a_number) == 0);
 }
 
-TEST_CASE("a target counts tiers on a metric that goes up", "[target]") {
+TEST_CASE("target_tracker: counts tiers on a metric that goes up", "[target]") {
     auto const t = must(
         two_tier_target::make({.metric = "accuracy", .improves = direction::up, .acceptable = 0.8, .objective = 0.9}));
     CHECK(t.reached(0.79) == 0);
@@ -55,7 +56,7 @@ TEST_CASE("a target counts tiers on a metric that goes up", "[target]") {
     CHECK(t.reached(not_a_number) == 0);
 }
 
-TEST_CASE("either tier may be left out", "[target]") {
+TEST_CASE("target_tracker: either tier may be left out", "[target]") {
     auto const only_acceptable = must(two_tier_target::make({.acceptable = 10}));
     CHECK(only_acceptable.reached(11) == 0);
     CHECK(only_acceptable.reached(10) == 1);
@@ -66,7 +67,7 @@ TEST_CASE("either tier may be left out", "[target]") {
     CHECK(only_objective.reached(5) == 2);
 }
 
-TEST_CASE("a target that cannot be is refused with what to write instead", "[target]") {
+TEST_CASE("target_tracker: a target that cannot be is refused with what to write instead", "[target]") {
     refused({}, "acceptable, objective or both");
     refused({.acceptable = not_a_number}, "finite");
     refused({.objective = infinite}, "finite");
@@ -79,7 +80,7 @@ TEST_CASE("a target that cannot be is refused with what to write instead", "[tar
     CHECK(two_tier_target::make({.acceptable = 1, .mean_of = two_tier_target::most_mean_of}));
 }
 
-TEST_CASE("a tier is reached only on a full window", "[tracker]") {
+TEST_CASE("target_tracker: a tier is reached only on a full window", "[tracker]") {
     target_tracker t(loss(3));
     CHECK(t.see(1) == 0);
     CHECK(t.see(1) == 0);
@@ -89,7 +90,7 @@ TEST_CASE("a tier is reached only on a full window", "[tracker]") {
     CHECK(*t.best() == 1);
 }
 
-TEST_CASE("the mean is over the newest values only", "[tracker]") {
+TEST_CASE("target_tracker: the mean is over the newest values only", "[tracker]") {
     target_tracker t(loss(2));
     t.see(1000);
     CHECK(t.see(100) == 0);  // 550
@@ -98,7 +99,7 @@ TEST_CASE("the mean is over the newest values only", "[tracker]") {
     CHECK(t.see(90) == 2);  // 110
 }
 
-TEST_CASE("a report weighs as many values as it stands for", "[tracker]") {
+TEST_CASE("target_tracker: a report weighs as many values as it stands for", "[tracker]") {
     target_tracker t(loss(4));
     CHECK(t.see(200, 1) == 0);
     CHECK(t.see(100, 3) == 0);
@@ -107,7 +108,7 @@ TEST_CASE("a report weighs as many values as it stands for", "[tracker]") {
     CHECK(*t.smoothed() == 100);
 }
 
-TEST_CASE("the window keeps the report that its edge cuts through", "[tracker]") {
+TEST_CASE("target_tracker: the window keeps the report that its edge cuts through", "[tracker]") {
     target_tracker t(loss(4));
     t.see(200, 3);
     t.see(100, 2);
@@ -116,7 +117,7 @@ TEST_CASE("the window keeps the report that its edge cuts through", "[tracker]")
     CHECK(*t.smoothed() == 100);
 }
 
-TEST_CASE("one report may fill the window by itself, and no count overflows it", "[tracker]") {
+TEST_CASE("target_tracker: one report may fill the window by itself, and no count overflows it", "[tracker]") {
     target_tracker t(loss(4));
     t.see(500, 2);
     CHECK(t.see(115, 10) == 1);
@@ -130,7 +131,7 @@ TEST_CASE("one report may fill the window by itself, and no count overflows it",
     CHECK(*t.smoothed() == 103);
 }
 
-TEST_CASE("what is not a finite number is counted and reaches nothing", "[tracker]") {
+TEST_CASE("target_tracker: what is not a finite number is counted and reaches nothing", "[tracker]") {
     target_tracker t(loss(2));
     CHECK(t.see(not_a_number) == 0);
     CHECK(t.see(-infinite) == 0);
@@ -142,7 +143,7 @@ TEST_CASE("what is not a finite number is counted and reaches nothing", "[tracke
     CHECK(t.see(1) == 2);
 }
 
-TEST_CASE("values whose sum is not finite reach nothing and are never the best", "[tracker]") {
+TEST_CASE("target_tracker: values whose sum is not finite reach nothing and are never the best", "[tracker]") {
     target_tracker t(must(two_tier_target::make({.improves = direction::up, .acceptable = 1, .mean_of = 2})));
     t.see(1e308, 1);
     CHECK(t.see(1e308, 1) == 0);
@@ -152,14 +153,14 @@ TEST_CASE("values whose sum is not finite reach nothing and are never the best",
     CHECK(*t.best() == 1);
 }
 
-TEST_CASE("a report of no values is none", "[tracker]") {
+TEST_CASE("target_tracker: a report of no values is none", "[tracker]") {
     target_tracker t(loss());
     CHECK(t.see(1, 0) == 0);
     CHECK_FALSE(t.smoothed());
     CHECK(t.not_finite() == 0);
 }
 
-TEST_CASE("a tier once reached is never lost", "[tracker]") {
+TEST_CASE("target_tracker: a tier once reached is never lost", "[tracker]") {
     target_tracker t(loss());
     CHECK(t.see(119) == 1);
     CHECK(t.see(500) == 1);
@@ -168,7 +169,7 @@ TEST_CASE("a tier once reached is never lost", "[tracker]") {
     CHECK(t.see(119) == 2);
 }
 
-TEST_CASE("the best value is the best smoothed one", "[tracker]") {
+TEST_CASE("target_tracker: the best value is the best smoothed one", "[tracker]") {
     target_tracker down(loss(2));
     for (double const v : {300.0, 100.0, 400.0, 50.0}) down.see(v);
     CHECK(*down.best() == 200);
@@ -177,7 +178,7 @@ TEST_CASE("the best value is the best smoothed one", "[tracker]") {
     CHECK(*up.best() == 0.7);
 }
 
-TEST_CASE("a restart forgets the window and keeps the tiers", "[tracker]") {
+TEST_CASE("target_tracker: a restart forgets the window and keeps the tiers", "[tracker]") {
     target_tracker t(loss(2));
     t.see(115);
     t.see(115);
@@ -189,17 +190,13 @@ TEST_CASE("a restart forgets the window and keeps the tiers", "[tracker]") {
     CHECK(t.see(100) == 2);
 }
 
-TEST_CASE("the window agrees with a slow one that keeps every value", "[tracker]") {
-    std::uint64_t random = 12345;
-    auto const below = [&](std::uint64_t bound) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return (random >> 33) % bound;
-    };
+TEST_CASE("target_tracker: the window agrees with a slow one that keeps every value", "[tracker]") {
+    unit::rng random(12345);
     for (std::uint32_t mean_of = 1; mean_of <= 9; ++mean_of) {
         target_tracker t(loss(mean_of));
         std::vector<std::pair<double, std::uint64_t>> all;
         for (int i = 0; i < 300; ++i) {
-            all.emplace_back(static_cast<double>(below(1000)), 1 + below(12));
+            all.emplace_back(static_cast<double>(random.below(1000)), 1 + random.below(12));
             t.see(all.back().first, all.back().second);
             double sum = 0;
             std::uint64_t values = 0;

@@ -13,7 +13,7 @@ using ration::policies::gittins;
 using ration::policies::las;
 using ration::policies::detail::service_distribution;
 
-TEST_CASE("a job sinks to the next queue with its device-seconds", "[las]") {
+TEST_CASE("las: a job sinks to the next queue with its device-seconds", "[las]") {
     cluster<las> c({4});
     c.submit({.request = 4, .length = 1e6});
     c.decide();
@@ -31,7 +31,7 @@ TEST_CASE("a job sinks to the next queue with its device-seconds", "[las]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("within a queue those that run come first, then those that ran, then the order of submission", "[las]") {
+TEST_CASE("las: within a queue those that run come first, then those that ran, then the order of submission", "[las]") {
     cluster<las> c({4});
     c.submit({.request = 2});
     c.decide();
@@ -53,7 +53,7 @@ TEST_CASE("within a queue those that run come first, then those that ran, then t
     CHECK(c.decide() == counts{2, 1, 1});
 }
 
-TEST_CASE("a higher queue is served before any lower one", "[las]") {
+TEST_CASE("las: a higher queue is served before any lower one", "[las]") {
     cluster<las> c({2, 2}, las({.first_threshold = 100, .second_threshold = 200}));
     c.submit({.request = 2});
     c.submit({.request = 2});
@@ -65,7 +65,7 @@ TEST_CASE("a higher queue is served before any lower one", "[las]") {
     CHECK(c.decide() == counts{0, 0, 3, 1});
 }
 
-TEST_CASE("a job that has waited long goes back to the first queue", "[las]") {
+TEST_CASE("las: a job that has waited long goes back to the first queue", "[las]") {
     cluster<las> c({1}, las({.first_threshold = 100, .second_threshold = 200, .promote = 2}));
     c.submit({});
     c.decide();
@@ -92,7 +92,7 @@ TEST_CASE("a job that has waited long goes back to the first queue", "[las]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("without promotion it waits for good", "[las]") {
+TEST_CASE("las: without promotion a job waits for good", "[las]") {
     cluster<las> c({1}, las({.first_threshold = 100, .second_threshold = 200, .promote = 0}));
     c.submit({});
     c.decide();
@@ -108,7 +108,7 @@ TEST_CASE("without promotion it waits for good", "[las]") {
     CHECK(c.decide() == counts{0, 1});
 }
 
-TEST_CASE("las goes on from saved state as it was", "[las]") {
+TEST_CASE("las: goes on from saved state as it was", "[las]") {
     cluster<las> c({1}, las({.first_threshold = 100, .second_threshold = 200, .promote = 2}));
     c.submit({});
     c.decide();
@@ -127,7 +127,7 @@ TEST_CASE("las goes on from saved state as it was", "[las]") {
     CHECK(again == space);
 }
 
-TEST_CASE("thresholds in the wrong order are refused", "[las]") {
+TEST_CASE("las: thresholds in the wrong order are refused", "[las]") {
     CHECK(ration::policies::las_parameters{}.problem().empty());
     CHECK_FALSE(ration::policies::las_parameters{.first_threshold = 10, .second_threshold = 5}.problem().empty());
     CHECK_FALSE(ration::policies::las_parameters{.promote = -1}.problem().empty());
@@ -136,7 +136,7 @@ TEST_CASE("thresholds in the wrong order are refused", "[las]") {
 
 // Jobs of 1, 1, 3 and 5 quanta of 10. In the first quantum two of four end: p = 1/2, e = 1. In the second none of two:
 // 0. In the third one of two, e = 1: 1/2. In the fourth none of one; in the fifth one of one. Later: nothing is known.
-TEST_CASE("the Gittins index is the chance to end over the service spent", "[gittins]") {
+TEST_CASE("gittins: the index is the chance to end over the service spent", "[gittins]") {
     service_distribution d;
     for (double const service : {50.0, 10.0, 30.0, 10.0}) d.add(service);
     CHECK(d.index(0, 10) == 0.5);
@@ -151,7 +151,7 @@ TEST_CASE("the Gittins index is the chance to end over the service spent", "[git
     CHECK(service_distribution{}.index(0, 10) == 0);
 }
 
-TEST_CASE("only the services seen last count", "[gittins]") {
+TEST_CASE("gittins: only the services seen last count", "[gittins]") {
     service_distribution d;
     d.add(5);
     for (std::size_t i = 0; i < service_distribution::most; ++i) d.add(25);
@@ -159,7 +159,7 @@ TEST_CASE("only the services seen last count", "[gittins]") {
     CHECK(d.index(20, 10) == 2);
 }
 
-TEST_CASE("gittins serves the job that is likeliest to end", "[gittins]") {
+TEST_CASE("gittins: serves the job that is likeliest to end", "[gittins]") {
     cluster<gittins> c({1}, gittins({.quantum = 10}));
     c.submit({.length = 30});
     CHECK(c.decide() == counts{1});
@@ -180,7 +180,7 @@ TEST_CASE("gittins serves the job that is likeliest to end", "[gittins]") {
     CHECK(c.fault.empty());
 }
 
-TEST_CASE("gittins goes on from saved state as it was", "[gittins]") {
+TEST_CASE("gittins: goes on from saved state as it was", "[gittins]") {
     cluster<gittins> c({1}, gittins({.quantum = 10}));
     for (double const length : {30.0, 50.0, 5.0}) c.submit({.length = length});
     c.decide();
@@ -194,7 +194,7 @@ TEST_CASE("gittins goes on from saved state as it was", "[gittins]") {
     CHECK(again == space);
 }
 
-TEST_CASE("las and gittins are feasible whatever comes", "[las][gittins]") {
+TEST_CASE("las, gittins: feasible answers in any cluster", "[las][gittins]") {
     for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
         INFO("seed " << seed);
         CHECK(trouble(seed, las{}, true) == "");

@@ -66,7 +66,7 @@ struct loop {
 
 }  // namespace
 
-TEST_CASE("the fluid machine shares max-min fairly", "[fluid]") {
+TEST_CASE("tradl: the fluid machine shares max-min fairly", "[fluid]") {
     std::vector<fluid_job> jobs{{.demand = 1}, {.demand = 0.1}, {.demand = 1, .limit = 0.2}, {.demand = 1}};
     share_out(jobs);
     CHECK(jobs[1].use == Catch::Approx(0.1));
@@ -76,7 +76,7 @@ TEST_CASE("the fluid machine shares max-min fairly", "[fluid]") {
     CHECK(total_use(jobs) == Catch::Approx(1));
 }
 
-TEST_CASE("the weak branch speeds the others up as the formula says", "[tradl][loop]") {
+TEST_CASE("tradl: the weak branch speeds the others up as the formula says", "[tradl][loop]") {
     for (std::size_t n = 2; n <= 6; ++n)
         for (std::size_t k = 1; k < n; ++k) {
             loop l(std::vector<double>(n, 1.0));
@@ -93,7 +93,7 @@ TEST_CASE("the weak branch speeds the others up as the formula says", "[tradl][l
         }
 }
 
-TEST_CASE("the published numbers of both branches", "[tradl][loop]") {
+TEST_CASE("tradl: the published numbers of both branches", "[tradl][loop]") {
     struct row {
         std::size_t n, k;
         double weak, strong;
@@ -114,7 +114,7 @@ TEST_CASE("the published numbers of both branches", "[tradl][loop]") {
     CHECK(1 - 1 / speed_up(2, 1, 1.0 / 3) == Catch::Approx(0.25));
 }
 
-TEST_CASE("the weak branch comes to rest", "[tradl][loop]") {
+TEST_CASE("tradl: the weak branch comes to rest", "[tradl][loop]") {
     loop l({1, 1, 1});
     l.tick();
     l.a.tier(0, 1);
@@ -123,7 +123,7 @@ TEST_CASE("the weak branch comes to rest", "[tradl][loop]") {
     CHECK(l.jobs[0].use == Catch::Approx(0.25));
 }
 
-TEST_CASE("the strong branch comes to rest: the limit itself pushes the use below 1/n", "[tradl][loop]") {
+TEST_CASE("tradl: the strong branch comes to rest: the limit itself pushes the use below 1/n", "[tradl][loop]") {
     loop l({1, 0.3});
     l.tick();
     CHECK(l.jobs[0].use == Catch::Approx(0.7));
@@ -136,7 +136,7 @@ TEST_CASE("the strong branch comes to rest: the limit itself pushes the use belo
     CHECK(l.jobs[0].use == Catch::Approx(0.25));
 }
 
-TEST_CASE("noise around the fair share does not move a limit", "[tradl][loop]") {
+TEST_CASE("tradl: noise around the fair share does not move a limit", "[tradl][loop]") {
     loop l({1, 1, 1, 1});
     l.tick();
     l.a.tier(0, 1);
@@ -148,7 +148,7 @@ TEST_CASE("noise around the fair share does not move a limit", "[tradl][loop]") 
     }
 }
 
-TEST_CASE("an arrival changes every limit once", "[tradl][loop]") {
+TEST_CASE("tradl: an arrival changes every limit once", "[tradl][loop]") {
     loop l({1, 1});
     l.tick();
     l.a.tier(0, 1);
@@ -160,7 +160,8 @@ TEST_CASE("an arrival changes every limit once", "[tradl][loop]") {
     CHECK(l.changes(50) == 0);
 }
 
-TEST_CASE("a limit that nobody gains from is lifted, and tried again after a wait that doubles", "[tradl][loop]") {
+TEST_CASE("tradl: a limit that nobody gains from is lifted, and tried again after a wait that doubles",
+          "[tradl][loop]") {
     loop l({1, 0.2, 0.2});
     l.tick();
     l.a.tier(0, 1);
@@ -183,7 +184,7 @@ TEST_CASE("a limit that nobody gains from is lifted, and tried again after a wai
     CHECK(wait == 160);
 }
 
-TEST_CASE("a new situation is tried at once, whatever the wait was", "[tradl][loop]") {
+TEST_CASE("tradl: a new situation is tried at once, whatever the wait was", "[tradl][loop]") {
     loop l({1, 0.2, 0.2});
     l.tick();
     l.a.tier(0, 1);
@@ -196,7 +197,7 @@ TEST_CASE("a new situation is tried at once, whatever the wait was", "[tradl][lo
     CHECK(l.jobs[0].limit < 1);
 }
 
-TEST_CASE("where the others can use it, a limit is never lifted", "[tradl][loop]") {
+TEST_CASE("tradl: where the others can use it, a limit is never lifted", "[tradl][loop]") {
     loop l({1, 1, 0.3});
     l.tick();
     l.a.tier(0, 1);
@@ -208,7 +209,7 @@ TEST_CASE("where the others can use it, a limit is never lifted", "[tradl][loop]
     CHECK(total_use(l.jobs) == Catch::Approx(1));
 }
 
-TEST_CASE("a machine that falls idle is free again, and full again limited", "[tradl][loop]") {
+TEST_CASE("tradl: a machine that falls idle is free again, and full again limited", "[tradl][loop]") {
     loop l({1, 1});
     l.tick();
     l.a.tier(0, 1);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <utility>
 #include <vector>
 
 #include <ration/policies/tradl.hpp>
@@ -11,6 +10,7 @@
 
 #include "answer.hpp"
 #include "asked.hpp"
+#include "random.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -50,18 +50,9 @@ struct several {
     }
 };
 
-/// Small numbers that differ from call to call.
-struct sequence {
-    std::uint64_t state;
-    std::uint64_t below(std::uint64_t bound) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return (state >> 33) % bound;
-    }
-};
-
 }  // namespace
 
-TEST_CASE("TRADL on nodes: jobs that come at once are spread", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: jobs that come at once are spread", "[tradl][nodes]") {
     several s({1000, 1000, 1000});
     for (std::uint64_t id = 1; id <= 7; ++id) s.a.add_job(id);
     s.tick();
@@ -69,7 +60,7 @@ TEST_CASE("TRADL on nodes: jobs that come at once are spread", "[tradl][nodes]")
         CHECK((s.node_of(row) == static_cast<int>(row % 3) && s.held(row) == unlimited));
 }
 
-TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capacity", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: a job is placed where the least is used for the capacity", "[tradl][nodes]") {
     several s({1000, 2000});
     s.a.add_job(1);
     s.a.add_job(2);
@@ -85,7 +76,7 @@ TEST_CASE("TRADL on nodes: a job is placed where the least is used for the capac
     CHECK(s.node_of(3) == 1);
 }
 
-TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first",
+TEST_CASE("tradl on nodes: full nodes count alike, and the one with the fewest jobs for its capacity comes first",
           "[tradl][nodes]") {
     several s({1000, 1000});
     for (std::uint64_t id = 1; id <= 3; ++id) s.a.add_job(id);
@@ -98,7 +89,7 @@ TEST_CASE("TRADL on nodes: full nodes count alike, and the one with the fewest j
     CHECK(s.node_of(3) == 1);
 }
 
-TEST_CASE("TRADL on nodes: a job whose node has lost its CPU is placed again, and no other moves", "[tradl][nodes]") {
+TEST_CASE("tradl on nodes: a job whose node has lost its CPU is placed again, and no other moves", "[tradl][nodes]") {
     several s({1000, 1000});
     s.a.add_job(1);
     s.a.add_job(2);
@@ -110,50 +101,68 @@ TEST_CASE("TRADL on nodes: a job whose node has lost its CPU is placed again, an
     CHECK(s.tick().empty());
 }
 
-// The oracle: one TRADL for each node, which is shown that node's jobs alone.
-TEST_CASE("TRADL on nodes: each node is limited as a machine of its own", "[tradl][nodes]") {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-        sequence random{seed};
-        std::size_t const nodes = 2 + random.below(2);
-        std::vector<std::int64_t> capacities;
-        for (std::size_t node = 0; node < nodes; ++node)
-            capacities.push_back(static_cast<std::int64_t>(1000 * (1 + random.below(3))));
-        several s(capacities);
-        std::deque<several> alone;  // they do not move: each refers to its own host
+namespace {
+
+/// The oracle: one TRADL for each node, which is shown that node's jobs alone.
+struct one_for_each_node {
+    struct location {
+        std::size_t node, row;
+    };
+    std::deque<several> alone;     // they do not move: each refers to its own host
+    std::vector<location> of_job;  // by its row in the whole
+
+    explicit one_for_each_node(std::vector<std::int64_t> const& capacities) {
         for (auto const capacity : capacities) alone.emplace_back(std::vector{capacity});
-        std::vector<std::pair<std::size_t, std::size_t>> where;  // of each job: its node, and its row there
+    }
+    void add_job(std::size_t node) {
+        of_job.push_back({node, alone[node].a.on.store.rows(table_id::jobs)});
+        alone[node].a.add_job(of_job.size());
+    }
+    void tick() {
+        for (auto& one : alone) one.tick();
+    }
+    [[nodiscard]] several& around(std::size_t row) { return alone[of_job[row].node]; }
+    [[nodiscard]] std::int64_t held(std::size_t row) { return around(row).held(of_job[row].row); }
+};
+
+/// The job comes to another tier now and then, and uses a part of its node below the last tier.
+void let_work(several& whole, one_for_each_node& oracle, std::size_t row, std::int64_t capacity, rng& random) {
+    auto const tier =
+        std::min<std::uint32_t>(whole.a.on.store[whole.a.on.columns.tier][row] + (random.one_in(20) ? 1 : 0), 2);
+    double const used = tier < 2 ? static_cast<double>(random.below(static_cast<std::uint64_t>(capacity))) : 0;
+    whole.a.tier(row, tier);
+    whole.a.use(row, used);
+    oracle.around(row).a.tier(oracle.of_job[row].row, tier);
+    oracle.around(row).a.use(oracle.of_job[row].row, used);
+}
+
+}  // namespace
+
+TEST_CASE("tradl on nodes: each node is limited as a machine of its own", "[tradl][nodes]") {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        rng random(seed);
+        std::vector<std::int64_t> capacities(2 + random.below(2));
+        for (auto& capacity : capacities) capacity = static_cast<std::int64_t>(1000 * (1 + random.below(3)));
+        several s(capacities);
+        one_for_each_node oracle(capacities);
         for (int second = 0; second < 40; ++second) {
-            if (where.size() < 8 && random.below(3) == 0) s.a.add_job(where.size() + 1);
-            for (std::size_t row = 0; row < where.size(); ++row) {
-                auto const tier =
-                    std::min<std::uint32_t>(s.a.on.store[s.a.on.columns.tier][row] + (random.below(20) == 0), 2);
-                // Released at 2
-                double const used =
-                    tier < 2
-                        ? static_cast<double>(random.below(static_cast<std::uint64_t>(capacities[where[row].first])))
-                        : 0;
-                s.a.tier(row, tier);
-                s.a.use(row, used);
-                several& its = alone[where[row].first];
-                its.a.tier(where[row].second, tier);
-                its.a.use(where[row].second, used);
-            }
+            std::size_t const jobs = oracle.of_job.size();
+            bool const arrives = jobs < 8 && random.one_in(3);
+            if (arrives) s.a.add_job(jobs + 1);
+            for (std::size_t row = 0; row < jobs; ++row)
+                let_work(s, oracle, row, capacities[oracle.of_job[row].node], random);
             s.tick();
-            if (where.size() < s.a.on.store.rows(table_id::jobs)) {
-                std::size_t const row = where.size();
-                REQUIRE(s.node_of(row) >= 0);
-                several& its = alone[static_cast<std::size_t>(s.node_of(row))];
-                where.emplace_back(s.node_of(row), its.a.on.store.rows(table_id::jobs));
-                its.a.add_job(row + 1);
+            if (arrives) {
+                REQUIRE(s.node_of(jobs) >= 0);
+                oracle.add_job(static_cast<std::size_t>(s.node_of(jobs)));
             }
-            for (auto& its : alone) its.tick();
-            for (std::size_t row = 0; row < where.size(); ++row)
-                REQUIRE(s.held(row) == alone[where[row].first].held(where[row].second));
+            oracle.tick();
+            for (std::size_t row = 0; row < oracle.of_job.size(); ++row) REQUIRE(s.held(row) == oracle.held(row));
         }
     }
 }
 
-TEST_CASE("TRADL on nodes keeps the laws", "[tradl][nodes][laws]") {
+TEST_CASE("tradl on nodes: keeps the laws", "[tradl][nodes][laws]") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (bool const strict : {false, true}) {
             auto const kept =

@@ -42,7 +42,7 @@ void others_are_free(std::vector<ration::grant> const& rows, tradl::reason why) 
 
 }  // namespace
 
-TEST_CASE("TRADL: at its fair share a job is limited to 1/(n+1)", "[tradl]") {
+TEST_CASE("tradl: at its fair share a job is limited to 1/(n+1)", "[tradl]") {
     constexpr std::int64_t expected[] = {0, 0, 333, 250, 200, 166, 142};
     for (std::size_t n = 2; n <= 6; ++n) {
         auto a = full_machine(n, 1.0 / static_cast<double>(n));
@@ -57,7 +57,7 @@ TEST_CASE("TRADL: at its fair share a job is limited to 1/(n+1)", "[tradl]") {
     }
 }
 
-TEST_CASE("TRADL: above its fair share a job is limited to 1/(2n)", "[tradl]") {
+TEST_CASE("tradl: above its fair share a job is limited to 1/(2n)", "[tradl]") {
     constexpr std::int64_t expected[] = {0, 0, 250, 166, 125, 100, 83};
     for (std::size_t n = 2; n <= 6; ++n) {
         auto a = full_machine(n, 1.0 / static_cast<double>(n) + 0.05);
@@ -69,7 +69,7 @@ TEST_CASE("TRADL: above its fair share a job is limited to 1/(2n)", "[tradl]") {
     }
 }
 
-TEST_CASE("TRADL: a job alone on the machine is never limited", "[tradl]") {
+TEST_CASE("tradl: a job alone on the machine is never limited", "[tradl]") {
     asked<tradl> a(1);
     a.use(0, capacity);
     a.tier(0, 1);
@@ -81,7 +81,7 @@ TEST_CASE("TRADL: a job alone on the machine is never limited", "[tradl]") {
     }
 }
 
-TEST_CASE("TRADL: where every job is at Acceptable nobody is limited, until one comes that is not", "[tradl]") {
+TEST_CASE("tradl: where every job is at Acceptable nobody is limited, until one comes that is not", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3);
     for (std::size_t row = 0; row < 2; ++row) a.tier(row, 1);
     CHECK(a.decide(1)[0].amount == 250);
@@ -93,7 +93,7 @@ TEST_CASE("TRADL: where every job is at Acceptable nobody is limited, until one 
     CHECK(rows[3].amount == unlimited);
 }
 
-TEST_CASE("TRADL: below alpha there is free competition", "[tradl]") {
+TEST_CASE("tradl: below alpha there is free competition", "[tradl]") {
     auto a = full_machine(2, 0.45);
     a.tier(0, 1);
     a.use(1, 449);  // in all 0.899
@@ -104,7 +104,7 @@ TEST_CASE("TRADL: below alpha there is free competition", "[tradl]") {
     CHECK(a.decide(1)[0].amount == 333);
 }
 
-TEST_CASE("TRADL: alpha is what it was told", "[tradl]") {
+TEST_CASE("tradl: alpha is what it was told", "[tradl]") {
     auto a = full_machine(2, 0.25, {.alpha = 0.5});
     a.tier(0, 1);
     a.use(1, 249);
@@ -113,7 +113,7 @@ TEST_CASE("TRADL: alpha is what it was told", "[tradl]") {
     CHECK(a.decide(1)[0].amount == 333);
 }
 
-TEST_CASE("TRADL: the dead band belongs to the weak branch", "[tradl]") {
+TEST_CASE("tradl: the dead band belongs to the weak branch", "[tradl]") {
     auto at_the_edge = full_machine(2, 0.75, {.dead_band = 0.25});
     at_the_edge.tier(0, 1);
     CHECK(at_the_edge.decide()[0].reason == tradl::at_fair_share);
@@ -128,7 +128,7 @@ TEST_CASE("TRADL: the dead band belongs to the weak branch", "[tradl]") {
     CHECK(noticeable.decide()[0].reason == tradl::above_fair_share);
 }
 
-TEST_CASE("TRADL strict: the branch is that of the present use, so 1/(2n) lasts one tick", "[tradl][strict]") {
+TEST_CASE("tradl strict: the branch is that of the present use, so 1/(2n) lasts one tick", "[tradl][strict]") {
     auto a = full_machine(2, 0.7, {.strict = true});
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 250);
@@ -140,7 +140,7 @@ TEST_CASE("TRADL strict: the branch is that of the present use, so 1/(2n) lasts 
     CHECK(a.decide(2)[0].amount == 333);
 }
 
-TEST_CASE("TRADL strict: a job alone is limited, and a limit is lifted as soon as the machine is not full",
+TEST_CASE("tradl strict: a job alone is limited, and a limit is lifted as soon as the machine is not full",
           "[tradl][strict]") {
     auto a = full_machine(1, 1, {.strict = true});
     a.tier(0, 1);
@@ -154,7 +154,7 @@ TEST_CASE("TRADL strict: a job alone is limited, and a limit is lifted as soon a
     CHECK(usual.decide(0)[0].amount == unlimited);
 }
 
-TEST_CASE("TRADL: the branch is that of the use on entering Acceptable", "[tradl]") {
+TEST_CASE("tradl: the branch is that of the use on entering Acceptable", "[tradl]") {
     auto a = full_machine(2, 0.7);
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 250);
@@ -169,7 +169,7 @@ TEST_CASE("TRADL: the branch is that of the use on entering Acceptable", "[tradl
     CHECK(weak.decide(1)[0].amount == 333);
 }
 
-TEST_CASE("TRADL: when n changes, amount and branch are chosen again from that same use", "[tradl]") {
+TEST_CASE("tradl: when n changes, amount and branch are chosen again from that same use", "[tradl]") {
     auto a = full_machine(2, 0.45);
     a.tier(0, 1);
     CHECK(a.decide(0)[0].amount == 333);  // 0.45 < 1/2: weak
@@ -182,7 +182,7 @@ TEST_CASE("TRADL: when n changes, amount and branch are chosen again from that s
     CHECK(a.decide(2).size() == 2);
 }
 
-TEST_CASE("TRADL: the memory of a job moves with its row and dies with it", "[tradl]") {
+TEST_CASE("tradl: the memory of a job moves with its row and dies with it", "[tradl]") {
     auto a = full_machine(3, 0.2);
     a.use(2, 600);
     a.tier(2, 1);
@@ -198,7 +198,7 @@ TEST_CASE("TRADL: the memory of a job moves with its row and dies with it", "[tr
     CHECK(a.decide(2)[1].reason == tradl::at_fair_share);  // job 4 is another one
 }
 
-TEST_CASE("TRADL: only what differs from what is held is said", "[tradl]") {
+TEST_CASE("tradl: only what differs from what is held is said", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3);
     a.tier(0, 1);
     auto const held = a.on.store[a.on.of(resource_id::cpu).held];
@@ -213,7 +213,7 @@ TEST_CASE("TRADL: only what differs from what is held is said", "[tradl]") {
     CHECK(a.decide(2)[0].amount == 250);
 }
 
-TEST_CASE("TRADL scenario FT: at Objective a job is released and counts no more", "[tradl]") {
+TEST_CASE("tradl scenario FT: at Objective a job is released and counts no more", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3, {.scenario = tradl_scenario::FT});
     a.tier(0, 2);
     a.tier(1, 1);
@@ -224,7 +224,7 @@ TEST_CASE("TRADL scenario FT: at Objective a job is released and counts no more"
     CHECK(rows[2].amount == unlimited);
 }
 
-TEST_CASE("TRADL scenario FT: a job is released though the machine is not full", "[tradl]") {
+TEST_CASE("tradl scenario FT: a job is released though the machine is not full", "[tradl]") {
     auto a = machine(2);
     a.tier(0, 2);
     auto const rows = a.decide();
@@ -232,7 +232,7 @@ TEST_CASE("TRADL scenario FT: a job is released though the machine is not full",
     CHECK(rows[1].amount == unlimited);
 }
 
-TEST_CASE("TRADL scenario FT: a job that has held nothing yet is released all the same", "[tradl]") {
+TEST_CASE("tradl scenario FT: a job that has held nothing yet is released all the same", "[tradl]") {
     auto a = machine(2);
     a.tier(0, 2);
     a.on.store[a.on.of(resource_id::cpu).held][0] = 0;
@@ -242,7 +242,7 @@ TEST_CASE("TRADL scenario FT: a job that has held nothing yet is released all th
     CHECK(rows[0].reason == tradl::objective);
 }
 
-TEST_CASE("TRADL scenario AO: at Objective a job goes on, limited", "[tradl]") {
+TEST_CASE("tradl scenario AO: at Objective a job goes on, limited", "[tradl]") {
     auto a = full_machine(3, 1.0 / 3, {.scenario = tradl_scenario::AO});
     a.tier(0, 2);
     auto const rows = a.decide();
@@ -250,7 +250,7 @@ TEST_CASE("TRADL scenario AO: at Objective a job goes on, limited", "[tradl]") {
     CHECK(rows[0].reason == tradl::at_fair_share);
 }
 
-TEST_CASE("TRADL scenario NA: nobody is ever limited", "[tradl]") {
+TEST_CASE("tradl scenario NA: nobody is ever limited", "[tradl]") {
     auto a = full_machine(3, 0.8, {.scenario = tradl_scenario::NA});
     for (std::uint32_t tier = 0; tier <= 2; ++tier) {
         a.tier(0, tier);
@@ -258,7 +258,7 @@ TEST_CASE("TRADL scenario NA: nobody is ever limited", "[tradl]") {
     }
 }
 
-TEST_CASE("TRADL: a limit stays within what the job accepts", "[tradl]") {
+TEST_CASE("tradl: a limit stays within what the job accepts", "[tradl]") {
     auto a = full_machine(2, 0.5);
     a.tier(0, 1);
     a.on.set_bounds(0, resource_id::cpu, 400, unlimited);
@@ -269,14 +269,14 @@ TEST_CASE("TRADL: a limit stays within what the job accepts", "[tradl]") {
     CHECK(a.decide(2)[1].amount == unlimited);  // no limit is no amount: the engine brings it within the maximum
 }
 
-TEST_CASE("TRADL: a release is below any minimum", "[tradl]") {
+TEST_CASE("tradl: a release is below any minimum", "[tradl]") {
     auto a = full_machine(2, 0.5);
     a.on.set_bounds(0, resource_id::cpu, 400, 500);
     a.tier(0, 2);
     CHECK(a.decide()[0].amount == 0);
 }
 
-TEST_CASE("TRADL: only running jobs count and only they are granted", "[tradl]") {
+TEST_CASE("tradl: only running jobs count and only they are granted", "[tradl]") {
     auto a = full_machine(4, 0.25);
     a.tier(0, 1);
     a.on.set_state(1, job_state::queued);
@@ -291,14 +291,14 @@ TEST_CASE("TRADL: only running jobs count and only they are granted", "[tradl]")
     CHECK(rows[1].job == 3);
 }
 
-TEST_CASE("TRADL: what a job used that runs no more does not fill the machine", "[tradl]") {
+TEST_CASE("tradl: what a job used that runs no more does not fill the machine", "[tradl]") {
     auto a = full_machine(3, 0.2);
     a.tier(0, 1);
     a.on.set_state(2, job_state::failed);  // its last use, 0.4 of the machine, still stands in the table
     CHECK(a.decide()[0].amount == unlimited);
 }
 
-TEST_CASE("TRADL: no nodes, no jobs, no space", "[tradl]") {
+TEST_CASE("tradl: no nodes, no jobs, no space", "[tradl]") {
     asked<tradl> no_nodes(2, tradl{}, 0);
     CHECK(no_nodes.decide().empty());
     asked<tradl> no_jobs(0);
@@ -308,7 +308,7 @@ TEST_CASE("TRADL: no nodes, no jobs, no space", "[tradl]") {
     CHECK(small.reply == ration::status::capacity);
 }
 
-TEST_CASE("TRADL: a machine without cpu limits nobody", "[tradl]") {
+TEST_CASE("tradl: a machine without cpu limits nobody", "[tradl]") {
     auto a = full_machine(2, 0.5);
     a.on.set_capacity(resource_id::cpu, 0);
     a.tier(0, 1);
@@ -317,7 +317,7 @@ TEST_CASE("TRADL: a machine without cpu limits nobody", "[tradl]") {
     for (auto const& g : a.decide()) CHECK(g.amount == unlimited);
 }
 
-TEST_CASE("TRADL: parameters that cannot be are named with what to write instead", "[tradl]") {
+TEST_CASE("tradl: parameters that cannot be are named with what to write instead", "[tradl]") {
     constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
     auto const reports = [](tradl_parameters const& p, std::string_view what) { return p.problem().find(what) == 0; };
     CHECK(tradl_parameters{}.problem().empty());

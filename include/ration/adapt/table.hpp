@@ -31,7 +31,7 @@ template <class T>
 struct row_values {
     using type = T;
     static constexpr std::uint32_t width = 1;
-    [[nodiscard]] static constexpr T const& at(T const& row, std::size_t) noexcept { return row; }
+    [[nodiscard]] static constexpr T at(T const& row, std::size_t) noexcept { return row; }
 };
 template <class T, std::size_t N>
 struct row_values<std::array<T, N>> {

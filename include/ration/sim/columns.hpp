@@ -66,6 +66,7 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
     store.at(s.id, row) = id;
     store.at(s.get<"jobs/tenant">(), row) = job.tenant;
     store.at(s.get<"jobs/weight">(), row) = job.weight;
+    store.at(s.get<"jobs/priority">(), row) = job.priority;
     store.at(s.get<"jobs/submitted">(), row) = job.submitted.count;
     store.at(s.started, row) = -1;
     store.at(s.remaining, row) = store.at(c.get<"jobs/total_steps">(), row) = job.length;

@@ -57,7 +57,9 @@ public:
     }
     /// A node returns. Returns false if that changes nothing.
     [[nodiscard]] bool bring_back(std::uint32_t node, nanoseconds now) noexcept {
-        return losses_[node] > 0 && --losses_[node] == 0 && change(node, now);
+        if (losses_[node] == 0) return false;
+        --losses_[node];
+        return losses_[node] == 0 && change(node, now);
     }
     /// Sets the speed of a node; 1 is the usual speed.
     void set_speed(std::uint32_t node, double speed) noexcept { speeds_[node] = speed; }

@@ -204,8 +204,7 @@ private:
 
     /// Releases everything that the job holds.
     void leave(std::size_t row, nanoseconds now) noexcept {
-        live_job& job = live_[row];
-        outcome_.jobs[live_.id(row) - 1].device_seconds = job.attained_at(now);
+        outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(now);
         engine_.release({live_.id(row)});
         contention_.note_change();
         if (options_.observer == nullptr) return;

@@ -28,6 +28,7 @@ inline constexpr std::size_t loss_window = 8;
 struct synthetic_job {
     std::uint64_t id = 0;
     std::uint32_t tenant = 0, tier = 0, restarts = 0;
+    std::int64_t priority = 0;
     job_state state = job_state::queued;
     nanoseconds submitted{}, started{-1};
     double weight = 1, restart_cost = 0;  ///< seconds
@@ -76,6 +77,7 @@ struct synthetic_columns {
         store.at(standard.id, row) = job.id;
         store.at(standard.get<"jobs/tenant">(), row) = job.tenant;
         store.at(standard.get<"jobs/weight">(), row) = job.weight;
+        store.at(standard.get<"jobs/priority">(), row) = job.priority;
         store.at(standard.get<"jobs/submitted">(), row) = job.submitted.count;
         store.at(standard.started, row) = job.started.count;
         store.at(standard.state, row) = static_cast<std::uint32_t>(job.state);

@@ -85,6 +85,7 @@ private:
         job.id = last_id_ += 1 + rng_.below(3);
         job.tenant = static_cast<std::uint32_t>(rng_.below(3));
         job.weight = static_cast<double>(1 + rng_.below(4));
+        job.priority = static_cast<std::int64_t>(job.id % 5) - 2;  // without a draw, which would change all later ones
         job.submitted = cluster_.now();
         job.restart_cost = static_cast<double>(rng_.below(10));
         job.length = rng_.once_in(8) ? unknown : static_cast<double>(500 + rng_.below(10'000));

@@ -178,6 +178,7 @@ values best_of(instance const& of, shared what) {
         return best;
     }
     std::vector<std::int64_t> left;
+    left.reserve(of.jobs.size());
     for (auto const& job : of.jobs) left.push_back(static_cast<std::int64_t>(job.length));
     best[static_cast<std::size_t>(objective::completion)] =
         static_cast<double>(schedules(of).best(left)) / static_cast<double>(left.size());

@@ -59,6 +59,7 @@ public:
 
     void read_settings(diagnostics& problems) {
         std::vector<std::string_view> stems;
+        stems.reserve(options_.policies.size());
         for (auto const& policy : options_.policies) stems.push_back(program::policy_stem(policy));
         for (auto const& setting : options_.settings)
             if (auto const added = program::add_setting(setting, settings_); !added)
@@ -237,6 +238,7 @@ results run_all(bench_options const& options, progress_of_runs const& emit, diag
 std::vector<double> qualities(results const& all, contender const& c, objective what) {
     auto const& problems = all.problems_of(c);
     std::vector<double> made;
+    made.reserve(c.solved.instances);
     for (std::size_t i = 0; i < c.solved.instances; ++i)
         made.push_back(share_of_best(what, c.solved.on[i][static_cast<std::size_t>(what)],
                                      problems.best[i][static_cast<std::size_t>(what)]));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -39,7 +40,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a cluster, unless its de
 }
 
 [[nodiscard]] double quantile(std::vector<double> const& sorted, double part) {
-    return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+    return sorted[static_cast<std::size_t>(std::lround(part * static_cast<double>(sorted.size() - 1)))];
 }
 
 [[nodiscard]] measured_job drawn_job(rng_sequence& any) {

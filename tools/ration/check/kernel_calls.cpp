@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <fmt/core.h>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include <ration/plugin/host/sandbox.hpp>
+#include <ration/text.hpp>
 
 #include "sandbox.hpp"
 
@@ -145,35 +147,22 @@ std::atomic<bool> deciding{false};            // nothing but memory and time is 
 thread_local bool volatile remembers = true;  // a handler reads it, for the thread that it interrupts
 
 /// Async-signal-safe.
-class call_name {
-    char text_[40];
-    std::size_t size_ = 0;
-
-public:
-    explicit call_name(int call) noexcept {
-        auto const known = std::ranges::find(names, call, &std::pair<int, char const*>::first);
-        if (opens_a_file(call) && !deciding)
-            print("{} to write to a file", known->second);
-        else if (known != std::end(names))
-            print("{}", known->second);
-        else
-            print("system call {}", call);
+[[nodiscard]] text<40> name_of(int call) noexcept {
+    auto const known = std::ranges::find(names, call, &std::pair<int, char const*>::first);
+    if (known == std::end(names)) {
+        char digits[12];
+        auto const end = std::to_chars(std::begin(digits), std::end(digits), call).ptr;
+        return text<40>("system call ").append({digits, static_cast<std::size_t>(end - digits)});
     }
-    [[nodiscard]] std::string_view view() const noexcept { return {text_, size_}; }
+    text<40> name(known->second);
+    return opens_a_file(call) && !deciding ? name.append(" to write to a file") : name;
+}
 
-private:
-    template <class T>
-    void print(fmt::format_string<T const&> format, T const& value) noexcept {
-        size_ = static_cast<std::size_t>(fmt::format_to_n(text_, sizeof text_, format, value).out - text_);
-    }
-};
-
+/// Async-signal-safe.
 void note(int call) noexcept {
-    char text[112];
-    auto const end = fmt::format_to_n(text, sizeof text, "it called {}, which the sandbox of a worker refuses",
-                                      call_name(call).view())
-                         .out;
-    leave_note(text, static_cast<std::size_t>(end - text));
+    text<112> sentence("it called ");
+    sentence.append(name_of(call)).append(", which the sandbox of a worker refuses");
+    leave_note(sentence.c_str(), sentence.view().size());
 }
 
 void fail(void* context) noexcept {
@@ -214,7 +203,7 @@ bool refuse_kernel_calls() noexcept {
 
 std::string take_refused_call() {
     int const call = refused.exchange(none);
-    return call == none ? std::string() : std::string(call_name(call).view());
+    return call == none ? std::string() : std::string(name_of(call).view());
 }
 
 calls_of_the_program::calls_of_the_program() noexcept : remembered_(remembers) { remembers = false; }

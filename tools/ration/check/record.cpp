@@ -12,7 +12,7 @@ namespace {
 
 template <std::size_t N>
 void copy(std::string_view text, char (&into)[N]) noexcept {
-    std::memcpy(into, text.data(), std::min(text.size(), N - 1));
+    text.copy(into, N - 1);
 }
 template <std::size_t N>
 [[nodiscard]] std::string_view text_in(char const (&field)[N]) noexcept {

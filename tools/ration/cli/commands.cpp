@@ -16,9 +16,9 @@ namespace ration::program {
 
 namespace {
 
-template <class Options, exit_code (*perform)(Options const&)>
+template <class Options, exit_code (*Perform)(Options const&)>
 [[nodiscard]] std::unique_ptr<command> make() {
-    return std::make_unique<command_with<Options>>(perform);
+    return std::make_unique<command_with<Options>>(Perform);
 }
 
 constexpr subcommand all[] = {

@@ -99,6 +99,7 @@ struct job_config {
     std::string log;     ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;  ///< empty: the one tenant of everybody who names none
     double weight = 1;
+    std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys

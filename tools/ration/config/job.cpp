@@ -50,6 +50,7 @@ public:
         read_on_acceptable();
         read_log();
         read_tenant_and_weight();
+        read_priority();
         keys_.report_all_unknown();
         return std::move(job_);
     }
@@ -211,6 +212,17 @@ private:
                    fmt::format("the weight is {}; write a number above 0 and at most {}", *weight, most));
         else if (weight)
             job_.weight = *weight;
+    }
+
+    void read_priority() {
+        constexpr std::int64_t most = 1'000'000;
+        auto const* const priority = keys_.take<std::int64_t>("priority", "a whole number");
+        if (priority == nullptr) return;
+        if (*priority < -most || *priority > most)
+            return refuse(
+                keys_.place_of("priority"),
+                fmt::format("the priority is {}; write a whole number from {} to {}", *priority, -most, most));
+        job_.priority = *priority;
     }
 };
 

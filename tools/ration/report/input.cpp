@@ -22,7 +22,7 @@ class input_reader {
     std::string const& file_;
     report_input& into_;
     std::optional<run_recorder> run_;
-    std::uint64_t number_ = 0, first_line_ = 0;
+    std::int64_t number_ = 0, first_line_ = 0;
 
 public:
     input_reader(std::string const& file, report_input& into) : file_(file), into_(into) {}
@@ -50,7 +50,7 @@ public:
         run_.reset();
     }
 
-    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
 private:
     [[nodiscard]] result<void, diagnostic> begin(nlohmann::json const& line) {

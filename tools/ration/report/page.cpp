@@ -68,8 +68,8 @@ constexpr std::string_view body =
     return out + "]";
 }
 
-[[nodiscard]] std::string data_element(std::string_view id, std::string json) {
-    return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, for_script(std::move(json)));
+[[nodiscard]] std::string data_element(std::string_view id, std::string_view json) {
+    return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, for_script(json));
 }
 
 /// 0, or the errno of the write that failed.
@@ -100,7 +100,7 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-std::string for_script(std::string json) {
+std::string for_script(std::string_view json) {
     std::string out;
     out.reserve(json.size());
     for (char const c : json)

@@ -13,7 +13,7 @@ namespace ration::program {
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// JSON for a script element: nothing in it can end the element.
-[[nodiscard]] std::string for_script(std::string json);
+[[nodiscard]] std::string for_script(std::string_view json);
 
 /// The whole page. Its data are one JSON object in the script element `data`; what was measured while simulating is
 /// apart, in `measured`, since it is not the same twice.

@@ -294,6 +294,7 @@ std::optional<double> since_arrival(job_record const& job, std::optional<std::in
 
 std::vector<std::string> labels_of(std::vector<run_history> const& runs) {
     std::vector<std::string> labels;
+    labels.reserve(runs.size());
     for (auto const& run : runs) labels.push_back(run.policy.substr(run.policy.rfind('/') + 1));
     auto const plain = labels;
     for (std::size_t i = 0; i < labels.size(); ++i)

@@ -95,8 +95,8 @@ void run_recorder::know_jobs_of(std::string const& source) {
     }
 }
 
-void run_recorder::add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from,
-                       std::string to, std::string why) {
+void run_recorder::add(std::int64_t t, std::string what, std::string const& job, std::string const& resource,
+                       std::string const& from, std::string const& to, std::string const& why) {
     run_.entries.add({.t = t,
                       .last = t,
                       .times = 1,

@@ -53,8 +53,8 @@ private:
     [[nodiscard]] job_record& job_called(std::string const& name);
     void know_jobs_of(std::string const& source);
     void set_phase(job_record& job, std::int64_t t);
-    void add(std::int64_t t, std::string what, std::string job, std::string resource, std::string from, std::string to,
-             std::string why);
+    void add(std::int64_t t, std::string what, std::string const& job, std::string const& resource,
+             std::string const& from, std::string const& to, std::string const& why);
     /// The columns of one decision.
     [[nodiscard]] result<void, diagnostic> take_columns(nlohmann::json const& columns, nlohmann::json const& after,
                                                         std::int64_t t);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 
 #include "events/event_fields.hpp"
 #include "report/input.hpp"
@@ -74,13 +75,12 @@ private:
         return value.is_object();
     }
 
-    [[nodiscard]] json const& limited(json const& array, std::size_t most, std::string_view what) {
-        static json const nothing = json::array();
-        if (array.size() <= most) return array;
-        if (status)
+    /// The elements of an array, or none if it has too many.
+    [[nodiscard]] std::span<json const> limited(json const& array, std::size_t most, std::string_view what) {
+        if (array.size() > most && status)
             status =
                 diagnostic{.text = fmt::format("it has {} {}, and a page holds at most {}", array.size(), what, most)};
-        return nothing;
+        return array.size() > most ? std::span<json const>() : std::span(array.get_ref<json::array_t const&>());
     }
 
     /// A label that is indented in the table of `ration sim` goes on the one before it.

@@ -56,7 +56,8 @@ struct row {
 
 /// A heading and a row for each job for which `wanted(job)`; nothing if there is none.
 template <class Wanted, class MakeCell>
-void add_section(std::vector<row>& rows, std::string heading, runs_view runs, Wanted wanted, MakeCell make_cell) {
+void add_section(std::vector<row>& rows, std::string const& heading, runs_view runs, Wanted wanted,
+                 MakeCell make_cell) {
     bool first = true;
     for (std::size_t j = 0; j < runs.front().jobs.size(); ++j) {
         if (!wanted(runs.front().jobs[j])) continue;
@@ -201,7 +202,8 @@ late_jobs jobs_after_the_first(std::span<run_summary const> runs) {
 std::optional<double> mean_to_acceptable(run_summary const& run, late_jobs const& late) {
     if (late.counted.empty()) return std::nullopt;
     nanoseconds sum;
-    for (std::size_t const j : late.counted) sum = sum + *time_to_acceptable(run.jobs[j]);
+    for (std::size_t const j : late.counted)
+        if (auto const time = time_to_acceptable(run.jobs[j])) sum = sum + *time;
     return in_seconds(sum) / static_cast<double>(late.counted.size());
 }
 

@@ -21,12 +21,11 @@ void device_assigner::share_devices(job_table& jobs) {
     auto& table = elastic_.table();
     for (auto& job : jobs.jobs())
         if (job.config->elastic)
-            elastic_.add(job.id, {.deadlines = job.config->elastic->deadlines},
-                         to_seconds(job.config->elastic->restart_cost));
+            elastic_.add(job.id, {.deadlines = job.elastic().deadlines}, to_seconds(job.elastic().restart_cost));
     table.set_memory(devices_.memory());
     for (auto& job : jobs.jobs()) {
         job.devices = elastic_.find(job.id);
-        if (job.config->elastic) table.needs(job.id, job.config->elastic->gpu_memory);
+        if (job.config->elastic) table.needs(job.id, job.elastic().gpu_memory);
     }
     table.are_shares_of(devices_.whole());
     node_.share_devices(elastic_);
@@ -74,8 +73,8 @@ std::optional<own_gpus> device_assigner::filter_of(live_job const& job, std::spa
 std::optional<gpu_memory_limit> device_assigner::gpu_memory_of(live_job const& job,
                                                                std::span<std::uint32_t const> devices) const {
     auto const pci = devices_.pci();
-    if (job.devices == nullptr || job.config->elastic->gpu_memory.count == 0) return std::nullopt;
-    gpu_memory_limit out{.gpus = {}, .most = job.config->elastic->gpu_memory};
+    if (job.devices == nullptr || job.elastic().gpu_memory.count == 0) return std::nullopt;
+    gpu_memory_limit out{.gpus = {}, .most = job.elastic().gpu_memory};
     for (auto const device : devices) {
         auto const name = shares_ != nullptr ? devices_.whole() : elastic_.table().name(device);
         auto const id = cuda::device_id::parse(name);

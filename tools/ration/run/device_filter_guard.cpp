@@ -82,12 +82,13 @@ result<device_filter_guard::hold> device_filter_guard::make(std::string const& n
 
 void device_filter_guard::place(job_id job, pid_t pid) {
     auto const at = jobs_.find(job);
-    auto* const guard =
-        at != jobs_.end() && at->second.by ? std::get_if<cgroup::device_guard>(&*at->second.by) : nullptr;
+    if (at == jobs_.end()) return;
+    auto& [by, why_not] = at->second;
+    auto* const guard = by ? std::get_if<cgroup::device_guard>(&*by) : nullptr;
     if (guard == nullptr) return;  // a filter is on the group that the process is in anyway
     auto const placed = guard->place(pid);
     if (placed || placed.failure().code == errc::not_found) return;  // one that has ended opens nothing
-    at->second.why_not = placed.failure();
+    why_not = placed.failure();
 }
 
 std::optional<error> device_filter_guard::why_not(job_id job) const {

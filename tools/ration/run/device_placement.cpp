@@ -45,6 +45,7 @@ std::optional<device_placement> device_placement::of(machine_topology const& top
     auto placer = hwloc::placer::of(std::move(machine));
     if (!placer) return std::nullopt;  // the topology was checked when it was read
     std::vector<std::uint32_t> gpu_of;
+    gpu_of.reserve(names.size());
     auto const& gpus = placer->where().gpus;
     for (auto const& name : names)
         gpu_of.push_back(static_cast<std::uint32_t>(std::ranges::find(gpus, name, &hwloc::gpu::pci) - gpus.begin()));

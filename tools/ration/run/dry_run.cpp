@@ -128,8 +128,8 @@ public:
     void add(job_table const& board) {
         for (auto const& job : board.jobs()) {
             if (!job.config->elastic) continue;
-            machines_.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
-            machines_.table().needs(job.id, job.config->elastic->gpu_memory);
+            machines_.add(job.id, {}, to_seconds(job.elastic().restart_cost));
+            machines_.table().needs(job.id, job.elastic().gpu_memory);
             if (placement_) placement_->add(job.id, job.config->cpu.maximum);
         }
     }

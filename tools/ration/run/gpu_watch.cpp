@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <utility>
 
+#include <ration/assert.hpp>
+
 #include "common/error_text.hpp"
 
 namespace ration::program {
@@ -48,6 +50,7 @@ std::uint64_t gpu_watch::ask(std::span<std::string const> idle, nanoseconds now)
     one_is_to_come ? keep_only(idle_, idle) : idle_.assign(idle.begin(), idle.end());
     if (!one_is_to_come) waits_from_ = now;
     next_ = now + interval;
+    RATION_ASSERT(prober_, "nothing is asked before the start");
     return asked_ = prober_->ask();
 }
 
@@ -105,8 +108,8 @@ std::string gpu_watch::reason(row const& one, cuda::inventory const& found,
     for (auto const& [gpu, xid] : received)
         if (gpu == one.gpu && !cuda::is_the_programs_fault(xid)) return fmt::format("the driver reports Xid {}", xid);
     auto const seen = std::ranges::find(found.gpus, one.gpu, [](cuda::found_gpu const& gpu) { return gpu.what.id; });
-    if (seen != found.gpus.end() && seen->fault) return to_text(*seen->fault);
-    return "it is not there any more";
+    auto const fault = seen != found.gpus.end() ? seen->fault : std::nullopt;
+    return fault ? to_text(*fault) : "it is not there any more";
 }
 
 }  // namespace ration::program

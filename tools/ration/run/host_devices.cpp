@@ -87,8 +87,8 @@ std::int64_t host_devices::with_memory(bytes least) const noexcept {
 }
 
 /// Of GPUs that are too small there may be as many as one likes.
-static void check_memory(job_config const& job, host_devices const& devices, diagnostics& out) {
-    auto const& wants = *job.elastic;
+static void check_memory(std::string const& job, elastic_config const& wants, host_devices const& devices,
+                         diagnostics& out) {
     auto const large = devices.with_memory(wants.gpu_memory), there = static_cast<std::int64_t>(devices.names().size());
     if (devices.of_cpu())
         out.add(wants.gpu_memory_at, "CPU devices have no memory of their own; leave gpu_memory out, or share GPUs");
@@ -100,7 +100,7 @@ static void check_memory(job_config const& job, host_devices const& devices, dia
         wants.gpu_memory_at,
         fmt::format(
             "job {} needs at least {} GPU{} of {:.4g} GiB, and {} large enough, the largest with {:.4g} GiB; make gpu_memory smaller, or run it on a machine with larger ones",
-            program::quoted(job.name), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s",
+            program::quoted(job), wants.devices.minimum, wants.devices.minimum == 1 ? "" : "s",
             gib(wants.gpu_memory.count),
             large == 0   ? "none is"
             : large == 1 ? "1 is"
@@ -124,7 +124,7 @@ diagnostics missing_devices(run_config const& config, host_devices const& device
         return out;
     }
     for (auto const& job : config.jobs) {
-        if (job.elastic && job.elastic->gpu_memory.count > 0) check_memory(job, devices, out);
+        if (job.elastic && job.elastic->gpu_memory.count > 0) check_memory(job.name, *job.elastic, devices, out);
         if (!job.elastic || job.elastic->devices.minimum <= there) continue;
         std::int64_t const least = job.elastic->devices.minimum;
         std::string const helps =

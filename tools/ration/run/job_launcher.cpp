@@ -107,7 +107,7 @@ void job_launcher::emit_start(live_job const& job, std::vector<std::string> cons
     events_.emit(job_started{.job = job.config->name,
                              .id = job.id,
                              .incarnation = job.run.value,
-                             .pid = job.process->pid(),
+                             .pid = job.child().pid(),
                              .command = command,
                              .devices = assigned.names,
                              .cpus = assigned.place.cpu_list(),

@@ -105,6 +105,7 @@ void job_table::describe(live_job const& job) noexcept {
     store_[columns_.id][row] = job.id.value;
     store_[columns_.get<"jobs/tenant">()][row] = tenants_.at(config.tenant);
     store_[columns_.get<"jobs/weight">()][row] = config.weight;
+    store_[columns_.get<"jobs/priority">()][row] = config.priority;
     store_[columns_.get<"jobs/submitted">()][row] = config.at.count;
     store_[columns_.tiers][row] = two_tier_target::objective_tier;
     store_[columns_.remaining][row] = unknown;
@@ -122,10 +123,10 @@ void job_table::describe_devices(live_job const& job, elastic_config const& want
     std::size_t const row = job.row;
     std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
     std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->large_enough()) : all;
-    store_[devices_->request][row] = most;
+    store_[of_devices().request][row] = most;
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
-    for (std::size_t k = 0; k < devices_->width; ++k) {
+    for (std::size_t k = 0; k < of_devices().width; ++k) {
         (&store_.at(columns_.get<"jobs/speedup">(), row))[k] =
             wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
         // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
@@ -154,9 +155,9 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
 
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
 void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
-    auto const& wants = *job.config->elastic;
+    auto const& wants = job.elastic();
     std::int64_t const most =
-        std::min({wants.devices.maximum, static_cast<std::int64_t>(devices_->width) - 1, job.devices->most()});
+        std::min({wants.devices.maximum, static_cast<std::int64_t>(of_devices().width) - 1, job.devices->most()});
     bool const free = job.devices->can_change(now) && most >= wants.devices.minimum;
     std::int64_t const here = job.devices->wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;

@@ -67,7 +67,7 @@ public:
     void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
     /// Devices that the job has requested; -1: it has no request. Pre: the job has arrived and uses devices.
     void set_requested(live_job const& job, std::int64_t devices) noexcept {
-        store_[devices_->requested][job.row] = devices;
+        store_[of_devices().requested][job.row] = devices;
     }
     /// Device-seconds that the job has used up to the last `refresh`.
     [[nodiscard]] double device_seconds(live_job const& job) const noexcept { return device_seconds_[job.row]; }
@@ -87,6 +87,10 @@ public:
 private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
+    }
+    [[nodiscard]] device_columns const& of_devices() const noexcept {
+        RATION_ASSERT(devices_, "the columns of devices were declared");
+        return *devices_;
     }
     void declare_devices(std::span<job_config const> jobs, std::int64_t count);
     void describe(live_job const& job) noexcept;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include <ration/assert.hpp>
 #include <ration/process/child.hpp>
 #include <ration/text.hpp>
 #include <ration/units.hpp>
@@ -43,6 +44,21 @@ struct live_job {
     condition now = condition::waiting;
     std::string why;
     std::optional<nanoseconds> started_at, ended_at;
+
+    /// What the file says of its devices. Pre: it uses devices.
+    [[nodiscard]] elastic_config const& elastic() const noexcept {
+        RATION_ASSERT(config->elastic, "a job that uses devices describes them");
+        return *config->elastic;
+    }
+    /// Pre: its present incarnation has a process, as that of a job that is alive.
+    [[nodiscard]] process::child& child() noexcept {
+        RATION_ASSERT(process, "a job that is alive has a process");
+        return *process;
+    }
+    [[nodiscard]] process::child const& child() const noexcept {
+        RATION_ASSERT(process, "a job that is alive has a process");
+        return *process;
+    }
 
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }

@@ -31,7 +31,7 @@ void model_delivery::advance(nanoseconds now) {
         auto const& model = states_[job];
         if (!job.alive() || stopper_.is_stopping(job)) continue;
         if (model.now == phase::wanted && !is_resizing(job)) ask(job, now);
-        if (model.now == phase::asked && now >= *model.deadline)
+        if (model.now == phase::asked && model.deadline && now >= *model.deadline)
             await(job, fmt::format("it has reported no checkpoint within {}", duration_text(save_timeout(*job.config))),
                   now);
     }

@@ -31,7 +31,7 @@ void progress_monitor::read(nanoseconds now, handler const& handle) {
     auto const belongs = [this](job_id id, pid_t pid) {
         // Its first process may have ended and left its group before its last messages are read
         auto const& job = jobs_.job(id);
-        return (job.alive() && job.process->pid() == pid) || node_.jobs().may_report(id, pid);
+        return (job.alive() && job.child().pid() == pid) || node_.jobs().may_report(id, pid);
     };
     if (auto const drained = receiver_.drain(now, belongs, handle); !drained)
         events_.warn_once("progress",

@@ -50,7 +50,7 @@ void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job
         return set_condition(job, condition::failed, ended_unseen, now, events_);
     }
     set_condition(job, condition::running, "", now, events_);
-    events_.print(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.process->pid()));
+    events_.print(fmt::format("{}: taken over from an earlier run (process {})", job.config->name, job.child().pid()));
 }
 
 /// Ends what a first process that has ended, or was never recorded, has left running.
@@ -145,7 +145,7 @@ void reattachment::reattach_devices(live_job& job, recorded_job const& recorded,
     if (state.now != resize_phase::queued)
         set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
     events_.print(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
-                              alive ? fmt::format("process {}", job.process->pid()) : "between two launches"));
+                              alive ? fmt::format("process {}", job.child().pid()) : "between two launches"));
 }
 
 }  // namespace ration::program

@@ -42,8 +42,8 @@ recorded_job record_writer::row_of(live_job const& job) const {
                      .tier = progress_[job.row].tracker.tier(),
                      .definition = job.config->definition};
     if (job.alive()) {
-        row.pid = job.process->pid();
-        row.start_time = job.process->start_time();
+        row.pid = job.child().pid();
+        row.start_time = job.child().start_time();
     }
     if (job.over()) {
         row.phase = resize_phase::over;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/ranges.h>
+#include <memory>
 #include <optional>
 
 #include <ration/process/cpus.hpp>
@@ -56,42 +57,64 @@ struct session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-/// One policy from start to end.
-[[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
+[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string const& name) {
     diagnostics problems(s.config.file);
-    auto& log = policy_log::for_good();
-    auto policy = make_policy(s.config, policy_name, log, problems);
+    auto policy = make_policy(s.config, name, policy_log::for_good(), problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
-    auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
-    if (!run) return run.failure();
-    auto directory = s.reattached != nullptr ? result<run_directory>(run_directory(std::move(s.reattached->folder)))
-                                             : run_directory::create(*run);
-    if (!directory) return directory.failure();
-    auto const output = output_folder(policy_name, *directory);
-    if (!output) return output.failure();
+    return policy;
+}
+
+/// The folder of a new run, or of the run to reattach.
+[[nodiscard]] result<run_directory> directory_of(session const& s, std::string const& run) {
+    if (s.reattached == nullptr) return run_directory::create(run);
+    return run_directory(std::move(s.reattached->folder));
+}
+
+/// The backend of the machine, with enough open files for the jobs.
+[[nodiscard]] result<node_backend> open_node(session const& s) {
     auto node = node_backend::open({.choice = s.options.backend,
                                     .cpus = s.config.cpus,
                                     .open_files = s.open_files,
                                     .claims = run_directory::base() + ".cpus"});
-    if (!node) return node.failure();
+    if (!node) return node;
     if (auto const enough = check_open_files(s.config.jobs.size(), node->jobs().files_per_job()); !enough)
         return enough.failure();
+    return node;
+}
+
+/// Empty when the devices of the run are not shares of a GPU.
+[[nodiscard]] result<std::unique_ptr<gpu_shares>> shares_of(session const& s, std::string const& run_folder,
+                                                            std::string const& log_folder) {
+    if (!s.devices.of_shares()) return std::unique_ptr<gpu_shares>();
+    auto opened = gpu_shares::open(run_folder, log_folder);
+    if (!opened) return opened.failure();
+    return std::make_unique<gpu_shares>(std::move(opened).value());
+}
+
+/// One policy from start to end.
+[[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
+    auto policy = policy_of(s, policy_name);
+    auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
+    if (!run) return run.failure();
+    auto directory = directory_of(s, *run);
+    if (!directory) return directory.failure();
+    auto const output = output_folder(policy_name, *directory);
+    if (!output) return output.failure();
+    auto node = open_node(s);
+    if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    std::optional<gpu_shares> shares;  // after the backend, which has to have its group for itself
-    if (s.devices.of_shares()) {
-        auto opened = gpu_shares::open(directory->folder(), output->path());
-        if (!opened) return opened.failure();
-        shares.emplace(std::move(opened).value());
-    }
+    // After the backend, which has to have its group for itself
+    auto const shares = shares_of(s, directory->folder(), output->path());
+    if (!shares) return shares.failure();
     supervisor one({.config = s.config,
                     .policy_name = policy_name,
                     .policy = *policy,
                     .node = *node,
                     .devices = s.devices,
-                    .shares = shares ? &*shares : nullptr,
+                    .shares = shares->get(),
                     .topology = s.topology,
-                    .log = log,
+                    .log = policy_log::for_good(),
                     .out = s.out,
                     .directory = *directory,
                     .run = *run,
@@ -101,7 +124,7 @@ struct session {
                    std::move(receiver).value());
     auto ended = one.run();
     if (!ended) {
-        print_to_stderr(log, policy_name);
+        print_to_stderr(policy_log::for_good(), policy_name);
         return ended;
     }
     directory->remove_at_end();
@@ -148,26 +171,26 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     diagnostics problems(config.file);
     job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
+    std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;
     for (auto const& policy : options.policies) {
         auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
-        auto const needy =
-            std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
         if (shares && !config.shares_devices())
             problems.add(
                 config.policy_at,
                 fmt::format(
                     "policy {} shares out devices, and no job asks for any; add bounds = {{ gpu = {{ min = 1, max = 4 }} }} to the jobs that need some",
                     program::quoted(policy)));
-        if (!shares && any_policy != nullptr && needy != config.jobs.end())
+        if (!shares && any_policy != nullptr && wants)
             problems.add(
-                needy->elastic->at,
+                wants->at,
                 fmt::format("job {} waits for devices, and policy {} gives none; choose one that does: {}",
                             program::quoted(needy->name), program::quoted(policy), policies_for(config, devices)));
-        if (options.compare && needy != config.jobs.end() && !needy->elastic->checkpoint.empty())
+        if (options.compare && wants && !wants->checkpoint.empty())
             problems.add(
-                needy->elastic->checkpoint_at,
+                wants->checkpoint_at,
                 "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out");
         if (problems.size() > before || any_policy == nullptr) continue;
         if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});

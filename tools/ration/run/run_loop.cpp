@@ -61,7 +61,7 @@ void run_loop::wait(nanoseconds now) {
     nanoseconds until = std::min(c_.ticks.next_tick(), now + longest_wait);
     std::vector<pollfd> fds{{c_.progress.fd(), POLLIN, 0}, {c_.signals.fd(), POLLIN, 0}};
     for (auto const& job : c_.jobs.jobs()) {
-        if (job.alive() && !job.process->ended()) fds.push_back({job.process->pidfd(), POLLIN, 0});
+        if (job.alive() && !job.child().ended()) fds.push_back({job.child().pidfd(), POLLIN, 0});
         if (job.waiting() && !c_.jobs.arrived(job)) until = std::min(until, job.config->at);
         if (auto const deadline = c_.resizes.next_deadline(job)) until = std::min(until, *deadline);
         if (job.alive() && c_.progress.reads_output_of(job)) until = std::min(until, now + output_interval);
@@ -105,7 +105,7 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
 void run_loop::reap(nanoseconds now) {
     for (auto& job : c_.jobs.jobs()) {
         if (!job.alive()) continue;
-        auto const how = job.process->try_wait();
+        auto const how = job.child().try_wait();
         if (!how) continue;
         read_progress(now);  // its last reports, before its group is gone
         c_.reaper.take_exit(job, *how, now);

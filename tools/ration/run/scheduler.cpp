@@ -31,7 +31,7 @@ void scheduler::report_failed_grant(live_job const& job, std::int64_t devices, n
 }
 
 void scheduler::reconcile(live_job const& job, nanoseconds now) {
-    for (auto const& sentence : node_.jobs().reconcile(job.id, *job.process))
+    for (auto const& sentence : node_.jobs().reconcile(job.id, job.child()))
         events_.warn_once(job.config->name, sentence, now);
     if (node_.jobs().keeps_limits(job.id)) return;
     for (auto const r : {resource_id::cpu, resource_id::memory}) engine_.reattach({job.id, 0, r, 0}, now);

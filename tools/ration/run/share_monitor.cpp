@@ -15,7 +15,7 @@ void share_monitor::probe(nanoseconds now) {
     for (auto const& job : jobs_.jobs()) {
         auto& state = states_[job];
         if (!job.alive() || job.devices == nullptr || state.done) continue;
-        if (!state.from && now - *job.launched_at >= job.config->elastic->deadlines.start) state.from = now;
+        if (!state.from && now - job.launched_at.value_or(now) >= job.elastic().deadlines.start) state.from = now;
         if (!state.from || (state.next && now < *state.next)) continue;
         if (!clients) clients = shares_->clients();
         classify(job, *clients, now);
@@ -30,8 +30,9 @@ void share_monitor::classify(live_job const& job, result<std::vector<std::int32_
     if (std::ranges::any_of(*clients, [&](std::int32_t pid) { return node_.jobs().contains(job.id, pid); }))
         return emit(job, resize_step::verified, fmt::format("{} % of its GPU as a client of MPS", percent), now);
     constexpr nanoseconds interval = milliseconds(500);
-    states_[job].next = now + interval;
-    if (now - *states_[job].from < cuda::mps::patience) return;
+    auto& state = states_[job];
+    state.next = now + interval;
+    if (now - state.from.value_or(now) < cuda::mps::patience) return;
     emit(
         job, resize_step::unverified,
         fmt::format(

@@ -139,6 +139,7 @@ result<void, diagnostic> add_fault_kind(std::string_view text, sim::fault_rates&
     auto const kind = std::ranges::find(kinds, name, &fault_words::name);
     if (kind == kinds.end()) {
         std::vector<std::string_view> names;
+        names.reserve(kinds.size());
         for (auto const& one : kinds) names.push_back(one.name);
         return diagnostic{.text =
                               fmt::format("there is no kind of faults {}{}", quoted(name), suggestion(name, names))};

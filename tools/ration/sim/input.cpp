@@ -353,6 +353,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     }
     input.machines = *std::move(machines);
     std::vector<std::string_view> stems;
+    stems.reserve(options.policies.size());
     for (auto const& policy : options.policies) stems.push_back(policy_stem(policy));
     for (auto const& setting : options.settings)
         if (auto const added = add_setting(setting, input.settings); !added)

@@ -106,7 +106,7 @@ constexpr figure_line lines[] = {
 }
 
 [[nodiscard]] std::string machines_text(sim::cluster const& machines) {
-    std::string const devices = counted(static_cast<std::size_t>(devices_of(machines)), "device");
+    std::string devices = counted(static_cast<std::size_t>(devices_of(machines)), "device");
     if (!(cores_of(machines) > 0)) return devices;
     return devices_of(machines) > 0 ? devices + " and " + cores_text(cores_of(machines))
                                     : cores_text(cores_of(machines));
@@ -187,7 +187,7 @@ std::string figure_text(interval_figure const& figure, figure_unit unit, time_un
     if (std::isnan(figure.mean)) return "-";
     std::string text = one_number(figure.mean, unit, times);
     if (std::isnan(figure.half)) return text;
-    std::string half = one_number(figure.half, unit == figure_unit::change ? figure_unit::share : unit, times);
+    std::string const half = one_number(figure.half, unit == figure_unit::change ? figure_unit::share : unit, times);
     if (text.ends_with(" %")) text.resize(text.size() - 2);
     return text + " \u00b1 " + half;
 }
@@ -219,6 +219,7 @@ sim::lower_bounds mean_bounds(simulation_input const& input) noexcept {
 
 std::vector<std::string> all_remarks(simulation_results const& all) {
     std::vector<std::string> remarks;
+    remarks.reserve(all.input.remarks.size());
     for (auto const& remark : all.input.remarks) remarks.push_back(printable(remark));
     for (auto const& run : all.runs)
         for (auto& remark : remarks_on(run, all.policies[run.policy].label, all.input))

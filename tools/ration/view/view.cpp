@@ -211,7 +211,7 @@ view_style style_of_environment() noexcept {
     view_style style{.unicode = false, .colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb"};
     for (char const* name : {"LC_ALL", "LC_CTYPE", "LANG"})
         if (auto const locale = variable(name); !locale.empty()) {
-            for (std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"})
+            for (std::string_view const spelling : {"UTF-8", "utf-8", "UTF8", "utf8"})
                 style.unicode |= locale.ends_with(spelling);
             break;
         }

@@ -30,10 +30,14 @@ class float_modes {
         thread_local unsigned modes = _mm_getcsr();
         return modes;
     }
+    /// The same value, which the compiler cannot fold into a constant.
+    [[nodiscard]] static double opaque(double value) noexcept {
+        asm volatile("" : "+x"(value));
+        return value;
+    }
     /// True if rounding and denormals have their usual effect.
     [[nodiscard]] static bool sums_are_right() noexcept {
-        double half_unit = 0x1p-54, tiny = 0x1p-1074;
-        asm volatile("" : "+x"(half_unit), "+x"(tiny));  // prevents constant folding
+        double const half_unit = opaque(0x1p-54), tiny = opaque(0x1p-1074);
         return (1.0 + half_unit) - (1.0 - half_unit) < tiny + tiny;
     }
 

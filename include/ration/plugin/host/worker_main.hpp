@@ -98,7 +98,10 @@ public:
     [[nodiscard]] bool read_brief() noexcept {
         if (!brief_map_ || !input_ || !output_ || brief_map_.bytes().size() < sizeof brief_) return false;
         std::memcpy(&brief_, brief_map_.data(), sizeof brief_);
-        if (brief_.columns_size != 0 && !(columns_ = map_whole(columns_fd, PROT_READ))) return false;
+        if (brief_.columns_size != 0) {
+            columns_ = map_whole(columns_fd, PROT_READ);
+            if (!columns_) return false;
+        }
         std::size_t at = on_line(sizeof brief_);
         schema_.resize(brief_.columns);
         if (!schema_.empty()) std::memcpy(schema_.data(), brief_map_.data() + at, schema_.size() * sizeof(column_info));

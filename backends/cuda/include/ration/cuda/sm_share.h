@@ -68,23 +68,23 @@ typedef struct ration_sm_driver_ {
 /* Returns 1 if the library has the function. C has no conversion between pointers to data and to functions. */
 static inline int ration_sm_find_(void* library, char const* name, void* function) {
     void* const address = dlsym(library, name);
-    memcpy(function, &address, sizeof address);
+    memcpy(function, (void const*)&address, sizeof address);
     return address != NULL;
 }
 
 /* Loads the driver. Returns 0 if it, or one of the functions, is missing. */
 static inline int ration_sm_load_(ration_sm_share* s, ration_sm_driver_* d) {
     s->library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    return s->library_ != NULL && ration_sm_find_(s->library_, "cuInit", &d->init) &&
-           ration_sm_find_(s->library_, "cuDeviceGet", &d->device_get) &&
-           ration_sm_find_(s->library_, "cuDeviceGetAttribute", &d->attribute) &&
-           ration_sm_find_(s->library_, "cuDeviceGetDevResource", &d->resource_of) &&
-           ration_sm_find_(s->library_, "cuDevSmResourceSplitByCount", &d->split) &&
-           ration_sm_find_(s->library_, "cuDevResourceGenerateDesc", &d->describe) &&
-           ration_sm_find_(s->library_, "cuGreenCtxCreate", &d->create) &&
-           ration_sm_find_(s->library_, "cuGreenCtxDestroy", &d->destroy) &&
-           ration_sm_find_(s->library_, "cuCtxFromGreenCtx", &d->context_of) &&
-           ration_sm_find_(s->library_, "cuCtxSetCurrent", &d->set_current);
+    return s->library_ != NULL && ration_sm_find_(s->library_, "cuInit", (void*)&d->init) &&
+           ration_sm_find_(s->library_, "cuDeviceGet", (void*)&d->device_get) &&
+           ration_sm_find_(s->library_, "cuDeviceGetAttribute", (void*)&d->attribute) &&
+           ration_sm_find_(s->library_, "cuDeviceGetDevResource", (void*)&d->resource_of) &&
+           ration_sm_find_(s->library_, "cuDevSmResourceSplitByCount", (void*)&d->split) &&
+           ration_sm_find_(s->library_, "cuDevResourceGenerateDesc", (void*)&d->describe) &&
+           ration_sm_find_(s->library_, "cuGreenCtxCreate", (void*)&d->create) &&
+           ration_sm_find_(s->library_, "cuGreenCtxDestroy", (void*)&d->destroy) &&
+           ration_sm_find_(s->library_, "cuCtxFromGreenCtx", (void*)&d->context_of) &&
+           ration_sm_find_(s->library_, "cuCtxSetCurrent", (void*)&d->set_current);
 }
 
 /* Parses a number from 1 to 1000; returns 0 for any other text. */
@@ -190,15 +190,16 @@ static inline int ration_sm_share_begin(ration_sm_share* s, int ordinal) {
  * have to take turns. Returns 0, or the driver's code. */
 static inline int ration_sm_share_use(ration_sm_share const* s) {
     int (*set_current)(void*) = NULL;
-    if (s->state != RATION_SM_SHARE_HELD || !ration_sm_find_(s->library_, "cuCtxSetCurrent", &set_current)) return 0;
+    if (s->state != RATION_SM_SHARE_HELD || !ration_sm_find_(s->library_, "cuCtxSetCurrent", (void*)&set_current))
+        return 0;
     return set_current(s->context_);
 }
 
 /* Releases the share, and the memory that was allocated in its context. */
 static inline void ration_sm_share_end(ration_sm_share* s) {
     int (*set_current)(void*) = NULL, (*destroy)(void*) = NULL;
-    if (s->state == RATION_SM_SHARE_HELD && ration_sm_find_(s->library_, "cuCtxSetCurrent", &set_current) &&
-        ration_sm_find_(s->library_, "cuGreenCtxDestroy", &destroy)) {
+    if (s->state == RATION_SM_SHARE_HELD && ration_sm_find_(s->library_, "cuCtxSetCurrent", (void*)&set_current) &&
+        ration_sm_find_(s->library_, "cuGreenCtxDestroy", (void*)&destroy)) {
         set_current(NULL);
         destroy(s->green_);
     }

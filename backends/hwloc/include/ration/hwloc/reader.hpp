@@ -188,6 +188,7 @@ private:
         auto const from = find_distances("NUMALatency");
         if (!from || from->nbobjs != nodes_.size()) return;
         std::vector<std::size_t> place;
+        place.reserve(nodes_.size());
         for (hwloc_obj_t const node : nodes_)
             place.push_back(
                 static_cast<std::size_t>(std::find(from->objs, from->objs + from->nbobjs, node) - from->objs));
@@ -218,8 +219,8 @@ private:
         // Fails without an effect if there is no switch.
         hwloc_distances_transform(from_, from.get(), HWLOC_DISTANCES_TRANSFORM_MERGE_SWITCH_PORTS, nullptr, 0);
         std::size_t const n = from->nbobjs, count = gpus_.size();
-        std::vector<std::uint32_t> owner;
-        for (std::size_t i = 0; i < n; ++i) owner.push_back(gpu_of(from->objs[i]));
+        std::vector<std::uint32_t> owner(n);
+        for (std::size_t i = 0; i < n; ++i) owner[i] = gpu_of(from->objs[i]);
         auto const between = [&](std::size_t i, std::size_t j) -> std::uint64_t {
             return std::min(from->values[i * n + j], from->values[j * n + i]);
         };

@@ -126,7 +126,9 @@ template <class T>
     std::vector<std::uint32_t> pus, nodes;
     std::vector<std::string_view> gpus;
     for (core const& one : m.cores) pus.insert(pus.end(), one.pus.begin(), one.pus.end());
+    nodes.reserve(m.nodes.size());
     for (numa_node const& one : m.nodes) nodes.push_back(one.number);
+    gpus.reserve(m.gpus.size());
     for (gpu const& one : m.gpus) gpus.push_back(one.pci.view());
     auto const twice = [](auto& list) {
         std::ranges::sort(list);

@@ -136,7 +136,8 @@ public:
         mark_known(table, bond::kin);
         mark_session(table);
         mark_descendants(table, bond::kin);
-        for (std::size_t i = 0; i < mine_.size(); ++i) claimed[i] = mine_[i] == bond::kin ? 1 : claimed[i];
+        for (std::size_t i = 0; i < mine_.size(); ++i)
+            if (mine_[i] == bond::kin) claimed[i] = 1;
     }
 
     /// Second half, after the first half of every job: adds unclaimed processes with the mark of this job.

@@ -14,6 +14,7 @@
 #include <ration/cgroup/detail/group_path.hpp>
 #include <ration/cgroup/detail/teardown.hpp>
 #include <ration/cgroup/hierarchy.hpp>
+#include <ration/host/no_memory.hpp>
 
 namespace ration::cgroup {
 
@@ -172,13 +173,12 @@ private:
     }
 
     void discard() noexcept {
-        for (int turn = 0; turn < 2 && !places_.empty(); ++turn) {
-            try {
+        // Perhaps there is memory at the second turn
+        for (int turn = 0; turn < 2 && !places_.empty(); ++turn)
+            static_cast<void>(or_no_memory("end a group", name(), [&] {
                 static_cast<void>(kill());
-                static_cast<void>(remove());
-            } catch (std::bad_alloc const&) {  // perhaps there is memory at the next turn
-            }
-        }
+                return remove();
+            }));
         try {
             remove_closed();
         } catch (std::bad_alloc const&) {

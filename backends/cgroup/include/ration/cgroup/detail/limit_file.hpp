@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include <ration/cgroup/detail/freeze.hpp>
@@ -82,15 +83,32 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
                   : result<limit>(frozen.failure());
 }
 
+/// As std::visit, which may throw: a limit always has a kind, because copying one cannot fail.
+template <class Visitor>
+[[nodiscard]] auto visit_kind(limit const& of, Visitor const& visitor) noexcept {
+    static_assert(std::is_trivially_copyable_v<limit> && std::variant_size_v<limit> == 3);
+    if (auto const* const quota = std::get_if<cpu_quota>(&of)) return visitor(*quota);
+    if (auto const* const memory = std::get_if<memory_limit>(&of)) return visitor(*memory);
+    return visitor(*std::get_if<run_state>(&of));
+}
+
+/// As `==` of std::variant, which may throw.
+[[nodiscard]] inline bool is_same(limit const& a, limit const& b) noexcept {
+    return visit_kind(a, [&](auto const& kind) {
+        auto const* const other = std::get_if<std::remove_cvref_t<decltype(kind)>>(&b);
+        return other != nullptr && *other == kind;
+    });
+}
+
 [[nodiscard]] inline result<limit> present_limit(directory const& where, limit const& like,
                                                  std::string& scratch) noexcept {
-    return std::visit([&](auto const& kind) { return read_limit(where, kind, scratch); }, like);
+    return visit_kind(like, [&](auto const& kind) { return read_limit(where, kind, scratch); });
 }
 [[nodiscard]] inline char const* limit_file(directory const& where, limit const& like) noexcept {
-    return std::visit([&](auto const& kind) { return file_of(where, kind); }, like);
+    return visit_kind(like, [&](auto const& kind) { return file_of(where, kind); });
 }
 [[nodiscard]] inline text<64> limit_text(directory const& where, limit const& value) noexcept {
-    return std::visit([&](auto const& kind) { return text_of(where, kind); }, value);
+    return visit_kind(value, [&](auto const& kind) { return text_of(where, kind); });
 }
 
 /// Brings the file to `value`: memory on v2 without killing, freezing with a deadline. Does not read it back.
@@ -103,14 +121,14 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 
 /// The directory of the group that has the file of `like`.
 [[nodiscard]] inline result<directory const*> find_place(group const& where, limit const& like) noexcept {
-    return find_place(where, std::visit([](auto const& kind) { return controller_of(kind); }, like));
+    return find_place(where, visit_kind(like, [](auto const& kind) { return controller_of(kind); }));
 }
 
 /// Reads back. Error: unverified when the file shows another value.
 [[nodiscard]] inline result<void> confirm(directory const& where, limit const& value, std::string& scratch) noexcept {
     auto const now = present_limit(where, value, scratch);
     if (!now) return now.failure();
-    return *now == value ? result<void>() : unverified(where, "verify", limit_file(where, value));
+    return is_same(*now, value) ? result<void>() : unverified(where, "verify", limit_file(where, value));
 }
 
 }  // namespace detail

@@ -25,7 +25,7 @@ namespace detail {
 
 /// A part of a plan: appends the change from `now` to `wanted`, unless it is in force.
 inline void plan_change(job_id job, resource_id resource, limit const& now, limit const& wanted, plan<operation>& out) {
-    if (now != wanted) out.push_back({.job = job, .resource = resource, .old_value = now, .new_value = wanted});
+    if (!is_same(now, wanted)) out.push_back({.job = job, .resource = resource, .old_value = now, .new_value = wanted});
 }
 
 /// The same for a limit that is to be read first.

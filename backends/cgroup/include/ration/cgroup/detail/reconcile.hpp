@@ -40,7 +40,7 @@ public:
             if (!value) continue;
             auto const place = find_place(where, *value);
             auto const now = place ? present_limit(**place, *value, scratch) : result<limit>(place.failure());
-            if (!now || *now == *value) continue;
+            if (!now || is_same(*now, *value)) continue;
             found.changed.push_back((*place)->path() + "/" + changed_file(**place, *now, *value));
             auto const written = put_again(**place, *value, scratch);
             found.restored = found.restored ? written : found.restored;
@@ -51,8 +51,8 @@ private:
     /// A quota of v1 means nothing without its period, which is in a file beside it.
     [[nodiscard]] static char const* changed_file(directory const& where, limit const& now,
                                                   limit const& value) noexcept {
-        auto const* const quota = std::get_if<cpu_quota>(&value);
-        bool const same_quota = quota != nullptr && std::get<cpu_quota>(now).quota() == quota->quota();
+        auto const *const quota = std::get_if<cpu_quota>(&value), *const shown = std::get_if<cpu_quota>(&now);
+        bool const same_quota = quota != nullptr && shown != nullptr && shown->quota() == quota->quota();
         return where.kind() == version::v1 && same_quota ? "cpu.cfs_period_us" : limit_file(where, value);
     }
 

@@ -46,7 +46,7 @@ struct question {
 namespace detail {
 
 /// The longest output that is read.
-inline constexpr std::size_t longest_reply = 256 * 1024;
+inline constexpr std::size_t longest_reply = std::size_t{256} * 1024;
 
 /// Kills a child that was not waited for, with all processes of its group.
 inline void end_group(process::child& child) noexcept {

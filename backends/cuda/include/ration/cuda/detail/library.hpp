@@ -3,7 +3,7 @@
 /// that can use GPUs also starts on a machine without a driver.
 #pragma once
 
-#include <cstring>
+#include <bit>
 #include <dlfcn.h>
 #include <memory>
 
@@ -40,12 +40,8 @@ public:
     /// older than the function.
     template <class Function>
     [[nodiscard]] Function* find(char const* name) const noexcept {
-        void* const address = ::dlsym(handle_.get(), name);
-        Function* function = nullptr;
-        static_assert(sizeof function == sizeof address);
         // The language has no conversion between pointers to data and to functions
-        std::memcpy(&function, &address, sizeof function);
-        return function;
+        return std::bit_cast<Function*>(::dlsym(handle_.get(), name));
     }
 };
 

@@ -98,8 +98,9 @@ public:
     /// free x set^2).
     [[nodiscard]] std::vector<std::uint32_t> grow(std::vector<std::uint32_t> const& keep,
                                                   std::uint32_t more) const noexcept {
+        if (more == 0) return keep;
         gpu_choice best, next;
-        for (std::uint32_t seed = 0; more > 0 && seed < count_; ++seed) {
+        for (std::uint32_t seed = 0; seed < count_; ++seed) {
             if (market_.free[seed] == 0) continue;
             next.gpus = keep;
             next.gpus.push_back(seed);
@@ -109,7 +110,7 @@ public:
             // The order is total, so the result does not depend on the order of the seeds.
             if (best.gpus.empty() || next < best) std::swap(best, next);
         }
-        return more > 0 ? std::move(best.gpus) : keep;
+        return std::move(best.gpus);
     }
 
     /// Removes `fewer` GPUs from `set`, one by one: the one without which the rest is best, and on
