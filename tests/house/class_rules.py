@@ -10,7 +10,6 @@ from tree import CPP, Problem
 MOST_METHODS = 25
 # Classes from before the rule, with their number of methods. The number may only fall, and an entry that is not needed any longer is refused.
 LARGER = {
-    ("tools/ration/run/device_table.hpp", "device_table"): 33,
     ("tools/ration/run/resize.hpp", "resize"): 61,
 }
 

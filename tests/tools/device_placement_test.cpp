@@ -199,12 +199,12 @@ TEST_CASE("device_placement: instances of one GPU are devices of their own") {
 TEST_CASE(
     "device_placement: a device of an earlier run that the machine does not show any more does not stop the choice") {
     synthetic_run run(two_packages());
-    device_list has{run.table.number("gone")};
+    device_list has{run.table.devices().number("gone")};
     REQUIRE(run.table.claim(job_id{1}, has));
     CHECK(run.placement.reattach(job_id{1}, has, cpus({1, 9})).cpu_list() == "1,9");
     CHECK(run.table.change(job_id{1}, has, 2) == device_list{6, 0});
     CHECK(run.placement.settle(job_id{1}, {6, 0}).why.empty());
-    has = run.table.change(job_id{1}, run.table.sound(device_list{6, 0}), 2);
+    has = run.table.change(job_id{1}, run.table.devices().sound(device_list{6, 0}), 2);
     run.table.keep_only(job_id{1}, has);
     CHECK(has.front() == 0);
     CHECK(has.back() < 6);

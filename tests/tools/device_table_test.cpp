@@ -37,22 +37,22 @@ TEST_CASE("a chooser says which devices, and hears when a job has none any more"
 TEST_CASE("of shares a job sees the one device that they are shares of, once") {
     auto const devices = names(3);
     device_table table(devices);
-    CHECK(table.seen(device_list{0, 2}) == table.names(device_list{0, 2}));
-    CHECK(table.ranks(device_list{0, 2}) == 2);
-    CHECK(table.parts_of(devices[1]) == device_list{1});
-    table.are_shares_of("GPU-1");
-    CHECK(table.seen(device_list{0, 2}) == "GPU-1");
-    CHECK(table.seen(device_list{}).empty());
-    CHECK((table.ranks(device_list{0, 2}) == 1 && table.ranks(device_list{}) == 0));
-    CHECK(table.parts_of("GPU-1") == device_list{0, 1, 2});
-    CHECK(table.names(device_list{0, 2}) == devices[0] + ',' + devices[2]);  // the records tell shares apart
+    CHECK(table.devices().seen(device_list{0, 2}) == table.devices().names(device_list{0, 2}));
+    CHECK(table.devices().ranks(device_list{0, 2}) == 2);
+    CHECK(table.devices().parts_of(devices[1]) == device_list{1});
+    table.devices().are_shares_of("GPU-1");
+    CHECK(table.devices().seen(device_list{0, 2}) == "GPU-1");
+    CHECK(table.devices().seen(device_list{}).empty());
+    CHECK((table.devices().ranks(device_list{0, 2}) == 1 && table.devices().ranks(device_list{}) == 0));
+    CHECK(table.devices().parts_of("GPU-1") == device_list{0, 1, 2});
+    CHECK(table.devices().names(device_list{0, 2}) == devices[0] + ',' + devices[2]);  // the records tell shares apart
 }
 
 TEST_CASE("a job takes only devices with enough memory, and others leave these to it") {
     auto const devices = names(6);
     device_table table(devices);
     std::vector<bytes> const memory{{80}, {16}, {80}, {40}, {16}};  // of the last one nothing is said
-    table.set_memory(memory);
+    table.devices().set_memory(memory);
     table.needs(job_id{1}, {60});
     table.needs(job_id{2}, {20});
     table.needs(job_id{3}, {0});
@@ -95,12 +95,12 @@ TEST_CASE(
     "a device of an earlier run that the machine does not show is left to the job that has it, and is not assigned again after that") {
     auto const devices = names(2);
     device_table table(devices);
-    CHECK(table.number("cpu-1") == 1);
-    CHECK_FALSE(table.is_cordoned(1));
-    CHECK(table.number("gone") == 2);
-    CHECK(table.number("gone") == 2);
+    CHECK(table.devices().number("cpu-1") == 1);
+    CHECK_FALSE(table.devices().is_cordoned(1));
+    CHECK(table.devices().number("gone") == 2);
+    CHECK(table.devices().number("gone") == 2);
     REQUIRE(table.claim(job_id{1}, device_list{0, 2}));
-    CHECK(table.sound(device_list{0, 2}) == device_list{0});
+    CHECK(table.devices().sound(device_list{0, 2}) == device_list{0});
     CHECK(table.free() == 1);
     table.release(job_id{1});
     CHECK(table.free() == 2);

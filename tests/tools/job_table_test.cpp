@@ -58,7 +58,7 @@ struct synthetic_run {
     explicit synthetic_run(std::vector<job_config> of)
         : jobs(std::move(of)), board(jobs, {.cpu = {4000}, .memory = {1 << 30}, .devices = 4}),
           progress(initial_progress(board.jobs())) {
-        machines.table().set_memory(std::vector<bytes>{{80}, {80}, {16}, {16}});
+        machines.table().devices().set_memory(std::vector<bytes>{{80}, {80}, {16}, {16}});
         for (auto& job : board.jobs())
             if (job.config->elastic) machines.add(job.id, {}, to_seconds(job.config->elastic->restart_cost));
         for (auto& job : board.jobs()) {

@@ -30,7 +30,7 @@ struct at_work {
         all.advance(now);
     }
     void cordon(std::uint32_t device) {
-        all.table().cordon(device, true);
+        all.table().devices().cordon(device, true);
         all.advance(now);
     }
     [[nodiscard]] std::vector<resize_order> orders() { return machine.take_orders(); }
@@ -49,14 +49,14 @@ using orders = std::vector<resize_order>;
 
 TEST_CASE("a device that is cordoned is given to nobody, and counts for nobody") {
     device_table table(names(3));
-    table.cordon(0, true);
-    CHECK((table.free() == 2 && table.cordoned() == 1 && table.held() == 0));
+    table.devices().cordon(0, true);
+    CHECK((table.free() == 2 && table.devices().cordoned() == 1 && table.held() == 0));
     CHECK(table.take(job_id{1}, 3).empty());
     CHECK(table.take(job_id{1}, 2) == device_list{1, 2});
-    CHECK(table.sound(device_list{2, 0, 1}) == device_list{2, 1});
-    table.cordon(2, true);
+    CHECK(table.devices().sound(device_list{2, 0, 1}) == device_list{2, 1});
+    table.devices().cordon(2, true);
     CHECK((table.held() == 2 && table.of(job_id{1}) == device_list{1, 2}));
-    table.cordon(0, false);
+    table.devices().cordon(0, false);
     CHECK(table.free() == 1);
 }
 
@@ -96,11 +96,11 @@ TEST_CASE("what a job has that cannot be saved counts on") {
     all.advance(seconds(1));
     machine.launched(seconds(1));
     machine.hello(false, 1, "cpu-0", seconds(1));
-    all.table().cordon(0, true);
+    all.table().devices().cordon(0, true);
     all.advance(seconds(2));
     CHECK(all.usable() == 2);
     CHECK(machine.phase() == resize_phase::steady);
-    all.table().cordon(1, true);
+    all.table().devices().cordon(1, true);
     CHECK(all.usable() == 1);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("a job that dies with a device goes on without it from its checkpoint;
         REQUIRE(t.all.table().take(job_id{9}, 2).size() == 2);
         t.machine.want(2);
         if (saved) t.machine.checkpoint(true, t.now);
-        t.all.table().cordon(0, true);
+        t.all.table().devices().cordon(0, true);
         auto const meaning = t.machine.exited(false, false, t.now);
         CHECK(meaning == (saved ? exit_meaning::part_of_resize : exit_meaning::job_is_over));
         if (!saved) continue;
@@ -141,15 +141,15 @@ TEST_CASE("a device that is cordoned before the launch is replaced, or done with
     REQUIRE((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 1, 2}));
     t.machine.replace_before_launch(t.now);
     CHECK(t.machine.devices() == device_list{0, 1, 2});
-    t.all.table().cordon(1, true);
+    t.all.table().devices().cordon(1, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 2, 3}));
     CHECK(t.machine.take_notes().back().why == "a device was cordoned before the launch");
-    t.all.table().cordon(0, true);
+    t.all.table().devices().cordon(0, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{2, 3}));
-    t.all.table().cordon(2, true);
-    t.all.table().cordon(3, true);
+    t.all.table().devices().cordon(2, true);
+    t.all.table().devices().cordon(3, true);
     t.machine.replace_before_launch(t.now);
     CHECK((t.machine.phase() == resize_phase::queued && !t.machine.awaits_launch()));
     CHECK((t.all.table().held() == 0 && t.machine.devices().empty()));
@@ -157,7 +157,7 @@ TEST_CASE("a device that is cordoned before the launch is replaced, or done with
 
 TEST_CASE("what is cordoned after the launch is left to the job for now") {
     at_work t;
-    t.all.table().cordon(1, true);
+    t.all.table().devices().cordon(1, true);
     t.machine.replace_before_launch(t.now);
     CHECK(t.machine.devices() == device_list{0, 1});
 }
@@ -183,22 +183,22 @@ TEST_CASE("its own failure is no device's, and a clean end is an end") {
     at_work t;
     t.machine.checkpoint(true, t.now);
     CHECK(t.machine.exited(false, false, t.now) == exit_meaning::job_is_over);
-    t.all.table().cordon(0, true);
+    t.all.table().devices().cordon(0, true);
     CHECK(t.machine.exited(true, true, t.now) == exit_meaning::job_is_over);
 }
 
 TEST_CASE("without any sound device left it waits in the queue") {
     at_work t;
     t.machine.checkpoint(true, t.now);
-    for (std::uint32_t device = 0; device < 4; ++device) t.all.table().cordon(device, true);
+    for (std::uint32_t device = 0; device < 4; ++device) t.all.table().devices().cordon(device, true);
     REQUIRE(t.machine.exited(false, false, t.now) == exit_meaning::part_of_resize);
     t.machine.cleared(t.now);
     CHECK(t.machine.phase() == resize_phase::queued);
     t.all.advance(t.now);
     CHECK(t.orders().empty());
     CHECK(t.machine.wanted() == 0);  // there is nothing that it could be promised
-    t.all.table().cordon(3, false);
-    t.all.table().cordon(2, false);
+    t.all.table().devices().cordon(3, false);
+    t.all.table().devices().cordon(2, false);
     t.want(2);
     CHECK(t.machine.devices() == device_list{2, 3});
 }

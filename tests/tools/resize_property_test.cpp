@@ -36,7 +36,7 @@ public:
     void run(int events) {
         for (int i = 0; i < events; ++i) happen();
         good_ = true;
-        for (std::uint32_t device = 0; device < device_count; ++device) all_->table().cordon(device, false);
+        for (std::uint32_t device = 0; device < device_count; ++device) all_->table().devices().cordon(device, false);
         for (int i = 0; i < 4000; ++i) happen();
         for (std::uint32_t j = 0; j < job_count; ++j) check_rest(j);
     }
@@ -68,7 +68,7 @@ private:
             case 7:
                 if (below(4) == 0) die(j, false);
                 break;
-            case 8: all_->table().cordon(below(device_count), below(3) == 0); break;
+            case 8: all_->table().devices().cordon(below(device_count), below(3) == 0); break;
             default:
                 if (below(8) == 0) restart();
         }
@@ -91,7 +91,7 @@ private:
             bool const wrong = !often();
             p.reply = true;
             machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()),
-                             wrong ? "cpu-9" : all_->table().names(p.devices), now_);
+                             wrong ? "cpu-9" : all_->table().devices().names(p.devices), now_);
         } else {
             machine(j).stepped(now_);
         }
@@ -154,7 +154,7 @@ private:
         if (!machine(j).awaits_launch()) return;
         if (!often()) return machine(j).launch_failed("no such program", now_);
         REQUIRE_FALSE(processes_[j].alive);
-        REQUIRE(all_->table().sound(machine(j).devices()) == machine(j).devices());
+        REQUIRE(all_->table().devices().sound(machine(j).devices()) == machine(j).devices());
         processes_[j] = {.devices = machine(j).devices(), .alive = true};
         machine(j).launched(now_);
         std::set<std::uint32_t> seen;

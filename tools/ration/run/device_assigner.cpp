@@ -22,12 +22,12 @@ void device_assigner::share_devices(job_table& jobs) {
     for (auto& job : jobs.jobs())
         if (job.config->elastic)
             elastic_.add(job.id, {.deadlines = job.elastic().deadlines}, to_seconds(job.elastic().restart_cost));
-    table.set_memory(devices_.memory());
+    table.devices().set_memory(devices_.memory());
     for (auto& job : jobs.jobs()) {
         job.devices = elastic_.find(job.id);
         if (job.config->elastic) table.needs(job.id, job.elastic().gpu_memory);
     }
-    table.are_shares_of(devices_.whole());
+    table.devices().are_shares_of(devices_.whole());
     node_.share_devices(elastic_);
     if (!placement_) return;
     table.choose_by(*placement_);
@@ -40,14 +40,14 @@ result<device_assignment> device_assigner::assign(live_job const& job) {
     if (job.devices == nullptr) return out;
     auto const& chosen = job.devices->devices();
     if (placement_) out.place = placement_->settle(job.id, chosen);
-    auto masks = devices_.masks(names_of(elastic_.table(), chosen));
+    auto masks = devices_.masks(names_of(elastic_.table().devices(), chosen));
     if (!masks) return masks.failure();
     out.masks = std::move(masks).value();
     if (auto const share = share_of(job); share && shares_ != nullptr)
         for (auto const& entry : share->environment(shares_->place())) out.masks.emplace_back(entry);
-    out.names = elastic_.table().names(chosen);
-    out.seen = elastic_.table().seen(chosen);
-    out.ranks = elastic_.table().ranks(chosen);
+    out.names = elastic_.table().devices().names(chosen);
+    out.seen = elastic_.table().devices().seen(chosen);
+    out.ranks = elastic_.table().devices().ranks(chosen);
     out.cpu = cpu_of(chosen.size());
     if (auto const share = share_of(job)) out.percent = share->percent();
     out.filter = filter_of(job, chosen);
@@ -65,8 +65,9 @@ void device_assigner::reattach(live_job const& job, process::cpu_set const& boun
 std::optional<own_gpus> device_assigner::filter_of(live_job const& job, std::span<std::uint32_t const> devices) const {
     auto const found = gpus_.found();
     if (job.devices == nullptr || !found) return std::nullopt;
-    return own_gpus{.names = shares_ != nullptr ? std::vector{devices_.whole()} : names_of(elastic_.table(), devices),
-                    .of = *found};
+    return own_gpus{
+        .names = shares_ != nullptr ? std::vector{devices_.whole()} : names_of(elastic_.table().devices(), devices),
+        .of = *found};
 }
 
 /// On each of its GPUs as much as it asks each of them to have.
@@ -76,7 +77,7 @@ std::optional<gpu_memory_limit> device_assigner::gpu_memory_of(live_job const& j
     if (job.devices == nullptr || job.elastic().gpu_memory.count == 0) return std::nullopt;
     gpu_memory_limit out{.gpus = {}, .most = job.elastic().gpu_memory};
     for (auto const device : devices) {
-        auto const name = shares_ != nullptr ? devices_.whole() : elastic_.table().name(device);
+        auto const name = shares_ != nullptr ? devices_.whole() : elastic_.table().devices().name(device);
         auto const id = cuda::device_id::parse(name);
         bool const known = std::ranges::any_of(out.gpus, [&](auto const& gpu) { return id && gpu.id == *id; });
         if (id && !known && device < pci.size()) out.gpus.push_back({*id, pci[device]});

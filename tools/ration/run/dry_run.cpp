@@ -122,7 +122,7 @@ public:
           placement_(device_placement::of(topology, devices.pci(), process::cpu_set::of_thread(0).lowest(cpus))) {
         if (!placement_ && !topology.why_not.empty()) by_number_ = fmt::format("By number: {}.", topology.why_not);
         if (placement_) machines_.table().choose_by(*placement_);
-        machines_.table().set_memory(devices.memory());
+        machines_.table().devices().set_memory(devices.memory());
     }
 
     void add(job_table const& board) {
@@ -138,7 +138,7 @@ public:
     [[nodiscard]] given give(job_id job, std::int64_t count) {
         auto const devices = machines_.table().take(job, count);
         auto const share = shared_->share_of(devices.size());
-        return {machines_.table().names(devices),
+        return {machines_.table().devices().names(devices),
                 placement_ ? placement_->settle(job, devices) : job_location{.why = by_number_},
                 share ? share->percent() : 0};
     }

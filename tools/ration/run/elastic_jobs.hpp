@@ -41,7 +41,7 @@ public:
     /// but for what a job has that cannot leave it now.
     [[nodiscard]] std::int64_t usable() const noexcept {
         std::int64_t out = 0;
-        for (std::uint32_t device = 0; device < table_.size(); ++device) out += counts(device) ? 1 : 0;
+        for (std::uint32_t device = 0; device < table_.devices().size(); ++device) out += counts(device) ? 1 : 0;
         return out;
     }
 
@@ -59,7 +59,7 @@ private:
     [[nodiscard]] bool counts(std::uint32_t device) const noexcept {
         resize const* const has = find(table_.owner(device));
         if (has != nullptr && has->state().finishing && has->phase() == resize_phase::clearing) return false;
-        return !table_.is_cordoned(device) || (has != nullptr && *has->why_not() != '\0');
+        return !table_.devices().is_cordoned(device) || (has != nullptr && *has->why_not() != '\0');
     }
 
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.

@@ -32,7 +32,8 @@ void gpu_monitor::start(nanoseconds now) {
 void gpu_monitor::probe(nanoseconds now) {
     if (!watch_) return;
     for (auto const& change : watch_->probe(idle_devices(), now)) {
-        for (auto const device : table_.parts_of(change.device)) table_.cordon(device, change.cordoned);
+        for (auto const device : table_.devices().parts_of(change.device))
+            table_.devices().cordon(device, change.cordoned);
         events_.emit(device_changed{.device = change.device,
                                     .what = change.cordoned ? device_change::cordoned : device_change::back,
                                     .why = change.why},
@@ -56,7 +57,7 @@ bool gpu_monitor::has_probed(live_job const& job, nanoseconds now) {
 bool gpu_monitor::has_left_devices(live_job const& job, nanoseconds now) {
     auto const& devices = job.devices->devices();
     if (job.placed || !watch_ || devices_.of_shares() || devices.empty()) return !job.placed;
-    return has_probed(job, now) && !watch_->in_use(names_of(table_, devices));
+    return has_probed(job, now) && !watch_->in_use(names_of(table_.devices(), devices));
 }
 
 }  // namespace ration::program

@@ -51,7 +51,9 @@ public:
     }
 
 private:
-    [[nodiscard]] std::vector<std::string> idle_devices() const { return names_of(table_, table_.of(job_id{})); }
+    [[nodiscard]] std::vector<std::string> idle_devices() const {
+        return names_of(table_.devices(), table_.of(job_id{}));
+    }
 };
 
 }  // namespace ration::program

@@ -90,9 +90,9 @@ device_list reattachment::numbers_of(std::vector<std::string> const& recorded, n
     device_list out;
     auto& table = elastic_.table();
     for (auto const& name : recorded) {
-        auto const known = table.size();
-        out.push_back(table.number(name));
-        if (table.size() > known)
+        auto const known = table.devices().size();
+        out.push_back(table.devices().number(name));
+        if (table.devices().size() > known)
             events_.emit(
                 device_changed{.device = name, .what = device_change::cordoned, .why = "this run does not share it"},
                 now);

@@ -58,9 +58,9 @@ recorded_job record_writer::row_of(live_job const& job) const {
 void record_writer::add_devices(live_job const& job, recorded_job& into) const {
     auto const& s = job.devices->state();
     into.phase = s.now;
-    into.holds = names_of(table_, s.holds);
-    into.next = names_of(table_, s.next);
-    into.origin = names_of(table_, s.origin);
+    into.holds = names_of(table_.devices(), s.holds);
+    into.next = names_of(table_.devices(), s.next);
+    into.origin = names_of(table_.devices(), s.origin);
     into.wanted = s.wanted;
     into.batch = s.batch;
     into.launched_batch = job.batch;

@@ -94,7 +94,7 @@ void resize::start_queued(nanoseconds now) {
 
 void resize::advance_steady(nanoseconds now) {
     // One that was cordoned is left as soon as may be
-    auto const keeps = static_cast<std::int64_t>(table_->sound(s_.holds).size());
+    auto const keeps = static_cast<std::int64_t>(table_->devices().sound(s_.holds).size());
     if ((s_.wanted == size() && keeps == size()) || s_.finishing) return waits_.reset();
     if (!can_change(now)) return;
     if (s_.wanted - keeps <= table_->free(job_)) return begin(now);
@@ -109,7 +109,7 @@ void resize::advance_steady(nanoseconds now) {
 
 void resize::begin(nanoseconds now) {
     waits_.reset();
-    s_.next = table_->change(job_, table_->sound(s_.holds), s_.wanted);
+    s_.next = table_->change(job_, table_->devices().sound(s_.holds), s_.wanted);
     cost_from_ = now;
     if (!s_.control) return terminate(now);  // it saves by itself now and then, and on SIGTERM if it likes
     enter(resize_phase::saving, now + rules_.deadlines.save);
@@ -165,12 +165,12 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
 
 /// Whether its end is that of one of its devices, and there is a checkpoint to go on from.
 bool resize::loses_a_device(bool clean) const noexcept {
-    return !clean && outlives_a_device() && table_->sound(s_.holds).size() != s_.holds.size();
+    return !clean && outlives_a_device() && table_->devices().sound(s_.holds).size() != s_.holds.size();
 }
 
 /// Others take the place of devices that were cordoned meanwhile, as far as there are any.
 void resize::replace_lost() {
-    auto const kept = table_->sound(s_.next);
+    auto const kept = table_->devices().sound(s_.next);
     auto const most = static_cast<std::int64_t>(kept.size()) + table_->free(job_);
     s_.next = table_->change(job_, kept, std::min(static_cast<std::int64_t>(s_.next.size()), most));
 }
@@ -224,7 +224,7 @@ void resize::launched(nanoseconds now) {
 }
 
 void resize::replace_before_launch(nanoseconds now) {
-    if (!awaits_launch() || table_->sound(s_.holds).size() == s_.holds.size()) return;
+    if (!awaits_launch() || table_->devices().sound(s_.holds).size() == s_.holds.size()) return;
     s_.next = s_.holds;
     replace_lost();
     if (s_.next.empty()) return queue(now);
@@ -239,15 +239,15 @@ void resize::launch_failed(std::string why, nanoseconds now) {
 }
 
 std::string resize::wrong_world(std::uint32_t world) const {
-    auto const ranks = table_->ranks(s_.holds);
+    auto const ranks = table_->devices().ranks(s_.holds);
     return world == 0 || world == ranks
                ? ""
                : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
 }
 
 std::string resize::wrong_devices(std::string_view devices) const {
-    if (!devices.empty() && devices != table_->seen(s_.holds))
-        return fmt::format("it sees the devices {} and was given {}", devices, table_->seen(s_.holds));
+    if (!devices.empty() && devices != table_->devices().seen(s_.holds))
+        return fmt::format("it sees the devices {} and was given {}", devices, table_->devices().seen(s_.holds));
     return {};
 }
 
@@ -269,7 +269,7 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
     }
     received_ = true;
     // It sees the GPU; whether it keeps to its share is found out later
-    verified_ = !devices.empty() && !table_->has_shares();
+    verified_ = !devices.empty() && !table_->devices().has_shares();
     if (devices.empty()) note(resize_step::unverified, "it does not say which devices it sees");
     deadline_ = now + rules_.deadlines.start;
     if (!s_.falls_back && !s_.returning) settle();  // its end would be its own doing: there is nothing to wait for
@@ -277,13 +277,13 @@ void resize::hello(bool control, std::uint32_t world, std::string_view devices, 
 
 void resize::hello_of(std::uint32_t rank, std::string_view devices, nanoseconds now) {
     if (!is_at_work()) return;
-    auto const given = ',' + table_->seen(s_.holds) + ',';
+    auto const given = ',' + table_->devices().seen(s_.holds) + ',';
     while (!devices.empty()) {
         auto const name = devices.substr(0, devices.find(','));
         if (given.find(fmt::format(",{},", name)) == std::string::npos)
-            return object(
-                fmt::format("its rank {} sees the device {} and was given {}", rank, name, table_->seen(s_.holds)),
-                now);
+            return object(fmt::format("its rank {} sees the device {} and was given {}", rank, name,
+                                      table_->devices().seen(s_.holds)),
+                          now);
         devices.remove_prefix(std::min(devices.size(), name.size() + 1));
     }
 }

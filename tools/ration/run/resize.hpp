@@ -137,7 +137,7 @@ public:
     /// have enough, else all.
     [[nodiscard]] std::int64_t most() const {
         return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_)
-                                       : static_cast<std::int64_t>(table_->size());
+                                       : static_cast<std::int64_t>(table_->devices().size());
     }
     /// Its launch was ordered, and not made yet.
     [[nodiscard]] bool awaits_launch() const noexcept {

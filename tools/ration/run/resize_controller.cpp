@@ -54,7 +54,7 @@ void resize_controller::emit(live_job& job, resize_note const& note, nanoseconds
                                 .what = note.what,
                                 .from = note.from,
                                 .to = note.to,
-                                .devices = elastic_.table().names(note.devices),
+                                .devices = elastic_.table().devices().names(note.devices),
                                 .why = note.why},
                  now);
     if (note.what == resize_step::failed) roll_back(job, note, now);

@@ -14,7 +14,7 @@ void run_status::show(std::string const& notice, nanoseconds now) {
                         .usage = usage_.jobs(),
                         .messages = progress_.counts(),
                         .lost_events = out_.lost(),
-                        .cordoned_devices = elastic_.table().cordoned()});
+                        .cordoned_devices = elastic_.table().devices().cordoned()});
 }
 
 void run_status::show_end(std::string const& notice, nanoseconds now) { out_.end_of_run(view(notice, now), now); }
@@ -25,9 +25,9 @@ view_model run_status::view(std::string const& notice, nanoseconds now) const {
                      .elapsed = now,
                      .cpus = static_cast<std::uint32_t>(node_.jobs().capacity().count / 1000),
                      .used = usage_.used_cores(),
-                     .devices = static_cast<std::int64_t>(elastic_.table().size()),
+                     .devices = static_cast<std::int64_t>(elastic_.table().devices().size()),
                      .devices_held = elastic_.table().held(),
-                     .cordoned_devices = elastic_.table().cordoned(),
+                     .cordoned_devices = elastic_.table().devices().cordoned(),
                      .jobs = {},
                      .notice = notice};
     for (auto const& job : jobs_.jobs()) model.jobs.push_back(view_of(job, now));

@@ -51,7 +51,7 @@ void share_monitor::emit(live_job const& job, resize_step what, std::string why,
                                 .what = what,
                                 .from = count,
                                 .to = count,
-                                .devices = table_.names(devices),
+                                .devices = table_.devices().names(devices),
                                 .why = std::move(why)},
                  now);
 }
