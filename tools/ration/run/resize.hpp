@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How one job with devices comes to another number of them: saved, stopped, launched again. A machine of states
-/// without a clock, a process or a file of its own: it is told what has happened, and says what is to be done.
-/// docs/elastic.md has the sequence.
+/// The resize of one job: checkpoint, stop, launch with other devices. A state machine without a clock, a process or a
+/// file: its callers report events, and carry out the orders that it returns. docs/elastic.md has the sequence.
 #pragma once
 
 #include <cstdint>
@@ -20,44 +19,44 @@
 
 namespace ration::program {
 
-/// What the machine wants done, in this order.
+/// A step that the caller carries out, in the order of the list.
 enum class resize_order : std::uint8_t {
     save,       ///< C1 save hold=1
-    go,         ///< C1 go: no change of size after all
+    go,         ///< C1 go: the resize is aborted
     stop,       ///< C1 stop
     terminate,  ///< SIGTERM
-    kill,       ///< SIGKILL to all of it
+    kill,       ///< SIGKILL to all processes of the job
     launch,     ///< with `devices()`, in a new incarnation
-    refuse,     ///< the job cannot run with its devices: it fails, `why()` says why
+    refuse,     ///< the job cannot run with its devices and fails; `why()` has the reason
 };
 
-/// One transition, as it is told.
+/// One transition, for the event log.
 struct resize_note {
     resize_step what = resize_step::settled;
     std::int64_t from = 0, to = 0;
     std::string why;      ///< may be empty
-    device_list devices;  ///< that its process has, or is launched with
+    device_list devices;  ///< of its process, or of the next launch
 };
 
 struct resize_rules {
     resize_deadlines deadlines;
     nanoseconds terminate = seconds(10);  ///< from SIGTERM to SIGKILL, and from each SIGKILL to the next
-    nanoseconds clear = seconds(30);      ///< after which what still holds on to its devices is reported
-    nanoseconds wait = seconds(900);      ///< for devices that others are to give back
-    nanoseconds back_off = seconds(60);   ///< after a change that failed; twice as long each time, up to 16 times
+    nanoseconds clear = seconds(30);      ///< until processes that still use the devices are reported
+    nanoseconds wait = seconds(900);      ///< for devices that other jobs are to release
+    nanoseconds back_off = seconds(60);   ///< after a failed resize; doubles with each failure, up to 16 times this
 };
 
-/// All that has to outlive the controller. Devices are numbers of the run's table.
+/// The part of a resize that the record stores. Devices are numbers of the run's table.
 struct resize_state {
     resize_phase now = resize_phase::queued;
     std::int64_t wanted = 0;
-    device_list holds, next, origin;  ///< of its process; that it goes to; to fall back on
+    device_list holds, next, origin;  ///< of its process; of the new size; of the old size, for a roll back
     bool falls_back = false, returning = false, control = false, has_saved = false, finishing = false;
     double cost = 0;         ///< seconds, as last measured
     std::int64_t batch = 0;  ///< granted
 };
 
-/// What the end of a process means.
+/// Whether the end of the first process ends the job.
 enum class exit_meaning : std::uint8_t { job_is_over, part_of_resize };
 
 class resize {
@@ -66,7 +65,7 @@ class resize {
     resize_rules rules_;
     resize_state s_;
     bool launched_ = false, received_ = false, verified_ = false, stuck_reported_ = false;
-    int failures_ = 0, deaths_ = 0;  // changes that failed on end; ends at a start that had nothing to fall back on
+    int failures_ = 0, deaths_ = 0;  // consecutive failed resizes; failed starts without an old size
     nanoseconds deadline_{}, rest_until_{}, seen_{};
     std::optional<nanoseconds> waits_, cost_from_;
     std::string why_;
@@ -76,85 +75,84 @@ class resize {
 public:
     resize(job_id job, device_table& table, resize_rules const& rules, double first_cost);
 
-    // --- what the policy wants
-    /// From now on the job shall have so many devices; 0: none, saved and queued. Acted upon by `advance`.
+    // --- Grants
+    /// Sets the number of devices; 0: the job is saved and queued. `advance` begins the resize.
     void want(std::int64_t devices) noexcept { s_.wanted = devices; }
-    /// The same of the samples per step, from the next launch on; 0: the job's own choice.
+    /// Sets the samples per step from the next launch on; 0: the job chooses.
     void want_batch(std::int64_t samples) noexcept { s_.batch = samples; }
-    /// Whether its size may change now: not before it is known how it could be saved, and not for a while after a
-    /// failure.
+    /// Whether a resize may begin now: the job can be saved, and the back-off after a failure has passed.
     [[nodiscard]] bool can_change(nanoseconds now) const noexcept { return *why_not(now) == '\0'; }
-    /// The same as a sentence: why not. Empty when it may.
+    /// The reason against it as a sentence; empty if a resize may begin.
     [[nodiscard]] char const* why_not(nanoseconds now) const noexcept;
     /// At the last `advance`.
     [[nodiscard]] char const* why_not() const noexcept { return why_not(seen_); }
-    /// Whether it could be saved, as far as is known: it takes commands, or has reported a checkpoint.
+    /// The job takes commands, or has reported a checkpoint.
     [[nodiscard]] bool can_be_saved() const noexcept { return s_.control || s_.has_saved; }
 
-    // --- what happens
+    // --- Events
     void advance(nanoseconds now);
-    /// Rank 0 says hello. `devices`: what it says that it sees; empty: it does not say.
+    /// The hello of rank 0. `devices`: the devices that it reports, comma-separated; empty: none reported.
     void hello(bool control, std::uint32_t world, std::string_view devices, nanoseconds now);
-    /// Another rank does. It may see fewer devices than the job has, and no others.
+    /// The hello of another rank. It may report fewer devices than the job has, but no others.
     void hello_of(std::uint32_t rank, std::string_view devices, nanoseconds now);
     void checkpoint(bool ok, nanoseconds now);
     void stepped(nanoseconds now);
-    /// The first process has ended. `clean`: exit code 0; `done`: it said that it had nothing left to do.
+    /// The first process has ended. `clean`: exit code 0; `done`: the job has reported that its work is done.
     [[nodiscard]] exit_meaning exited(bool clean, bool done, nanoseconds now);
-    /// Nothing of it is left.
+    /// No process of the job is left.
     void cleared(nanoseconds now);
-    /// The launch that was ordered has been made; its deadline counts from now. It may have waited for long.
+    /// The ordered launch has been made; its deadline counts from now.
     void launched(nanoseconds now);
     void launch_failed(std::string why, nanoseconds now);
-    /// Before the launch that was ordered: in the place of devices that were cordoned meanwhile it gets others, as far
-    /// as there are any. Without any it is queued.
+    /// Before the ordered launch: replaces devices that were cordoned meanwhile by free ones. Without any device the
+    /// job is queued.
     void replace_before_launch(nanoseconds now);
-    /// The job is to end as a whole: no launch any more.
+    /// The job is to end: no launch follows.
     void finish() noexcept { s_.finishing = true; }
-    /// It has. `clean`: nothing of it is left, so that others may have its devices; else they stay reserved until
+    /// The job has ended. `clean`: no process is left, and its devices are released; else they stay reserved until
     /// `cleared`.
     void ended(bool clean, nanoseconds now);
     /// A command could not be sent, or the job refuses it.
     void command_failed(std::string why, nanoseconds now);
-    /// The promise cannot be kept: a growth that still waits is given up.
+    /// The awaited devices do not become free: aborts a growth that has not begun.
     void give_up_waiting(std::string why);
 
-    // --- after a restart of the controller
+    // --- After a restart of the controller
     [[nodiscard]] resize_state const& state() const noexcept { return s_; }
-    /// Goes on from a record. `alive`: its process is there. False when its devices are another's.
+    /// Continues from a record. `alive`: its process runs. False when its devices belong to another job.
     [[nodiscard]] bool restore(resize_state const& from, bool alive, nanoseconds now);
 
-    // --- what it is now
+    // --- State
     [[nodiscard]] resize_phase phase() const noexcept { return s_.now; }
-    /// Of its process, or of the one to be launched now.
+    /// Of its process, or of the ordered launch.
     [[nodiscard]] device_list const& devices() const noexcept { return s_.holds; }
     [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(s_.holds.size()); }
     [[nodiscard]] std::int64_t wanted() const noexcept { return s_.wanted; }
     [[nodiscard]] std::int64_t batch() const noexcept { return s_.batch; }
-    /// Devices that are large enough for it.
+    /// Devices with enough memory for the job, cordoned ones excluded.
     [[nodiscard]] std::int64_t large_enough() const { return table_->large_enough(job_); }
-    /// The devices that it could have now: of a job that needs much memory those that it has and the free ones that
-    /// have enough, else all.
+    /// The most devices that the job could have now: its own and the free ones with enough memory; without a need for
+    /// memory, all.
     [[nodiscard]] std::int64_t most() const {
         return table_->has_needs(job_) ? static_cast<std::int64_t>(table_->of(job_).size()) + table_->free(job_)
                                        : static_cast<std::int64_t>(table_->devices().size());
     }
-    /// Its launch was ordered, and not made yet.
+    /// A launch is ordered and not made yet.
     [[nodiscard]] bool awaits_launch() const noexcept {
         return s_.now == resize_phase::starting && !launched_ && !s_.finishing;
     }
-    /// Whether it would go on if its process failed because of a device.
+    /// Whether the job would continue from a checkpoint if its process failed because of a device.
     [[nodiscard]] bool outlives_a_device() const noexcept {
         return !s_.finishing && s_.has_saved && s_.now == resize_phase::steady;
     }
-    /// Between being stopped and training again, at whichever size.
+    /// Between the stop and the first step after it, at the new or the old size.
     [[nodiscard]] bool is_restarting() const noexcept;
-    /// It has been given more than there is to take yet.
+    /// Granted more devices than it holds, and the growth has not begun.
     [[nodiscard]] bool waits_to_grow() const noexcept;
     [[nodiscard]] std::string const& why() const noexcept { return why_; }
-    /// Seconds without progress, from being asked to save to the first new step; a guess until it was measured.
+    /// Seconds from the request to save until the first step after the launch; an estimate until it was measured.
     [[nodiscard]] double restart_cost() const noexcept { return s_.cost; }
-    /// When `advance` is needed next.
+    /// The time of the next `advance`; nullopt: only after an event.
     [[nodiscard]] std::optional<nanoseconds> next_deadline() const noexcept;
 
     [[nodiscard]] std::vector<resize_order> take_orders() { return std::exchange(orders_, {}); }
