@@ -116,7 +116,10 @@ public:
     /// Grants of devices go to these machines from now on.
     void share_devices(elastic_jobs& jobs) noexcept { elastic_ = &jobs; }
     /// From now on a release of this job ends it.
-    void may_end(job_id job) { finished_.push_back(job); }
+    void may_end(job_id job, bool may = true) {
+        std::erase(finished_, job);
+        if (may) finished_.push_back(job);
+    }
     [[nodiscard]] bool ends(job_id job) const noexcept;
     /// Lifts the limit on its CPU, so that it can hear what it is told, and end.
     [[nodiscard]] result<void> let_run(job_id job) noexcept;

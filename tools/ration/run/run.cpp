@@ -62,6 +62,8 @@ struct session {
     auto& log = policy_log::for_good();
     auto policy = make_policy(s.config, policy_name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
+    auto fallback = make_policy(s.config, s.config.fallback_name(), log, problems);
+    RATION_ASSERT(fallback != nullptr, "the fallback is compiled in, and its parameters were checked");
     auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
     auto directory = s.reattached != nullptr ? result<run_directory>(run_directory(std::move(s.reattached->folder)))
@@ -87,6 +89,7 @@ struct session {
     supervisor one({.config = s.config,
                     .policy_name = policy_name,
                     .policy = *policy,
+                    .fallback = *fallback,
                     .node = *node,
                     .devices = s.devices,
                     .shares = shares ? &*shares : nullptr,
@@ -148,7 +151,9 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     diagnostics problems(config.file);
     job_table const board(config.jobs,
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
-    for (auto const& policy : options.policies) {
+    auto policies = options.policies;
+    if (!config.fallback.empty()) policies.push_back(config.fallback);
+    for (auto const& policy : policies) {
         auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
@@ -292,6 +297,8 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
 exit_code run(run_options const& options, run_config const& config) {
     diagnostics problems(config.file);
     for (auto const& policy : options.policies) try_out(config, policy, problems);
+    std::string const fallback(config.fallback_name());
+    if (std::ranges::find(options.policies, fallback) == options.policies.end()) try_out(config, fallback, problems);
     if (report_problems(problems)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
