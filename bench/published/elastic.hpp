@@ -92,7 +92,7 @@ struct pair_of_runs {
 
 [[nodiscard]] inline pair_of_runs run_both(elastic_scale const& scale, sim::workload const& w,
                                            elastic_batch_overflow overflow) {
-    parameters const p{.interval = 600, .overflow = overflow};
+    parameters const p{.interval = 600, .at_changes = false, .overflow = overflow};
     bool const drops = overflow == elastic_batch_overflow::drop;
     sim::sim_options options{.interval = seconds(600)};
     if (drops) options.limit = seconds(scale.hours * 3600);

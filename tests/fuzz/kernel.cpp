@@ -120,7 +120,7 @@ void read_stat(std::string_view text) {
 void read_proc_stat(std::string_view text) {
     process::cpu_set cpus;
     for (unsigned cpu = 0; cpu < 4; ++cpu) cpus.insert(cpu);
-    require(ration::program::idle_ticks(text, cpus) >= 0, "processors were idle for less than nothing");
+    require(ration::program::spare_ticks(text, cpus, true) >= 0, "processors were idle for less than nothing");
 }
 
 }  // namespace

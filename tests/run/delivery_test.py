@@ -115,7 +115,7 @@ class Refused(RunTest):
         self.assertIn(why, done.stderr)
 
     def test_another_word(self) -> None:
-        self.check('on_acceptable = "stop"', TARGET, "'on_acceptable' is 'stop'; write \"save\", or leave it out")
+        self.check('on_acceptable = "stop"', TARGET, "'on_acceptable' is 'stop'; write \"save\", or an array with a command")
 
     def test_a_target_without_the_tier(self) -> None:
         self.check(DELIVER, "target = { loss = { objective = 2 } }", "'on_acceptable' is for a target with that tier; add acceptable, or leave it out")

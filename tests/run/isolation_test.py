@@ -107,6 +107,37 @@ class Choice(Isolation):
         self.assertIn(f"by Example Inc. (no license named); runs in a worker process, or in-process where the jobs file says so: {TALKER}", shown)
 
 
+class Fallback(Isolation):
+    """A policy that limits each job to 0.24 cores and then crashes until ration no longer calls it."""
+    def run_one(self, more: str) -> tuple[list[dict], list[dict], str]:
+        """The changes before the fallback, those after it, and all that was printed."""
+        self.write(*self.jobs("4"), head=f'{HEAD}{more}')
+        done = self.run_jobs("--policy", f"{TALKERS}/limits_then_aborts.so", "--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = self.events()
+        at = [i for i, e in enumerate(events) if e["event"] == "warning" and "decides from now on" in e["message"]]
+        self.assertEqual(len(at), 1)
+        self.assertIn(events[at[0]]["message"], done.stdout)
+        return self.told(events[:at[0]], "change"), self.told(events[at[0]:], "change"), events[at[0]]["message"]
+
+    def test_no_limit_of_the_policy_stays(self) -> None:
+        before, after, said = self.run_one("")
+        self.assertEqual({(e["job"], e["reason"]) for e in before}, {("a", "0.24 cores"), ("b", "0.24 cores")})
+        self.assertEqual({(e["job"], e["reason"]) for e in after}, {(name, "no policy: the operating system shares the machine out") for name in "ab"})
+        self.assertIn("none decides from now on", said)
+
+    def test_the_file_names_the_fallback(self) -> None:
+        _, after, said = self.run_one('fallback = "equal_share"\n')
+        self.assertEqual({(e["job"], e["reason"]) for e in after}, {(name, "one n-th of the machine for each of n jobs") for name in "ab"})
+        self.assertIn("equal_share decides from now on", said)
+
+    def test_an_unknown_fallback_is_refused(self) -> None:
+        self.write(*self.jobs(), head=f'{HEAD}fallback = "mine.so"\n')
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no policy 'mine.so' that is compiled in", done.stderr)
+
+
 class Faults(Isolation):
     def run_with(self, name: str) -> tuple:
         # misbehaving_leaks_instance leaks on purpose: a leak detector must not blame that on the host.

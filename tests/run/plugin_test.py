@@ -66,6 +66,7 @@ class Plugins(RunTest):
         self.assertIn(FAULTS.get(name, ""), warnings[0]["message"])
         self.assertIn("the last good limits stay", warnings[0]["message"])
         self.assertTrue(any("it is not asked any more" in w["message"] for w in warnings))
+        self.assertIn("none decides from now on", warnings[-1]["message"])
         running = [e for e in events if e["event"] == "change" and warnings[0]["t"] < e["t"] < 2.5e9]
         self.assertEqual(running, [], "a limit was changed after the fault")
 

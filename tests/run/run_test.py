@@ -28,7 +28,7 @@ class Sharing(RunTest):
         self.assertLess(of(events, "job_ended", "early")[0]["t"], 25e9)
 
     def test_a_job_whose_first_report_meets_the_objective_ends(self) -> None:
-        log = r"log = 'loss=(?<loss>\S+)'"
+        log = 'at_objective = "stop"\n' + r"log = 'loss=(?<loss>\S+)'"
         self.write(job("resumed", ["sh", "-c", "echo loss=0.01; exec sleep 30"], more=log), job("other", ["sh", "-c", "echo loss=1; sleep 4"], more=log),
                    head='policy = "tradl"\ntick = "1s"\n')
         done = self.run_jobs("--log", "log.jsonl")
@@ -101,7 +101,7 @@ class Endings(RunTest):
         for last, why in told.items():
             with self.subTest(last=last):
                 script = f"exec 2>/dev/null; trap '{last}' TERM; echo loss=1; sleep 0.5; while :; do echo loss=0.01; sleep 0.05; done"
-                self.write(job("a", ["/bin/sh", "-c", script], r"log = 'loss=(?<loss>\S+)'"), head='policy = "tradl"\ncpus = 1\ntick = "100ms"\n')
+                self.write(job("a", ["/bin/sh", "-c", script], 'at_objective = "stop"\n' + r"log = 'loss=(?<loss>\S+)'"), head='policy = "tradl"\ncpus = 1\ntick = "100ms"\n')
                 ended, said = self.only_end(0)
                 self.assertEqual((ended["how"], ended["why"]), ("finished", why))
                 self.assertIn(f"a finished: {why} at step", said)

@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 
 using namespace ration;
-using program::idle_ticks;
+using program::spare_ticks;
 
 namespace {
 
@@ -25,12 +25,18 @@ process::cpu_set only(unsigned cpu) {
 TEST_CASE("idle time is that of the named CPUs alone, with iowait and without the sum line", "[spare_cpu]") {
     auto both = only(0);
     both.insert(1);
-    CHECK(idle_ticks(two_cpus, only(0)) == 1020);
-    CHECK(idle_ticks(two_cpus, only(1)) == 3030);
-    CHECK(idle_ticks(two_cpus, both) == 4050);
-    CHECK(idle_ticks(two_cpus, only(2)) == 0);
-    CHECK(idle_ticks("cpu0 1 2", only(0)) == 0);
-    CHECK(idle_ticks("", only(0)) == 0);
+    CHECK(spare_ticks(two_cpus, only(0), false) == 1020);
+    CHECK(spare_ticks(two_cpus, only(1), false) == 3030);
+    CHECK(spare_ticks(two_cpus, both, false) == 4050);
+    CHECK(spare_ticks(two_cpus, only(2), false) == 0);
+    CHECK(spare_ticks("cpu0 1 2", only(0), false) == 0);
+    CHECK(spare_ticks("", only(0), false) == 0);
+}
+
+TEST_CASE("time of niced tasks is spare beside a ration of normal priority", "[spare_cpu]") {
+    CHECK(spare_ticks(two_cpus, only(0), true) == 1030);
+    CHECK(spare_ticks(two_cpus, only(1), true) == 3040);
+    CHECK(spare_ticks("cpu0 1 2", only(0), true) == 2);
 }
 
 TEST_CASE("before two readings the whole is available", "[spare_cpu]") {

@@ -25,7 +25,7 @@ def job(name: str, command: list[str], more: str = "", target: str = TARGET) -> 
 
 
 def trainer(name: str, seconds: float, *losses: float, more: str = "") -> str:
-    return job(name, [PYTHON, str(HERE / "job.py"), str(seconds), *map(str, losses)], more)
+    return job(name, [PYTHON, str(HERE / "job.py"), str(seconds), *map(str, losses)], f'at_objective = "stop"\n{more}')
 
 
 def groups(run: subprocess.Popen) -> list[str]:

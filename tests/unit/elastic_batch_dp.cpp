@@ -282,7 +282,7 @@ TEST_CASE("elastic_batch_dp: a job that only waits pays no restart, and equal to
 
 TEST_CASE("elastic_batch_dp: between decisions all stays as it is, until a job or the node no longer goes with it",
           "[elastic]") {
-    elastic_asked a(2, 8, {.interval = 10, .restart_penalty = 0});
+    elastic_asked a(2, 8, {.interval = 10, .at_changes = false, .restart_penalty = 0});
     a.on.set_bounds(0, resource_id::gpu, 0, 4);
     CHECK(a.decide(0) == counts{4, 4});
     auto const before = a.granted(resource_id::batch);
@@ -316,6 +316,30 @@ TEST_CASE("elastic_batch_dp: between decisions all stays as it is, until a job o
     ration::show_holdings(a.on.held, a.on.store, a.on.columns);
     static_cast<void>(a.decide(27));
     CHECK(a.reason(2) != elastic_batch_dp::not_yet_considered);
+}
+
+TEST_CASE("elastic_batch_dp: an arrival, and the end of a job with devices, do not wait for the interval",
+          "[elastic]") {
+    elastic_asked a(1, 8, {.interval = 100, .restart_penalty = 0});
+    CHECK(a.decide(0) == counts{8});
+    a.arrives(7);
+    CHECK(a.decide(1) == counts{7, 1});
+    a.on.set_bounds(1, resource_id::gpu, 2, 3);
+    CHECK(a.decide(2) == counts{6, 2});
+    a.arrives(8);
+    a.on.set_bounds(2, resource_id::gpu, 7, 8);
+    CHECK(a.decide(3) == counts{6, 2, 0});
+    a.scales(0, {0, 1});
+    CHECK(a.decide(4) == counts{6, 2, 0});  // no job came or went
+    a.leaves(0);                            // the row goes as well
+    CHECK(a.decide(5) == counts{3, 0});
+    a.leaves(1);  // a job that waits
+    a.scales(0, {0, 1, 1, 1});
+    CHECK(a.decide(6) == counts{3});
+    a.on.set_state(0, job_state::done);
+    a.on.held.release(a.on.id(0));
+    a.arrives(9);
+    CHECK(a.decide(7) == counts{8});
 }
 
 TEST_CASE("elastic_batch_dp: above the parameters' devices or steps the answer is near the best, and says so",

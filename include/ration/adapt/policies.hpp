@@ -29,8 +29,8 @@
 BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario, strict);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, gamma, epsilon, normalised, direction,
                         residence, aging);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, overflow, overtake, restart_penalty,
-                        horizon, devices, steps);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, at_changes, overflow, overtake,
+                        restart_penalty, horizon, devices, steps);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 /// elastic_batch_dp: the number of devices and the batch of each job, for the best total scaling.
-/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of
-/// Deep Learning Workloads", MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md lists the
-/// gaps of the paper and the interpretation here.
+/// Source: V. Saxena, K. R. Jayaram, S. Basu, Y. Sabharwal, A. Verma, "Effective Elastic Scaling of Deep Learning
+/// Workloads", MASCOTS 2020, arXiv:2006.13878. docs/elastic-batch-dp.md lists the gaps of the paper and the choices
+/// here.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,7 @@
 
 namespace ration::policies {
 
-/// Treatment of a job that arrives when the minima of the admitted jobs leave too few devices for
-/// its own minimum.
+/// Treatment of a job that arrives when the minima of the admitted jobs leave too few devices for its own minimum.
 enum class elastic_batch_overflow : std::uint8_t { queue, drop };
 /// The words of `elastic_batch_overflow` in a configuration, in the order of its values.
 inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "drop"};
@@ -37,13 +36,13 @@ inline constexpr std::string_view elastic_batch_overflow_names[] = {"queue", "dr
 /// Parameters of `elastic_batch_dp`; each member has its unit and its default.
 struct elastic_batch_dp_parameters {
     double interval = 30;  ///< seconds from one decision to the next
-    /// Whether a job without room waits or is dropped.
-    elastic_batch_overflow overflow = elastic_batch_overflow::queue;
+    /// Decides also when a job arrives, or one with devices ends; false = only at intervals, as the paper does
+    bool at_changes = true;
+    elastic_batch_overflow overflow = elastic_batch_overflow::queue;  ///< a job without room waits or is dropped
     bool overtake = true;  ///< a queued job that does not fit lets later ones overtake
     /// Share of a running job's speed-up that a change of its devices has to gain first
     double restart_penalty = 0.05;
-    /// Expected seconds of an allocation; restart_cost / horizon is added to the penalty; 0 = no
-    /// restart cost
+    /// Expected seconds of an allocation; restart_cost / horizon is added to the penalty; 0 = no restart cost
     double horizon = 600;
     /// Decisions for up to this number of devices are exact for all profiles; memory grows with it
     std::int64_t devices = 16'384;
@@ -53,6 +52,7 @@ struct elastic_batch_dp_parameters {
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
+        {.name = "at_changes", .meaning = "decide also when a job arrives or ends; false = as the paper"},
         {.name = "overflow", .meaning = "what becomes of a job for which there is no room"},
         {.name = "overtake", .meaning = "a queued job lets later ones pass that fit when it does not"},
         {.name = "restart_penalty",
@@ -80,28 +80,26 @@ struct elastic_batch_dp_parameters {
     }
 };
 
-/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few
-/// nodes as possible, with the batch that `jobs/batch` names for k. A count is not a choice if its
-/// speed-up is 0 or less, or if the job does not accept the count or the batch.
+/// The rule, for the devices of all nodes together. F(k) is `jobs/speedup` at k devices, on as few nodes as possible,
+/// with the batch that `jobs/batch` names for k. A count is not a choice if its speed-up is 0 or less, or if the job
+/// does not accept the count or the batch.
 ///
-/// Every interval: jobs that hold devices stay admitted; later arrivals are admitted first come,
-/// first served, where the minima of all fit. The devices are divided so that the sum of F is the
-/// largest, and each job gets its batch. For every count but the present one, F of a running job is
-/// reduced by the penalty.
+/// Every interval, and with `at_changes` also when a job arrives or one with devices ends: jobs that hold devices stay
+/// admitted; later arrivals are admitted first come, first served, where the minima of all fit. The devices are divided
+/// so that the sum of F is the largest, and each job gets its batch. For every count but the present one, F of a
+/// running job is reduced by the penalty.
 ///
-/// Batch grants are made on the first node if it has capacity of `batch`; that capacity bounds
-/// their sum. On several nodes, a job whose number of devices changes is placed again, the largest
-/// first (`detail::placement`). Other jobs keep their nodes.
+/// Batch grants are made on the first node if it has capacity of `batch`; that capacity bounds their sum. On several
+/// nodes, a job whose number of devices changes is placed again, the largest first (`detail::placement`). Other jobs
+/// keep their nodes.
 ///
-/// Exact in O(jobs x most devices of one job) where gains diminish, and in most other cases; O(jobs
-/// x devices x most devices of one job) at worst (`detail::allocation_dp`). With more devices or
-/// additions than the parameters allow, some decisions are only near the optimum. Between decisions
-/// O(jobs). State: one entry for each job. Memory: that of `detail::allocation_dp` for up to 128
-/// values of each job.
+/// Exact in O(jobs x most devices of one job) where gains diminish, and in most other cases; O(jobs x devices x most
+/// devices of one job) at worst (`detail::allocation_dp`). With more devices or additions than the parameters allow,
+/// some decisions are only near the optimum. Between decisions O(jobs). State: one entry for each job. Memory: that of
+/// `detail::allocation_dp` for up to 128 values of each job.
 class elastic_batch_dp {
 public:
-    /// Declares the class as a policy.
-    using policy_concept = policy_tag;
+    using policy_concept = policy_tag;  ///< declares the class as a policy
     /// The parameters that a user can set.
     using parameters = elastic_batch_dp_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
@@ -165,7 +163,7 @@ public:
         batch_ = t.get<"nodes/capacity.batch">()[0];
         memory_.follow(t.get<"jobs/id">());
         bool const in_effect = still_holds(t);
-        if (!in_effect || is_due(t.now())) decide_anew(t);
+        if (!in_effect || is_due(t.now()) || (parameters_.at_changes && changed_)) decide_anew(t);
         if (t.nodes() == 1) return report(t, out);
         return report_places(t, out);
     }
@@ -176,6 +174,7 @@ public:
         memory_.save(out);
         out.put(decided_at_);
         out.put(decided_);
+        out.put(holders_);
         return out.needed();
     }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
@@ -184,11 +183,14 @@ public:
         auto memory = job_memory<standing>{};
         nanoseconds decided_at{0};
         bool decided = false;
-        if (!memory.load(in) || !in.get(decided_at) || !in.get(decided) || !in.finished()) return status::state;
+        std::uint64_t holders = 0;
+        if (!memory.load(in) || !in.get(decided_at) || !in.get(decided) || !in.get(holders) || !in.finished())
+            return status::state;
         memory.reserve(candidates_.capacity());
         memory_ = std::move(memory);
         decided_at_ = decided_at;
         decided_ = decided;
+        holders_ = holders;
         return status::ok;
     }
 
@@ -223,15 +225,16 @@ private:
     buffer<std::uint32_t> changing_;  // rows, of several nodes
     std::int64_t devices_ = 0, batch_ = 0;
     nanoseconds decided_at_{0};
-    bool decided_ = false;
+    bool decided_ = false, changed_ = false;  // changed_: a job has arrived since the last decision, or ended
+    std::uint64_t holders_ = 0;               // jobs to which that decision gave devices
 
     /// True for a job that may hold devices.
     [[nodiscard]] static bool active(tick<inputs> const& t, std::size_t row) noexcept {
         return is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
     }
 
-    /// True if the interval is over. A tick that is asked again at the time of a decision repeats
-    /// that decision: jobs admitted then would count as admitted before.
+    /// True if the interval is over. A tick that is asked again at the time of a decision repeats that decision: jobs
+    /// admitted then would count as admitted before.
     [[nodiscard]] bool is_due(nanoseconds now) const noexcept {
         return !decided_ || (now != decided_at_ && now - decided_at_ >= seconds(parameters_.interval));
     }
@@ -250,8 +253,7 @@ private:
         return status::ok;
     }
 
-    /// The same on several nodes. All jobs that change release their devices before the first one
-    /// is placed.
+    /// The same on several nodes. All jobs that change release their devices before the first one is placed.
     [[nodiscard]] status report_places(tick<inputs> const& t, grants& out) noexcept {
         places_.begin(t);
         changing_.clear();
@@ -278,14 +280,18 @@ private:
         return status::ok;
     }
 
-    /// Returns false if a job no longer accepts its allocation, the nodes no longer have it, or a
-    /// new job already holds devices. Clears the entries of jobs that have ended.
+    /// Returns false if a job no longer accepts its allocation, the nodes no longer have it, or a new job already holds
+    /// devices. Clears the entries of jobs that have ended.
     [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
         std::int64_t devices = devices_, batch = batch_;
         bool all = true;
+        std::uint64_t holders = 0;
+        changed_ = false;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing& s = memory_[row];
             if (!active(t, row)) s = {};
+            changed_ = changed_ || (active(t, row) && s.why == not_yet_considered);
+            holders += s.devices > 0;
             all = all && (s.why != not_yet_considered || t.get<"jobs/held.gpu">()[row] <= 0 || !active(t, row));
             if (s.devices == 0) continue;
             all = all && s.devices <= devices && s.batch <= batch && profile_of(t, row).accepts(s.devices, s.batch);
@@ -294,6 +300,7 @@ private:
                 batch -= s.batch;
             }
         }
+        changed_ = changed_ || holders != holders_;
         return all;
     }
     /// The accepted choices of a job.
@@ -305,8 +312,7 @@ private:
                 batch_};
     }
 
-    /// The value of a job as a function of its devices: F, less the penalty of a running job that
-    /// changes.
+    /// The value of a job as a function of its devices: F, less the penalty of a running job that changes.
     [[nodiscard]] auto curve_of(tick<inputs> const& t, std::size_t row) const noexcept {
         std::int64_t const held = t.get<"jobs/held.gpu">()[row];
         double const cost = t.get<"jobs/restart_cost">()[row];
@@ -326,6 +332,7 @@ private:
         auto const curves = [&](std::size_t j) noexcept { return curve_of(t, candidates_[j].row); };
         bool const exact = dp_.solve(choices_.edit(), devices_, curves, parameters_.steps).exact;
         std::int64_t batch_left = batch_;
+        holders_ = 0;
         for (std::size_t j = 0; j < choices_.size(); ++j) {
             std::uint32_t const row = candidates_[j].row;
             std::int64_t const batch = profile_of(t, row).batch_at(choices_[j].given);
@@ -333,6 +340,7 @@ private:
             // job.
             bool const fits = batch <= batch_left;
             batch_left -= fits ? batch : 0;
+            holders_ += fits;
             memory_[row] = {.devices = fits ? choices_[j].given : 0,
                             .batch = fits ? batch : 0,
                             .admitted = true,
@@ -344,8 +352,8 @@ private:
         decided_at_ = t.now();
     }
 
-    /// Lists the jobs that can have devices, with their smallest and largest choice, and records
-    /// the reason of the others.
+    /// Lists the jobs that can have devices, with their smallest and largest choice, and records the reason of the
+    /// others.
     void list_candidates(tick<inputs> const& t) noexcept {
         candidates_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -360,9 +368,8 @@ private:
         }
     }
 
-    /// Keeps the admitted jobs, and admits later ones in order where all minima fit. A solution of
-    /// the DP exists exactly if the devices suffice for the smallest choice of each job, so no DP
-    /// is needed for an arrival.
+    /// Keeps the admitted jobs, and admits later ones in order where all minima fit. A solution of the DP exists
+    /// exactly if the devices suffice for the smallest choice of each job, so no DP is needed for an arrival.
     void admit() noexcept {
         ration::detail::sort(candidates_.data(), candidates_.size(), [](candidate const& a, candidate const& b) {
             if (a.admitted != b.admitted) return a.admitted;

@@ -39,6 +39,7 @@ public:
 
     [[nodiscard]] run_config read() {
         read_policy();
+        read_fallback();
         read_cpus();
         read_tick();
         config_.devices = read_devices(keys_, problems_);
@@ -63,6 +64,16 @@ private:
         if (name->empty() || name->find('\0') != std::string::npos || (!known && !is_plugin_path(*name)))
             refuse(config_.policy_at,
                    "there is no policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
+    }
+
+    void read_fallback() {
+        auto const* const name =
+            keys_.take<std::string>("fallback", "the name of a policy in quotes, such as \"none\"");
+        if (name == nullptr) return;
+        if (std::ranges::find(rules_.policies, *name) == rules_.policies.end() && !rules_.policies.empty())
+            return refuse(keys_.place_of("fallback"), "there is no policy " + quoted(*name) + " that is compiled in" +
+                                                          suggestion(*name, views(rules_.policies)));
+        config_.fallback = *name;
     }
 
     void read_cpus() {
@@ -229,6 +240,11 @@ policy_parameters const* run_config::parameters_of(std::string_view name) const 
 policy_isolation const* run_config::isolation_of(std::string_view name) const noexcept {
     auto const found = std::ranges::find(isolations, policy_stem(name), &policy_isolation::policy);
     return found == isolations.end() ? nullptr : &*found;
+}
+
+std::string_view run_config::fallback_name() const noexcept {
+    if (!fallback.empty()) return fallback;
+    return shares_devices() ? "fifo" : "none";
 }
 
 bool run_config::shares_devices() const noexcept {

@@ -3,6 +3,8 @@
 /// keeps its place in the file, so that the judge can name it.
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -85,6 +87,17 @@ struct elastic_config {
     resize_deadlines deadlines;
 };
 
+/// What ration does with a job at its Objective, once the policy releases it.
+enum class objective_action : std::uint8_t {
+    save,         ///< asks it to save and stop; a job that takes no such command trains to its end
+    stop,         ///< the same; a job that takes no such command gets its signal
+    continuation  ///< nothing: the job trains to its end
+};
+
+/// What happens to a job and may start a command of the user.
+enum class hook : std::uint8_t { acceptable, objective, end, failure };
+inline constexpr std::array<std::string_view, 4> hook_keys{"on_acceptable", "on_objective", "on_end", "on_failure"};
+
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
     std::vector<std::string> command;  ///< at least the program; no zero bytes
@@ -96,6 +109,10 @@ struct job_config {
     std::optional<bytes> memory;            ///< limit
     std::optional<elastic_config> elastic;  ///< of a job that needs devices
     bool saves_at_acceptable = false;       ///< on_acceptable = "save": its checkpoint of then is kept
+    objective_action at_objective = objective_action::save;
+    int stop_signal = SIGTERM;
+    nanoseconds grace = seconds(10);                ///< from that signal to SIGKILL
+    std::array<std::vector<std::string>, 4> hooks;  ///< commands by `hook`; empty: none
     std::string log;     ///< regular expression for the job's output; empty: the job reports by itself
     std::string tenant;  ///< empty: the one tenant of everybody who names none
     double weight = 1;
@@ -111,6 +128,7 @@ struct run_config {
     std::string source;  ///< the file's text
     std::string policy;  ///< a name or the path of a .so; empty only if `config_rules::policy_given`
     position policy_at;
+    std::string fallback;  ///< a name; empty: `fallback_name` chooses
     std::vector<policy_parameters> parameters;
     std::vector<policy_isolation> isolations;
     std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
@@ -118,6 +136,9 @@ struct run_config {
     nanoseconds tick = milliseconds(500);
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
 
+    /// The policy that decides once ration no longer calls the chosen one. By default `none`, and `fifo` where devices
+    /// are shared out, since `none` starts no job that needs devices.
+    [[nodiscard]] std::string_view fallback_name() const noexcept;
     /// The table of this policy (a name or the path of a .so), or nullptr.
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
     /// What the file says of where this policy runs, or nullptr.

@@ -11,6 +11,7 @@
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
 #include "config/devices.hpp"
+#include "config/endings.hpp"
 #include "config/log.hpp"
 #include "config/target.hpp"
 
@@ -47,7 +48,7 @@ public:
         job_.target = read_target(keys_, title(), job_.where, problems_);
         read_bounds();
         read_elastic(keys_, title(), job_.elastic, problems_);
-        read_on_acceptable();
+        read_endings(keys_, job_, problems_);
         read_log();
         read_tenant_and_weight();
         read_priority();
@@ -81,24 +82,10 @@ private:
     }
 
     void read_command() {
-        constexpr std::string_view wanted = "an array of texts, such as [\"python3\", \"train.py\"]";
         if (keys_.take("command") == nullptr)
             return refuse(job_.where, title() + " has no command; add command = [\"program\", \"argument\"]");
-        auto const* const words = keys_.take<array>("command", wanted);
-        if (words == nullptr) return;
         job_.command_at = keys_.place_of("command");
-        for (auto const& word : *words) {
-            auto const* const text = std::get_if<std::string>(&word.data);
-            if (text == nullptr)
-                refuse(word.at, fmt::format("'command' must be {}; this word of it is {}", wanted, kind_of(word)));
-            else if (has_zero_byte(*text))
-                refuse(word.at, "a word of a command cannot hold a zero byte; remove \\u0000");
-            else
-                job_.command.push_back(*text);
-        }
-        if (words->empty() || (!job_.command.empty() && job_.command.front().empty()))
-            refuse(job_.command_at,
-                   "the command names no program; write the program first, such as [\"python3\", \"train.py\"]");
+        job_.command = program::read_command(keys_, "command", problems_);
     }
 
     void read_place() {
@@ -183,17 +170,6 @@ private:
             job_.memory = size;
     }
 
-    void read_on_acceptable() {
-        auto const* const word = keys_.take<std::string>("on_acceptable", "\"save\"");
-        if (word == nullptr) return;
-        position const at = keys_.place_of("on_acceptable");
-        if (*word != "save")
-            return refuse(at, fmt::format("'on_acceptable' is {}; write \"save\", or leave it out", quoted(*word)));
-        if (!job_.target.acceptable)
-            return refuse(at, "'on_acceptable' is for a target with that tier; add acceptable, or leave it out");
-        job_.saves_at_acceptable = true;
-    }
-
     void read_log() {
         auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
         if (pattern == nullptr) return;
@@ -241,6 +217,26 @@ job_config read_job(table const& from, position at, diagnostics& problems) {
     auto job = job_part_reader(from, at, problems).read();
     job.definition = lines_of(from);
     return job;
+}
+
+std::vector<std::string> read_command(table_reader& keys, std::string_view key, diagnostics& problems) {
+    constexpr std::string_view wanted = "an array of texts, such as [\"python3\", \"train.py\"]";
+    std::vector<std::string> out;
+    auto const* const words = keys.take<array>(key, wanted);
+    if (words == nullptr) return out;
+    for (auto const& word : *words) {
+        auto const* const text = std::get_if<std::string>(&word.data);
+        if (text == nullptr)
+            problems.add(word.at, fmt::format("'{}' must be {}; this word of it is {}", key, wanted, kind_of(word)));
+        else if (has_zero_byte(*text))
+            problems.add(word.at, "a word of a command cannot hold a zero byte; remove \\u0000");
+        else
+            out.push_back(*text);
+    }
+    if (words->empty() || (!out.empty() && out.front().empty()))
+        problems.add(keys.place_of(key),
+                     "the command names no program; write the program first, such as [\"python3\", \"train.py\"]");
+    return out;
 }
 
 std::optional<nanoseconds> read_duration(std::string_view key, std::string const& text, position at,

@@ -97,6 +97,11 @@ std::string_view isolation_of(any_policy& policy) {
     return guarded == nullptr ? "none" : guarded->policy().ends_here() ? "in-process" : "worker";
 }
 
+bool is_quarantined(any_policy const& policy) {
+    auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
+    return guarded != nullptr && guarded->quarantined();
+}
+
 std::string trouble_of(any_policy const& policy) {
     auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
     if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};

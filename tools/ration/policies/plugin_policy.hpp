@@ -56,6 +56,9 @@ inline constexpr std::string_view worker_word = "policy-worker";
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
 [[nodiscard]] std::string_view isolation_of(any_policy& policy);
 
+/// Whether the policy came from a file and made so many faults that it is never called again.
+[[nodiscard]] bool is_quarantined(any_policy const& policy);
+
 /// What was wrong with the last tick of a policy that came from a file, as a sentence; empty for all others.
 [[nodiscard]] std::string trouble_of(any_policy const& policy);
 

@@ -33,7 +33,12 @@ class finished_jobs {
     std::set<job_id> jobs_;
 
 public:
-    void add(job_id job) { jobs_.insert(job); }
+    void set(job_id job, bool is_finished) {
+        if (is_finished)
+            jobs_.insert(job);
+        else
+            jobs_.erase(job);
+    }
     [[nodiscard]] bool contains(job_id job) const noexcept { return jobs_.contains(job); }
     /// Whether the setting ends the job.
     [[nodiscard]] bool are_ended_by(setting const& wanted) const noexcept {

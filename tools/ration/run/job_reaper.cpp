@@ -23,17 +23,18 @@ using exit_kind = process::exit_report::kind;
     return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
 }
 
-/// Whether it has ended as a program does that is told to: well, or by SIGTERM, of which launchers make exit code 143.
-[[nodiscard]] bool obeyed(process::exit_report const& how) noexcept {
+/// Whether it has ended as a program does that is told to: well, or by its signal, of which launchers make exit code
+/// 128 + number.
+[[nodiscard]] bool obeyed(process::exit_report const& how, int signal) noexcept {
     return how.how == exit_kind::unknown || how.success() ||
-           how.number == (how.how == exit_kind::killed ? SIGTERM : 128 + SIGTERM);
+           how.number == (how.how == exit_kind::killed ? signal : 128 + signal);
 }
 
 /// SIGTERM of a user who interrupts the run is not worth a reason.
-[[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how,
+[[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how, int signal,
                                            std::string const& trouble) {
     std::string const why(name_of(reason));
-    return reason == stop_reason::interrupted || obeyed(how) ? why : fmt::format("{}, then {}", why, trouble);
+    return reason == stop_reason::interrupted || obeyed(how, signal) ? why : fmt::format("{}, then {}", why, trouble);
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ void job_reaper::end_job(live_job& job, process::exit_report const& how, nanosec
     } else if (stopper_.is_stopping(job)) {
         auto const reason = stopper_.reason(job);
         state = reason == stop_reason::interrupted ? condition::stopped : condition::finished;
-        why = sentence_of_stop(reason, how, trouble);
+        why = sentence_of_stop(reason, how, job.config->stop_signal, trouble);
     } else if (how.success() || how.how == exit_kind::unknown) {
         state = condition::finished;
     } else {
@@ -122,6 +123,12 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
                            .why = job.why},
                  now);
     record_.save();
+    run_hooks(job, now);
+}
+
+void job_reaper::run_hooks(live_job const& job, nanoseconds now) {
+    hooks_.run(job, hook::end, now);
+    if (job.now == condition::failed || job.now == condition::diverged) hooks_.run(job, hook::failure, now);
 }
 
 void job_reaper::fail_start(live_job& job, std::string why, nanoseconds now) {
@@ -135,6 +142,7 @@ void job_reaper::fail_start(live_job& job, std::string why, nanoseconds now) {
                            .why = job.why},
                  now);
     record_.save();  // without it a later run would start the job
+    run_hooks(job, now);
 }
 
 void job_reaper::interrupt(live_job& job, nanoseconds now) {

@@ -8,6 +8,7 @@
 #include "run/event_sink.hpp"
 #include "run/gpu_monitor.hpp"
 #include "run/health_monitor.hpp"
+#include "run/hook_runner.hpp"
 #include "run/job_stopper.hpp"
 #include "run/model_delivery.hpp"
 #include "run/node_backend.hpp"
@@ -27,6 +28,7 @@ class job_reaper {
     job_stopper& stopper_;
     gpu_monitor& gpus_;
     model_delivery& models_;
+    hook_runner& hooks_;
     scheduler& scheduler_;
     record_writer& record_;
     event_sink& events_;
@@ -34,9 +36,9 @@ class job_reaper {
 public:
     job_reaper(node_backend& node, progress_monitor& progress, health_monitor& health, usage_meter& usage,
                command_channel& commands, job_stopper& stopper, gpu_monitor& gpus, model_delivery& models,
-               scheduler& scheduler, record_writer& record, event_sink& events)
+               hook_runner& hooks, scheduler& scheduler, record_writer& record, event_sink& events)
         : node_(node), progress_(progress), health_(health), usage_(usage), commands_(commands), stopper_(stopper),
-          gpus_(gpus), models_(models), scheduler_(scheduler), record_(record), events_(events) {}
+          gpus_(gpus), models_(models), hooks_(hooks), scheduler_(scheduler), record_(record), events_(events) {}
 
     /// The first process of the job has ended, and its reports were read. Ends the job, or this incarnation of it; does
     /// nothing while the end may be that of a GPU, which the next probe shows.
@@ -55,6 +57,7 @@ private:
     [[nodiscard]] bool waits_for_probe(live_job const& job, process::exit_report const& how, nanoseconds now);
     void end_job(live_job& job, process::exit_report const& how, nanoseconds now);
     void end_incarnation(live_job& job, nanoseconds now);
+    void run_hooks(live_job const& job, nanoseconds now);
     void measure_last(live_job const& job);
     void kill_strays(live_job const& job, nanoseconds now);
     [[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how);

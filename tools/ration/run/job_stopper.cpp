@@ -11,13 +11,17 @@
 namespace ration::program {
 namespace {
 
-/// From SIGTERM to SIGKILL, and from each SIGKILL to the next.
-constexpr nanoseconds job_grace_period = seconds(10);
+constexpr nanoseconds between_kills = seconds(10);
 
 /// For a checkpoint and the end of a job.
 [[nodiscard]] nanoseconds stop_timeout(job_config const& job) noexcept {
     auto const deadlines = job.elastic ? job.elastic->deadlines : resize_deadlines{};
     return deadlines.save + deadlines.stop;
+}
+
+/// Whether only the command may end the job for this reason.
+[[nodiscard]] bool needs_command(job_config const& job, stop_reason why) noexcept {
+    return why == stop_reason::objective_reached && job.at_objective == objective_action::save;
 }
 
 }  // namespace
@@ -35,8 +39,34 @@ void job_stopper::ask_to_stop(live_job& job, stop_reason why, nanoseconds now) {
     if (!begin(job, why)) return;
     if (send_stop(job))
         states_[job].terminate_at = now + stop_timeout(*job.config);
+    else if (needs_command(*job.config, why))
+        let_train_on(job, now);
     else
         terminate(job, now);
+}
+
+bool job_stopper::may_end_at_objective(live_job const& job) const noexcept {
+    auto const action = job.config->at_objective;
+    return action == objective_action::stop || (action == objective_action::save && commands_.reaches(job));
+}
+
+void job_stopper::warn_if_it_trains_on(live_job const& job, nanoseconds now) {
+    if (!job.config->target.objective || job.config->at_objective == objective_action::continuation) return;
+    if (may_end_at_objective(job) || !scheduler_.reads_tiers()) return;
+    events_.warn_once(job.config->name,
+                      "it takes no commands, so it trains to its end after its Objective; write at_objective = "
+                      "\"stop\" to end it there, or \"continue\" to accept this",
+                      now);
+}
+
+/// A job that was asked to stop at its Objective and does not know the command.
+void job_stopper::let_train_on(live_job& job, nanoseconds now) {
+    states_[job] = {};
+    job.why.clear();
+    job.trains_on = true;
+    node_.may_end(job.id, false);
+    scheduler_.request_tick();
+    events_.warn_once(job.config->name, "it does not take the command to stop, so it trains to its end", now);
 }
 
 void job_stopper::stop_at_once(live_job& job, stop_reason why, nanoseconds now) {
@@ -60,13 +90,15 @@ bool job_stopper::send_stop(live_job const& job) {
 
 void job_stopper::terminate(live_job& job, nanoseconds now) {
     states_[job].terminate_at.reset();
-    states_[job].kill_at = now + job_grace_period;
+    states_[job].kill_at = now + job.config->grace;
     if (auto asked = request_end(job, now); !asked && asked.failure().code != errc::gone)
         events_.warn_once(job.config->name, to_text(asked.failure()), now);
 }
 
 result<void> job_stopper::request_end(live_job& job, nanoseconds now) {
     if (job.process) scheduler_.reconcile(job, now);
+    int const number = job.config->stop_signal;
+    if (number != SIGTERM && job.process) return job.process->signal_group(number);
     auto const asked = node_.jobs().ask_to_end(job.id);
     bool const reached = !job.process || node_.jobs().contains(job.id, job.process->pid());
     return reached ? asked : job.process->signal(SIGTERM);
@@ -77,9 +109,10 @@ result<void> job_stopper::kill(live_job& job) {
     return node_.jobs().kill(job.id);
 }
 
-/// A job that does not know the command to stop gets SIGTERM.
+/// A job that does not know the command to stop gets its signal, or trains on.
 void job_stopper::handle(live_job& job, progress::report const& reply, nanoseconds now) {
-    if (states_[job].terminate_at && commands_.is_refusal(job, reply)) terminate(job, now);
+    if (!states_[job].terminate_at || !commands_.is_refusal(job, reply)) return;
+    needs_command(*job.config, reason(job)) ? let_train_on(job, now) : terminate(job, now);
 }
 
 void job_stopper::keep_deadlines(nanoseconds now) {
@@ -94,7 +127,7 @@ void job_stopper::keep_deadlines(nanoseconds now) {
             terminate(job, now);
         }
         if (!state.kill_at || now < *state.kill_at) continue;
-        state.kill_at = now + job_grace_period;
+        state.kill_at = now + between_kills;
         if (auto killed = kill(job); !killed) events_.warn_once(job.config->name, to_text(killed.failure()), now);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Ends processes of jobs: by the protocol's command where the job takes commands, so that it saves first; then by
-/// SIGTERM; then by SIGKILL.
+/// its signal, SIGTERM by default; then by SIGKILL.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,12 @@ public:
     // --- the job as a whole; the first reason counts
     /// Asks the job to save and end. Its deadlines follow from the jobs file.
     void ask_to_stop(live_job& job, stop_reason why, nanoseconds now);
-    /// Sends SIGTERM at once: a checkpoint would be useless.
+    /// Whether ration may end the job at its Objective. Not a job that takes no commands, unless the jobs file allows
+    /// it: its signal could cost what it has not saved.
+    [[nodiscard]] bool may_end_at_objective(live_job const& job) const noexcept;
+    /// Warns of a job that will train on after its Objective, though the policy would release it there.
+    void warn_if_it_trains_on(live_job const& job, nanoseconds now);
+    /// Sends its signal at once: a checkpoint would be useless.
     void stop_at_once(live_job& job, stop_reason why, nanoseconds now);
     /// Kills a job that may not run with its devices.
     void refuse(live_job& job, std::string why, nanoseconds now);
@@ -58,7 +63,8 @@ public:
     [[nodiscard]] std::string const& refusal(live_job const& job) const noexcept { return states_[job].refused; }
 
     // --- its present processes
-    /// SIGTERM to all of the job. Its first process gets one directly if it is not in the job's group.
+    /// Its signal to all of the job; another one than SIGTERM to its process group. Its first process gets one directly
+    /// if it is not in the job's group.
     [[nodiscard]] result<void> request_end(live_job& job, nanoseconds now);
     /// SIGKILL to all of the job, and in any case to its first process.
     [[nodiscard]] result<void> kill(live_job& job);
@@ -70,6 +76,7 @@ public:
 private:
     [[nodiscard]] bool begin(live_job& job, stop_reason why);
     [[nodiscard]] bool send_stop(live_job const& job);
+    void let_train_on(live_job& job, nanoseconds now);
     void terminate(live_job& job, nanoseconds now);
 };
 

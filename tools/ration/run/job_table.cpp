@@ -143,7 +143,8 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
         store_[columns_.state][job.row] = static_cast<std::uint32_t>(state_of(job.now));
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
         store_[columns_.step][job.row] = progress[job.row].step;
-        store_[columns_.tier][job.row] = tracker.tier();
+        store_[columns_.tier][job.row] =
+            job.trains_on ? std::min(tracker.tier(), two_tier_target::acceptable_tier) : tracker.tier();
         // Else the last one of its earlier launch
         if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
         store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);

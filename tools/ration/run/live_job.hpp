@@ -38,6 +38,7 @@ struct live_job {
     std::int64_t batch = 0;  ///< samples per step; 0: its own choice
     std::optional<nanoseconds> launched_at;
     bool launching = false;  ///< between the decision and the process
+    bool trains_on = false;  ///< after its Objective: ration does not end it, and the policy sees its Acceptable tier
     bool placed = false;     ///< the backend knows it: a process of it may be alive
 
     // --- as the user sees it

@@ -66,8 +66,8 @@ public:
     [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
     /// Lifts the limit on the job's CPU time, so that it can handle commands and end.
     [[nodiscard]] result<void> let_run(job_id job) noexcept;
-    /// From now on a release of this job ends it.
-    void may_end(job_id job) { finished_.add(job); }
+    /// From now on a release of this job ends it, or does not.
+    void may_end(job_id job, bool may = true) { finished_.set(job, may); }
     [[nodiscard]] bool ends(job_id job) const noexcept { return finished_.contains(job); }
     /// From now on grants of devices and of batch sizes go to `jobs`, which outlives this object.
     void share_devices(elastic_jobs& jobs) noexcept { devices_.connect(jobs); }

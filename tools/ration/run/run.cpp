@@ -57,7 +57,7 @@ struct session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string const& name) {
+[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string_view name) {
     diagnostics problems(s.config.file);
     auto policy = make_policy(s.config, name, policy_log::for_good(), problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
@@ -94,6 +94,7 @@ struct session {
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
     auto policy = policy_of(s, policy_name);
+    auto fallback = policy_of(s, s.config.fallback_name());
     auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
     auto directory = directory_of(s, *run);
@@ -110,6 +111,7 @@ struct session {
     supervisor one({.config = s.config,
                     .policy_name = policy_name,
                     .policy = *policy,
+                    .fallback = *fallback,
                     .node = *node,
                     .devices = s.devices,
                     .shares = shares->get(),
@@ -173,7 +175,9 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
     std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;
-    for (auto const& policy : options.policies) {
+    auto policies = options.policies;
+    if (!config.fallback.empty()) policies.push_back(config.fallback);
+    for (auto const& policy : policies) {
         auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
@@ -315,6 +319,8 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
 exit_code run(run_options const& options, run_config const& config) {
     diagnostics problems(config.file);
     for (auto const& policy : options.policies) try_out(config, policy, problems);
+    std::string const fallback(config.fallback_name());
+    if (std::ranges::find(options.policies, fallback) == options.policies.end()) try_out(config, fallback, problems);
     if (report_problems(problems)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;

@@ -31,6 +31,7 @@ run_summary run_loop::run() {
         c_.stopper.keep_deadlines(now);
         c_.resizes.advance(now);
         c_.models.advance(now);
+        c_.hooks.advance(now);
         c_.tick_events.emit_policy_log(now);
         if (c_.ticks.is_due(now)) tick(now);
         c_.status.show(notice_, now);
@@ -43,7 +44,8 @@ run_summary run_loop::run() {
 }
 
 bool run_loop::all_over() const noexcept {
-    return std::ranges::all_of(std::as_const(c_.jobs).jobs(), [](live_job const& job) { return job.over(); });
+    return c_.hooks.idle() &&
+           std::ranges::all_of(std::as_const(c_.jobs).jobs(), [](live_job const& job) { return job.over(); });
 }
 
 void run_loop::start_due_jobs(nanoseconds now) {
@@ -54,6 +56,8 @@ void run_loop::start_due_jobs(nanoseconds now) {
         if (!job.waiting() || !c_.jobs.arrived(job) || job.devices != nullptr) continue;
         if (auto const launched = c_.launcher.launch(job, now); !launched)
             c_.reaper.fail_start(job, to_text(launched.failure()), now);
+        else if (!job.config->log.empty())
+            c_.stopper.warn_if_it_trains_on(job, now);
     }
 }
 
@@ -84,8 +88,10 @@ void run_loop::handle(progress::update const& reply, nanoseconds now) {
     auto const& body = reply.body;
     if (job.over()) return;
     c_.health.handle(job, reply, now);
-    if (body.type == progress::message_type::hello && reply.rank == 0)
+    if (body.type == progress::message_type::hello && reply.rank == 0) {
         c_.commands.set_address(job, std::string(body.control));
+        c_.stopper.warn_if_it_trains_on(job, now);
+    }
     c_.stopper.handle(job, body, now);
     c_.models.handle(job, body, now);
     if (job.devices != nullptr) c_.resizes.handle(job, reply, now);
@@ -99,7 +105,13 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
     c_.ticks.request_tick();
     c_.models.handle_tier(job, progress.step);
     c_.progress.emit_tier(job, now);
-    if (progress.tracker.tier() >= two_tier_target::objective_tier) c_.node.may_end(job.id);
+    if (job.config->target.acceptable) c_.hooks.run(job, hook::acceptable, now);
+    if (progress.tracker.tier() < two_tier_target::objective_tier) return;
+    c_.hooks.run(job, hook::objective, now);
+    if (c_.stopper.may_end_at_objective(job))
+        c_.node.may_end(job.id);
+    else
+        job.trains_on = true;
 }
 
 void run_loop::reap(nanoseconds now) {

@@ -6,6 +6,7 @@
 
 #include "run/gpu_monitor.hpp"
 #include "run/health_monitor.hpp"
+#include "run/hook_runner.hpp"
 #include "run/job_launcher.hpp"
 #include "run/job_reaper.hpp"
 #include "run/job_stopper.hpp"
@@ -32,6 +33,7 @@ struct loop_components {
     health_monitor& health;
     gpu_monitor& gpus;
     model_delivery& models;
+    hook_runner& hooks;
     job_launcher& launcher;
     job_stopper& stopper;
     job_reaper& reaper;

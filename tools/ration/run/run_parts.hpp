@@ -22,6 +22,7 @@ struct run_parts {
     run_config const& config;
     std::string policy_name;
     any_policy& policy;
+    any_policy& fallback;  ///< decides once ration no longer calls the policy
     node_backend& node;
     host_devices const& devices;
     gpu_shares const* shares;  ///< null: the devices are no shares of a GPU

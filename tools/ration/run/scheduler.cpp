@@ -3,9 +3,12 @@
 
 #include <ration/host/grant_event.hpp>
 
+#include "policies/plugin_policy.hpp"
+
 namespace ration::program {
 
-scheduler::scheduler(any_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval, event_sink& events)
+scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval,
+                     event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), events_(events), interval_(interval), shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()), {}),
       spare_(node.cpus().all()) {}
@@ -21,7 +24,18 @@ tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> 
     jobs_.set_capacity(spare_.available(jobs_.used_cores() * 1000, node_.jobs().capacity()));
     jobs_.set_devices(devices);
     jobs_.refresh(now, progress);
-    return engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
+    if (!policy_.replaced() && is_quarantined(policy_.chosen())) replace_policy(now);
+    auto const report = engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
+    if (!policy_.replaced() && is_quarantined(policy_.chosen())) request_tick();
+    return report;
+}
+
+/// No job keeps a CPU limit of the policy that is gone: to the fallback, none holds a grant. Devices stay, since a
+/// change of them restarts a job.
+void scheduler::replace_policy(nanoseconds now) {
+    policy_.replace();
+    for (auto const& job : jobs_.jobs())
+        if (job.alive()) engine_.reattach({job.id, 0, resource_id::cpu, 0}, now);
 }
 
 void scheduler::report_failed_grant(live_job const& job, std::int64_t devices, nanoseconds now) noexcept {

@@ -13,12 +13,13 @@
 #include "run/job_table.hpp"
 #include "run/node_backend.hpp"
 #include "run/published_tables.hpp"
+#include "run/replaceable_policy.hpp"
 #include "run/spare_cpu.hpp"
 
 namespace ration::program {
 
 class scheduler {
-    any_policy& policy_;
+    replaceable_policy& policy_;
     node_backend& node_;
     job_table& jobs_;
     event_sink& events_;
@@ -31,17 +32,20 @@ class scheduler {
 
 public:
     /// `interval`: between two ticks without a request.
-    scheduler(any_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval, event_sink& events);
+    scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval,
+              event_sink& events);
     scheduler(scheduler const&) = delete;
     scheduler& operator=(scheduler const&) = delete;
 
     /// Errors: the policy needs columns that this host does not have.
     [[nodiscard]] result<void> bind(std::size_t jobs) noexcept { return engine_.bind({.jobs = jobs, .nodes = 1}); }
 
+    /// Whether the policy treats a job differently once it has reached a tier.
+    [[nodiscard]] bool reads_tiers() const noexcept { return policy_.reads("jobs/tier"); }
     /// The next tick is due at once: something happened that the policy has to answer.
     void request_tick() noexcept { requested_ = true; }
     [[nodiscard]] bool is_due(nanoseconds now) const noexcept { return requested_ || now >= next_; }
-    [[nodiscard]] nanoseconds next_tick() const noexcept { return next_; }
+    [[nodiscard]] nanoseconds next_tick() const noexcept { return requested_ ? nanoseconds{0} : next_; }
     /// A tick begins; requests from now on ask for another one.
     void start_tick(nanoseconds now) noexcept;
     /// Brings the columns up to date and asks the policy. `progress` and `seen` are by row, also for jobs that have not
@@ -60,6 +64,9 @@ public:
     /// Restores limits that another program, or the job, has changed. A job whose limits cannot be kept holds nothing.
     /// Pre: the job has a process.
     void reconcile(live_job const& job, nanoseconds now);
+
+private:
+    void replace_policy(nanoseconds now);
 };
 
 }  // namespace ration::program

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ration/process/input_file.hpp>
@@ -23,10 +24,10 @@ namespace {
 
 }  // namespace
 
-std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus) noexcept {
-    std::int64_t idle = 0;
-    auto const add = [&idle](std::int64_t ticks) {
-        if (ticks > 0 && idle <= std::numeric_limits<std::int64_t>::max() - ticks) idle += ticks;
+std::int64_t spare_ticks(std::string_view proc_stat, process::cpu_set const& cpus, bool niced) noexcept {
+    std::int64_t spare = 0;
+    auto const add = [&spare](std::int64_t ticks) {
+        if (ticks > 0 && spare <= std::numeric_limits<std::int64_t>::max() - ticks) spare += ticks;
     };
     while (!proc_stat.empty()) {
         std::string_view line = proc_stat.substr(0, proc_stat.find('\n'));
@@ -34,34 +35,40 @@ std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus
         if (!line.starts_with("cpu") || line.starts_with("cpu ")) continue;
         line.remove_prefix(3);
         if (!cpus.contains(static_cast<unsigned>(take_number(line)))) continue;
-        for (int field = 0; field < 3; ++field) static_cast<void>(take_number(line));  // user, nice, system
+        static_cast<void>(take_number(line));  // user
+        auto const nice = take_number(line);
+        if (niced) add(nice);
+        static_cast<void>(take_number(line));  // system
         add(take_number(line));
         add(take_number(line));
     }
-    return idle;
+    return spare;
 }
+
+spare_cpu::spare_cpu(process::cpu_set const& cpus) noexcept
+    : cpus_(cpus), niced_(::getpriority(PRIO_PROCESS, 0) <= 0) {}
 
 void spare_cpu::read(nanoseconds now) {
     if (at_ && now - *at_ < least_interval) return;
     auto const text = process::read_input("/proc/stat", {});
     if (!text) return;
-    std::int64_t const ticks = idle_ticks(*text, cpus_);
+    std::int64_t const ticks = spare_ticks(*text, cpus_, niced_);
     if (at_) {
         double const elapsed = to_seconds(now - *at_);
         double const rate =
-            1000.0 * static_cast<double>(ticks - idle_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
+            1000.0 * static_cast<double>(ticks - spare_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
         double const weight = known_ ? elapsed / (2 + elapsed) : 1;
-        idle_ += weight * (rate - idle_);
+        spare_ += weight * (rate - spare_);
         known_ = true;
     }
     at_ = now;
-    idle_ticks_ = ticks;
+    spare_ticks_ = ticks;
 }
 
 millicores spare_cpu::available(double used, millicores most) noexcept {
     if (!known_) return most;
     constexpr double parts = 20;
-    double const exact = std::clamp((used + idle_) / static_cast<double>(most.count) * parts, 1.0, parts);
+    double const exact = std::clamp((used + spare_) / static_cast<double>(most.count) * parts, 1.0, parts);
     if (!answer_ || std::abs(exact - *answer_) > 0.75) answer_ = std::round(exact);
     return {static_cast<std::int64_t>(*answer_ / parts * static_cast<double>(most.count))};
 }

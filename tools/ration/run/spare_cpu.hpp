@@ -11,20 +11,22 @@
 
 namespace ration::program {
 
-/// Follows the idle time of some CPUs in /proc/stat. A shared machine cannot give its jobs what others use: the share
-/// of the whole that a policy divides is what the jobs use plus what is idle.
+/// Follows the spare time of some CPUs in /proc/stat. A shared machine cannot give its jobs what others use at their
+/// priority: the share of the whole that a policy divides is what the jobs use plus what is spare. Time of niced tasks
+/// is spare unless ration, and so its jobs, is niced itself. A job that lowers its own priority counts twice.
 class spare_cpu {
     process::cpu_set cpus_;
+    bool niced_;  // whether time of niced tasks is spare
     std::optional<nanoseconds> at_;
-    std::int64_t idle_ticks_ = 0;
-    double idle_ = 0;  // millicores, smoothed
+    std::int64_t spare_ticks_ = 0;
+    double spare_ = 0;  // millicores, smoothed
     bool known_ = false;
     std::optional<double> answer_;  // in twentieths
 
 public:
     static constexpr nanoseconds least_interval = milliseconds(200);  // /proc/stat counts hundredths of a second
 
-    explicit spare_cpu(process::cpu_set const& cpus) noexcept : cpus_(cpus) {}
+    explicit spare_cpu(process::cpu_set const& cpus) noexcept;
 
     /// Takes a reading, unless the last one is too recent.
     void read(nanoseconds now);
@@ -35,7 +37,10 @@ public:
     [[nodiscard]] millicores available(double used, millicores most) noexcept;
 };
 
-/// The idle time, in clock ticks, of the CPUs of a text like /proc/stat. Iowait counts as idle.
-[[nodiscard]] std::int64_t idle_ticks(std::string_view proc_stat, process::cpu_set const& cpus) noexcept;
+/// The time, in clock ticks, that the CPUs of a text like /proc/stat were idle, with iowait. With `niced`, also the
+/// field nice: the kernel adds there the user time of tasks with a nice value above 0, in any scheduling class. Such
+/// tasks give way to a job of normal priority. Their system time, and tasks of SCHED_IDLE with the nice value 0, count
+/// as used: the kernel does not show them apart.
+[[nodiscard]] std::int64_t spare_ticks(std::string_view proc_stat, process::cpu_set const& cpus, bool niced) noexcept;
 
 }  // namespace ration::program

@@ -41,8 +41,8 @@ namespace {
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), clock_(clock_of(parts.reattached)), events_(parts.out), elastic_(parts.devices.names()),
       jobs_(parts.config.jobs, supply_of(parts)), progress_(std::move(receiver), jobs_, parts.node, events_),
-      commands_(parts.config.jobs.size()), usage_(parts.config.jobs.size()),
-      scheduler_(parts.policy, parts.node, jobs_, parts.config.tick, events_),
+      commands_(parts.config.jobs.size()), usage_(parts.config.jobs.size()), policy_(parts.policy, parts.fallback),
+      scheduler_(policy_, parts.node, jobs_, parts.config.tick, events_),
       gpus_(parts.devices, elastic_.table(), parts.config.jobs.size(), scheduler_, events_),
       assigner_(parts.devices, parts.shares, parts.topology, elastic_, gpus_, parts.node, events_),
       shares_(parts.shares, parts.devices, elastic_.table(), parts.node, jobs_, events_),
@@ -50,12 +50,13 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       stopper_(parts.node, jobs_, commands_, scheduler_, events_),
       health_(parts.node, jobs_, usage_, scheduler_, stopper_, events_),
       models_(jobs_, commands_, stopper_, events_, parts.output_folder),
+      hooks_(parts.config.jobs.size(), events_, parts.output_folder),
       launcher_(parts.node, parts.directory, parts.output_folder, assigner_, progress_, health_, shares_, scheduler_,
                 record_, events_),
-      reaper_(parts.node, progress_, health_, usage_, commands_, stopper_, gpus_, models_, scheduler_, record_,
+      reaper_(parts.node, progress_, health_, usage_, commands_, stopper_, gpus_, models_, hooks_, scheduler_, record_,
               events_),
       resizes_(elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_, record_, events_),
-      tick_events_(parts.policy_name, parts.policy, parts.log, jobs_, events_),
+      tick_events_(parts.policy_name, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_, events_),
       status_(parts.policy_name, parts.node, jobs_, progress_, usage_, elastic_, parts.out) {
     auto const path = progress_.path();
     if (auto const opened = commands_.open(std::string(path.substr(0, path.rfind('/')))); !opened)
@@ -79,6 +80,7 @@ result<run_summary> supervisor::run() {
                    .health = health_,
                    .gpus = gpus_,
                    .models = models_,
+                   .hooks = hooks_,
                    .launcher = launcher_,
                    .stopper = stopper_,
                    .reaper = reaper_,

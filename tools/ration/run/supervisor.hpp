@@ -17,6 +17,7 @@ class supervisor {
     progress_monitor progress_;
     command_channel commands_;
     usage_meter usage_;
+    replaceable_policy policy_;
     scheduler scheduler_;
     gpu_monitor gpus_;
     device_assigner assigner_;
@@ -25,6 +26,7 @@ class supervisor {
     job_stopper stopper_;
     health_monitor health_;
     model_delivery models_;
+    hook_runner hooks_;
     job_launcher launcher_;
     job_reaper reaper_;
     resize_controller resizes_;

@@ -50,8 +50,11 @@ void tick_reporter::emit(tick_report const& report, snapshot const& shown, nanos
 
 void tick_reporter::warn_of_policy(tick_report const& report) {
     std::string const subject = "policy " + policy_name_;
-    if (auto const trouble = trouble_of(policy_); !trouble.empty())
-        events_.warn_once(subject, trouble + "; the last good limits stay", report.now);
+    if (auto const trouble = trouble_of(policy_.chosen()); !trouble.empty())
+        events_.warn_once(subject,
+                          trouble + (policy_.replaced() ? fmt::format("; {} decides from now on", fallback_name_)
+                                                        : "; the last good limits stay"),
+                          report.now);
     else if (report.fell_back)
         events_.warn_once(subject,
                           fmt::format("its answer was refused (status {}); the last good limits stay",

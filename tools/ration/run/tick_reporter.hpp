@@ -11,12 +11,13 @@
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
 #include "run/per_job.hpp"
+#include "run/replaceable_policy.hpp"
 
 namespace ration::program {
 
 class tick_reporter {
-    std::string policy_name_;
-    any_policy& policy_;
+    std::string policy_name_, fallback_name_;
+    replaceable_policy const& policy_;
     policy_log& log_;
     job_table const& jobs_;
     event_sink& events_;
@@ -24,10 +25,10 @@ class tick_reporter {
     per_job<std::optional<deferral>> waits_;  // why a grant of the job waits, as it was emitted last
 
 public:
-    tick_reporter(std::string policy_name, any_policy& policy, policy_log& log, job_table const& jobs,
-                  event_sink& events)
-        : policy_name_(std::move(policy_name)), policy_(policy), log_(log), jobs_(jobs), events_(events),
-          waits_(jobs.jobs().size()) {}
+    tick_reporter(std::string policy_name, std::string fallback_name, replaceable_policy const& policy, policy_log& log,
+                  job_table const& jobs, event_sink& events)
+        : policy_name_(std::move(policy_name)), fallback_name_(std::move(fallback_name)), policy_(policy), log_(log),
+          jobs_(jobs), events_(events), waits_(jobs.jobs().size()) {}
 
     /// `shown`: the tables as the policy saw them; `took`: since the tick began.
     void emit(tick_report const& report, snapshot const& shown, nanoseconds took);
