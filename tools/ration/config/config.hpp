@@ -96,8 +96,8 @@ struct job_config {
     std::optional<bytes> memory;            ///< limit
     std::optional<elastic_config> elastic;  ///< of a job that needs devices
     bool saves_at_acceptable = false;       ///< on_acceptable = "save": its checkpoint of then is kept
-    std::string log;     ///< regular expression for the job's output; empty: the job reports by itself
-    std::string tenant;  ///< empty: the one tenant of everybody who names none
+    std::vector<std::string> log;           ///< regular expressions for the job's output; empty: it reports by itself
+    std::string tenant;                     ///< empty: the one tenant of everybody who names none
     double weight = 1;
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;

@@ -48,7 +48,8 @@ public:
         read_bounds();
         read_elastic(keys_, title(), job_.elastic, problems_);
         read_on_acceptable();
-        read_log();
+        job_.log = read_log(keys_, job_.target.metric, problems_);
+        job_.log_at = keys_.place_of("log");
         read_tenant_and_weight();
         keys_.report_all_unknown();
         return std::move(job_);
@@ -191,15 +192,6 @@ private:
         if (!job_.target.acceptable)
             return refuse(at, "'on_acceptable' is for a target with that tier; add acceptable, or leave it out");
         job_.saves_at_acceptable = true;
-    }
-
-    void read_log() {
-        auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
-        if (pattern == nullptr) return;
-        job_.log_at = keys_.place_of("log");
-        if (auto const fits = check_log_pattern(*pattern, job_.target.metric); !fits)
-            return refuse(job_.log_at, fits.failure().text);
-        job_.log = *pattern;
     }
 
     void read_tenant_and_weight() {

@@ -5,8 +5,17 @@
 #include <utility>
 
 #include "common/error_text.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
+namespace {
+
+/// Output without progress is normal at the start of a job, and a mistake in `log` afterwards.
+constexpr std::uint64_t patient_lines = 200;
+constexpr nanoseconds patience = seconds(30);
+constexpr std::size_t longest_sample = 120;  // bytes of a line in a warning
+
+}  // namespace
 
 progress_monitor::progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events)
     : receiver_(std::move(receiver)), jobs_(jobs), node_(node), events_(events), sources_(jobs.jobs().size()),
@@ -29,7 +38,7 @@ void progress_monitor::follow_output(live_job const& job, std::string const& pat
 
 void progress_monitor::read(nanoseconds now, handler const& handle) {
     read_messages(now, handle);
-    read_outputs(handle);
+    read_outputs(now, handle);
 }
 
 void progress_monitor::read_messages(nanoseconds now, handler const& handle) {
@@ -49,13 +58,32 @@ void progress_monitor::read_messages(nanoseconds now, handler const& handle) {
             now);
 }
 
-void progress_monitor::read_outputs(handler const& handle) {
+void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     for (auto const& job : jobs_.jobs()) {
         auto& source = sources_[job];
         if (!source.adapter || job.waiting()) continue;
         for (auto text = source.output.read(); !text.empty(); text = source.output.read())
             source.adapter->feed(text, handle);
+        warn_of_unread_output(job, now);
     }
+}
+
+std::string progress_monitor::unread_output(live_job const& job) const {
+    auto const& source = sources_[job];
+    if (!source.adapter || source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
+    auto const line = source.adapter->unread_line().substr(0, longest_sample);
+    return fmt::format("'log' read nothing from its output{}; test a pattern with ration try-log {} --pattern REGEX",
+                       line.empty() ? "" : fmt::format(", whose last line is {}", quoted(line)), source.output.path());
+}
+
+void progress_monitor::warn_of_unread_output(live_job const& job, nanoseconds now) {
+    auto& source = sources_[job];
+    auto const& counts = source.adapter->counts();
+    if (source.warned_unread || counts.lines == 0 || counts.reported > 0) return;
+    if (!source.first_line_at) source.first_line_at = now;
+    if (counts.lines < patient_lines && now - *source.first_line_at < patience) return;
+    source.warned_unread = true;
+    events_.warn_once(job.config->name, unread_output(job), now);
 }
 
 bool progress_monitor::take(live_job const& job, progress::update const& reply, nanoseconds now) {

@@ -25,6 +25,8 @@ class progress_monitor {
     struct source {
         std::optional<progress::log_adapter> adapter;  // of a job that reports by its output
         output_tail output;
+        std::optional<nanoseconds> first_line_at;  // when it was read
+        bool warned_unread = false;
         bool said_done = false;  // in this incarnation
     };
     progress::receiver receiver_;
@@ -63,6 +65,8 @@ public:
     [[nodiscard]] std::string const& output_of(live_job const& job) const noexcept {
         return sources_[job].output.path();
     }
+    /// A sentence on a job with `log` whose output has lines, but none that was read; otherwise empty.
+    [[nodiscard]] std::string unread_output(live_job const& job) const;
     /// Whether the present incarnation has reported that its training is done.
     [[nodiscard]] bool said_done(live_job const& job) const noexcept { return sources_[job].said_done; }
     [[nodiscard]] training_progress const& of(live_job const& job) const noexcept { return progress_[job.row]; }
@@ -71,7 +75,8 @@ public:
 
 private:
     void read_messages(nanoseconds now, handler const& handle);
-    void read_outputs(handler const& handle);
+    void read_outputs(nanoseconds now, handler const& handle);
+    void warn_of_unread_output(live_job const& job, nanoseconds now);
 };
 
 }  // namespace ration::program
