@@ -114,5 +114,42 @@ class Unread(RunTest):
         self.assertEqual(len(warnings), 1)
 
 
+class MetricFiles(RunTest):
+    """Jobs whose metrics are in a file. The file of Lightning's CSVLogger has a column that its first rows lack."""
+
+    def run_job(self, script: str, metrics: str) -> list[dict]:
+        self.write(job("filed", [PYTHON, "-c", script], more=f"metrics = {metrics}"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.events()
+
+    def test_a_file_of_lightning_is_followed_to_the_objective(self) -> None:
+        (self.folder / "logs" / "version_0").mkdir(parents=True)
+        (self.folder / "logs" / "version_0" / "metrics.csv").write_text("step,train_loss\n9,0.01\n")  # of an earlier run
+        script = (f"import os, time\nlines = open({str(LOGS / 'lightning-metrics.csv')!r}).readlines()\nos.mkdir('logs/version_1')\n"
+                  "for at in range(len(lines)):\n    file = open('logs/version_1/metrics.csv', 'a'); file.write(lines[at]); file.close(); time.sleep(0.1)\n"
+                  "time.sleep(2)")
+        events = self.run_job(script, "{ csv = 'logs/*/metrics.csv', loss = 'train_loss', val_loss = 'val_loss' }")
+        values = [(e["step"], e["metric"], e["value"]) for e in events if e["event"] == "progress"]
+        self.assertEqual([(step, metric, round(value, 3)) for step, metric, value in values],
+                         [(0, "loss", 0.821), (1, "loss", 0.393), (2, "loss", 0.392), (2, "val_loss", 0.226), (3, "loss", 0.267), (4, "loss", 0.097),
+                          (5, "loss", 0.136), (5, "val_loss", 0.086)][:len(values)])
+        self.assertEqual([e["tier"] for e in events if e["event"] == "tier_reached"], [1, 2])
+
+    def test_a_wrong_column_is_named_with_those_of_the_file(self) -> None:
+        events = self.run_job("file = open('m.csv', 'w'); file.write('step,train_loss\\n1,0.5\\n'); file.close(); import time; time.sleep(2)", "{ csv = 'm.csv' }")
+        why = next(e["why"] for e in events if e["event"] == "job_ended")
+        self.assertRegex(why, "'metrics' read nothing from m.csv, whose columns are step, train_loss; name a column")
+
+    def test_a_missing_file_is_named_at_the_end(self) -> None:
+        why = next(e["why"] for e in self.run_job("pass", "{ jsonl = 'x/*.jsonl' }") if e["event"] == "job_ended")
+        self.assertEqual(why, "'metrics' found no rows in x/*.jsonl; name the file that the job writes")
+
+    def test_a_pipe_does_not_stop_the_run(self) -> None:
+        events = self.run_job("import os, time; os.mkfifo('m.csv'); time.sleep(3)", "{ csv = 'm.csv' }")
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "filed"],
+                         ["m.csv: is a pipe; let 'metrics' name a regular file that the job writes"])
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

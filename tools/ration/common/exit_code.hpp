@@ -14,10 +14,10 @@ enum class exit_code : int {
     /// Of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
     policy_failed = 1,
     nothing_read = 1,  ///< of `ration try-log`: no line gave a record
-    bad_input = 2,    ///< command line or jobs.toml
-    no_backend = 3,   ///< this machine cannot do what was asked
-    interrupted = 4,  ///< by the user; the jobs were stopped
-    internal = 5,     ///< a bug in ration
+    bad_input = 2,     ///< command line or jobs.toml
+    no_backend = 3,    ///< this machine cannot do what was asked
+    interrupted = 4,   ///< by the user; the jobs were stopped
+    internal = 5,      ///< a bug in ration
 };
 
 /// Prints the `printable` sentence on standard error. Returns `code`.

@@ -85,6 +85,21 @@ struct elastic_config {
     resize_deadlines deadlines;
 };
 
+enum class metric_format : std::uint8_t { csv, jsonl };
+
+/// A metric, and the column of a file that has it.
+struct metric_column {
+    std::string metric, column;
+};
+
+/// A file with metrics, which the framework of a job writes.
+struct metric_file_config {
+    std::string path;  ///< or a pattern of glob(7); relative to the job's directory
+    metric_format format = metric_format::csv;
+    std::string step = "step";           ///< the column of the step
+    std::vector<metric_column> columns;  ///< at least that of the target's metric
+};
+
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
     std::vector<std::string> command;  ///< at least the program; no zero bytes
@@ -96,8 +111,9 @@ struct job_config {
     std::optional<bytes> memory;            ///< limit
     std::optional<elastic_config> elastic;  ///< of a job that needs devices
     bool saves_at_acceptable = false;       ///< on_acceptable = "save": its checkpoint of then is kept
-    std::vector<std::string> log;           ///< regular expressions for the job's output; empty: it reports by itself
-    std::string tenant;                     ///< empty: the one tenant of everybody who names none
+    std::optional<metric_file_config> metrics;
+    std::vector<std::string> log;  ///< regular expressions for the job's output; empty: it reports by itself
+    std::string tenant;            ///< empty: the one tenant of everybody who names none
     double weight = 1;
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;

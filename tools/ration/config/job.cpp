@@ -12,6 +12,7 @@
 #include "common/quantity.hpp"
 #include "config/devices.hpp"
 #include "config/log.hpp"
+#include "config/metrics.hpp"
 #include "config/target.hpp"
 
 namespace ration::program {
@@ -50,6 +51,7 @@ public:
         read_on_acceptable();
         job_.log = read_log(keys_, job_.target.metric, problems_);
         job_.log_at = keys_.place_of("log");
+        job_.metrics = read_metrics(keys_, job_.target.metric, problems_);
         read_tenant_and_weight();
         keys_.report_all_unknown();
         return std::move(job_);
