@@ -135,9 +135,9 @@ TEST_CASE("the newest file that matches is followed, and old ones are ignored") 
 
 TEST_CASE("JSON lines are read, with the words of Python for numbers that are not finite") {
     followed m(jsonl);
-    m.write(R"({"step": 3, "train_loss": 1.5, "text": "a NaN \" NaN"})"
+    m.write(R"({"step": 3, "train_loss": 1.5})"
             "\n"
-            R"({"step": 4, "train_loss": NaN, "val_loss": "2"})"
+            R"({"step": 4, "text": "a NaN \" NaN", "train_loss": NaN, "val_loss": "2"})"
             "\n"
             R"({"step": 5.0, "train_loss": null, "val_loss": -Infinity, "x": [{}]})"
             "\n{\"step\": 6, \"train_l");
