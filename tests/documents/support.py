@@ -16,7 +16,7 @@ def helps() -> dict[str, str]:
     def said(*words: str) -> str:
         return subprocess.run([RATION, *words, "--help"], capture_output=True, text=True, check=True).stdout
     whole = said()
-    commands = re.findall(r"^  (\w+) {2,}\S", whole[whole.index("Subcommands:"):whole.index("Examples:")], re.M)
+    commands = re.findall(r"^  ([\w-]+) {2,}\S", whole[whole.index("Subcommands:"):whole.index("Examples:")], re.M)
     return {"": whole} | {command: said(command) for command in commands}
 
 

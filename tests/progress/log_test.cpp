@@ -20,9 +20,10 @@ struct reader {
     log_adapter adapter;
     notebook reported{};
 
-    explicit reader(std::string_view pattern) : adapter(make(pattern)) {}
-    static log_adapter make(std::string_view pattern) {
-        auto made = log_adapter::make(pattern, {7}, {2});
+    explicit reader(std::string_view pattern) : reader(std::vector{std::string(pattern)}) {}
+    explicit reader(std::vector<std::string> const& patterns) : adapter(make(patterns)) {}
+    static log_adapter make(std::vector<std::string> const& patterns) {
+        auto made = log_adapter::make(patterns, {7}, {2});
         REQUIRE(made);
         return std::move(*made);
     }
@@ -154,6 +155,30 @@ TEST_CASE("a step named on a line of its own belongs to the loss that follows", 
     auto const steps = log.reported.of(message_type::step);
     REQUIRE(steps.size() == 3);
     CHECK(steps[1].update.body.step == 6);
+}
+
+TEST_CASE("every pattern of a list reads each line, and the first that has a group gives its text", "[log]") {
+    reader log({R"(^step (?<step>\d+))", R"( acc (?<accuracy>\S+))", R"(train (?<loss>\S+))", R"(loss (?<loss>\S+))"});
+    log << "step 4 loss 9 acc 0.5\nother\nstep 5 train 2 loss 8\nloss 7\n";
+    CHECK(log.losses() == std::vector<double>{9, 2, 7});
+    auto const accuracies = log.reported.of(message_type::eval);
+    REQUIRE(accuracies.size() == 1);
+    CHECK(accuracies[0].update.body.step == 4);
+    CHECK(log.reported.of(message_type::step)[2].update.body.step == 5);
+    CHECK(log.adapter.counts().matched == 3);
+    CHECK(log.adapter.counts().reported == 4);
+    CHECK(log.adapter.unread_line() == "other");
+    CHECK_FALSE(log_adapter::make(std::vector<std::string>{"(?<step>x)", "(?<total>x)"}, {7}, {1}));
+    CHECK_FALSE(log_adapter::make(std::vector<std::string>{"(?<loss>x)", "("}, {7}, {1}));
+    CHECK_FALSE(log_adapter::make(std::vector<std::string>{}, {7}, {1}));
+}
+
+TEST_CASE("a metric that a progress bar draws again counts once", "[log]") {
+    reader log(R"((?<step>\d+)/9 loss=(?<loss>\S+) acc=(?<accuracy>\S+))");
+    log << "1/9 loss=3 acc=0.5\r1/9 loss=3 acc=0.5\r1/9 loss=2 acc=0.5\r2/9 loss=2 acc=0.5\r      \r";
+    CHECK(log.losses() == std::vector<double>{3, 2, 2});
+    CHECK(log.reported.of(message_type::eval).size() == 2);
+    CHECK(log.adapter.counts().lines == 4);
 }
 
 TEST_CASE("a lower step is a rollback", "[log]") {

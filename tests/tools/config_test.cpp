@@ -75,7 +75,7 @@ TEST_CASE("parse_config: a full file is read to the letter") {
     CHECK(vae.cpu == bounds{100, 2000});
     CHECK(vae.memory == bytes{2ll << 30});
     CHECK(vae.saves_at_acceptable);
-    CHECK(vae.log == "step=(?<step>\\d+) loss=(?<loss>\\S+)");
+    CHECK(vae.log == std::vector<std::string>{"step=(?<step>\\d+) loss=(?<loss>\\S+)"});
     CHECK(vae.log_at == position{18, 7});
     CHECK(vae.tenant == "alice");
     CHECK(vae.weight == 2);

@@ -11,6 +11,7 @@
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/sim_command.hpp"
+#include "cli/try_log_command.hpp"
 
 namespace ration::program {
 
@@ -25,6 +26,7 @@ constexpr subcommand all[] = {
     {"run", "Run the jobs of a file under a policy", make<run_options, run_file>},
     {"doctor", "Say what ration can control on this machine, and why not the rest", make<doctor_options, doctor>},
     {"policies", "List the policies and their parameters", make<policies_options, list_policies>},
+    {"try-log", "Show what 'log' of a job reads from its output", make<try_log_options, try_log>},
     {"clean", "End and remove what a ration that is gone left behind", make<clean_options, clean>},
     {"check", "Prove that a plugin keeps the rules of the plugin ABI", make<check_options, check>},
     {"sim", "Run a trace of jobs on a simulated cluster under several policies", make<simulation_options, simulate>},

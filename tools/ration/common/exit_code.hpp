@@ -13,10 +13,11 @@ enum class exit_code : int {
     probe_failed = 1,  ///< of `ration check`: the plugin broke a rule
     /// Of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
     policy_failed = 1,
-    bad_input = 2,    ///< command line or jobs.toml
-    no_backend = 3,   ///< this machine cannot do what was asked
-    interrupted = 4,  ///< by the user; the jobs were stopped
-    internal = 5,     ///< a bug in ration
+    nothing_read = 1,  ///< of `ration try-log`: no line gave a record
+    bad_input = 2,     ///< command line or jobs.toml
+    no_backend = 3,    ///< this machine cannot do what was asked
+    interrupted = 4,   ///< by the user; the jobs were stopped
+    internal = 5,      ///< a bug in ration
 };
 
 /// Prints the `printable` sentence on standard error. Returns `code`.

@@ -98,6 +98,21 @@ enum class objective_action : std::uint8_t {
 enum class hook : std::uint8_t { acceptable, objective, end, failure };
 inline constexpr std::array<std::string_view, 4> hook_keys{"on_acceptable", "on_objective", "on_end", "on_failure"};
 
+enum class metric_format : std::uint8_t { csv, jsonl };
+
+/// A metric, and the column of a file that has it.
+struct metric_column {
+    std::string metric, column;
+};
+
+/// A file with metrics, which the framework of a job writes.
+struct metric_file_config {
+    std::string path;  ///< or a pattern of glob(7); relative to the job's directory
+    metric_format format = metric_format::csv;
+    std::string step = "step";           ///< the column of the step
+    std::vector<metric_column> columns;  ///< at least that of the target's metric
+};
+
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
     std::vector<std::string> command;  ///< at least the program; no zero bytes
@@ -113,8 +128,9 @@ struct job_config {
     int stop_signal = SIGTERM;
     nanoseconds grace = seconds(10);                ///< from that signal to SIGKILL
     std::array<std::vector<std::string>, 4> hooks;  ///< commands by `hook`; empty: none
-    std::string log;     ///< regular expression for the job's output; empty: the job reports by itself
-    std::string tenant;  ///< empty: the one tenant of everybody who names none
+    std::optional<metric_file_config> metrics;
+    std::vector<std::string> log;  ///< regular expressions for the job's output; empty: it reports by itself
+    std::string tenant;            ///< empty: the one tenant of everybody who names none
     double weight = 1;
     std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are

@@ -73,6 +73,13 @@ struct text_of {
     [[nodiscard]] std::string operator()(auto plain) const { return fmt::format("{}", plain); }
 };
 
+/// Whether the line, counted from 1, has a named group of a regular expression, which TOML's quotes may break.
+[[nodiscard]] bool holds_pattern(std::string_view text, std::uint32_t line) noexcept {
+    for (; line > 1 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    auto const rest = text.substr(0, text.find('\n'));
+    return rest.find("(?<") != rest.npos || rest.find("(?P<") != rest.npos;
+}
+
 }  // namespace
 
 std::vector<std::string> lines_of(table const& t) {
@@ -94,8 +101,10 @@ result<table, diagnostic> parse_document(std::string_view text) {
         return convert_table(toml::parse(text));
     } catch (toml::parse_error const& e) {
         auto const at = place(e.source());
-        return diagnostic{
-            .line = at.line, .column = at.column, .text = "this is not TOML: " + printable(e.description())};
+        std::string_view const hint = holds_pattern(text, at.line) ? "; write the pattern as log = '''...'''" : "";
+        return diagnostic{.line = at.line,
+                          .column = at.column,
+                          .text = fmt::format("this is not TOML: {}{}", printable(e.description()), hint)};
     }
 }
 

@@ -13,6 +13,7 @@
 #include "config/devices.hpp"
 #include "config/endings.hpp"
 #include "config/log.hpp"
+#include "config/metrics.hpp"
 #include "config/target.hpp"
 
 namespace ration::program {
@@ -49,7 +50,9 @@ public:
         read_bounds();
         read_elastic(keys_, title(), job_.elastic, problems_);
         read_endings(keys_, job_, problems_);
-        read_log();
+        job_.log = read_log(keys_, job_.target.metric, problems_);
+        job_.log_at = keys_.place_of("log");
+        job_.metrics = read_metrics(keys_, job_.target.metric, problems_);
         read_tenant_and_weight();
         read_priority();
         keys_.report_all_unknown();
@@ -168,15 +171,6 @@ private:
             refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
         else
             job_.memory = size;
-    }
-
-    void read_log() {
-        auto const* const pattern = keys_.take<std::string>("log", "a regular expression in single quotes");
-        if (pattern == nullptr) return;
-        job_.log_at = keys_.place_of("log");
-        if (auto const fits = check_log_pattern(*pattern, job_.target.metric); !fits)
-            return refuse(job_.log_at, fits.failure().text);
-        job_.log = *pattern;
     }
 
     void read_tenant_and_weight() {

@@ -44,7 +44,7 @@ result<void> job_launcher::launch(live_job& job, nanoseconds now) {
     if (!assigned) return assigned.failure();
     if (auto started = start_process(job, *assigned, now); !started) return started;
     assigner_.warn_of_missing_limits(job, now);
-    progress_.follow_output(job, output_of(job), now);
+    progress_.follow_output(job, output_of(job), metric_file::existing_rows::skip, now);
     health_.start_incarnation(job, now);
     bool const restarting = job.devices != nullptr && job.devices->is_restarting();
     set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);

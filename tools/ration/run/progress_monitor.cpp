@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/progress_monitor.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <utility>
 
 #include "common/error_text.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
+namespace {
+
+/// Output without progress is normal at the start of a job, and a mistake in `log` afterwards.
+constexpr std::uint64_t patient_lines = 200;
+constexpr nanoseconds patience = seconds(30);
+constexpr std::size_t longest_sample = 120;  // bytes of a line in a warning
+
+/// A sentence on a file that gave no report; empty if it did.
+[[nodiscard]] std::string unread_metrics(metric_file const& file) {
+    if (file.reported() > 0) return {};
+    if (!file.problem().empty()) return file.problem();
+    if (file.rows() == 0)
+        return fmt::format("'metrics' found no rows in {}; name the file that the job writes", file.path());
+    auto const columns = fmt::format("{}", fmt::join(file.header(), ", ")).substr(0, 2 * longest_sample);
+    return fmt::format("'metrics' read nothing from {}{}; name a column for the metric of the target", file.path(),
+                       columns.empty() ? "" : ", whose columns are " + columns);
+}
+
+}  // namespace
 
 progress_monitor::progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events)
     : receiver_(std::move(receiver)), jobs_(jobs), node_(node), events_(events), sources_(jobs.jobs().size()),
@@ -17,11 +37,14 @@ result<void> progress_monitor::start_incarnation(live_job const& job) {
     return receiver_.register_job(job.id, job.config->name, job.run, job.token);
 }
 
-void progress_monitor::follow_output(live_job const& job, std::string const& path, nanoseconds now) {
+void progress_monitor::follow_output(live_job const& job, std::string const& path, metric_file::existing_rows existing,
+                                     nanoseconds now) {
     auto& source = sources_[job];
     if (source.output.path().empty())
         if (auto opened = source.output.open(path); !opened)
             events_.warn_once(job.config->name, to_text(opened.failure()), now);
+    if (job.config->metrics)
+        source.metrics.emplace(*job.config->metrics, job.config->directory, job.id, job.run, existing);
     if (job.config->log.empty()) return;
     if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run))
         source.adapter = std::move(adapter).value();
@@ -42,16 +65,45 @@ void progress_monitor::read(nanoseconds now, handler const& handle) {
             "progress",
             "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped",
             now);
-    read_outputs(handle);
+    read_outputs(now, handle);
 }
 
-void progress_monitor::read_outputs(handler const& handle) {
+void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     for (auto const& job : jobs_.jobs()) {
         auto& source = sources_[job];
-        if (!source.adapter || job.waiting()) continue;
+        if (job.waiting()) continue;
+        if (source.metrics) read_metrics(job, now, handle);
+        if (!source.adapter) continue;
         for (auto text = source.output.read(); !text.empty(); text = source.output.read())
             source.adapter->feed(text, handle);
+        warn_of_unread_output(job, source.adapter->counts().lines, source.adapter->counts().reported, now);
     }
+}
+
+void progress_monitor::read_metrics(live_job const& job, nanoseconds now, handler const& handle) {
+    auto& file = *sources_[job].metrics;
+    file.poll(now, handle);
+    if (!file.problem().empty()) events_.warn_once(job.config->name, file.problem(), now);
+    warn_of_unread_output(job, file.rows(), file.reported(), now);
+}
+
+std::string progress_monitor::unread_output(live_job const& job) const {
+    auto const& source = sources_[job];
+    if (source.metrics) return unread_metrics(*source.metrics);
+    if (!source.adapter || source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
+    auto const line = source.adapter->unread_line().substr(0, longest_sample);
+    return fmt::format("'log' read nothing from its output{}; test a pattern with ration try-log {} --pattern REGEX",
+                       line.empty() ? "" : fmt::format(", whose last line is {}", quoted(line)), source.output.path());
+}
+
+void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t lines, std::uint64_t reported,
+                                             nanoseconds now) {
+    auto& source = sources_[job];
+    if (source.warned_unread || lines == 0 || reported > 0) return;
+    if (!source.first_line_at) source.first_line_at = now;
+    if (lines < patient_lines && now - *source.first_line_at < patience) return;
+    source.warned_unread = true;
+    events_.warn_once(job.config->name, unread_output(job), now);
 }
 
 bool progress_monitor::take(live_job const& job, progress::update const& reply, nanoseconds now) {

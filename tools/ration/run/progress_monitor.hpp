@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Reads the reports of all jobs, from the progress socket and from the output of jobs without a protocol.
+/// Reads the reports of all jobs, from the progress socket, and from the output and the files of jobs without a
+/// protocol.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
+#include "run/metric_file.hpp"
 #include "run/node_backend.hpp"
 #include "run/output_tail.hpp"
 #include "run/per_job.hpp"
@@ -24,7 +26,10 @@ namespace ration::program {
 class progress_monitor {
     struct source {
         std::optional<progress::log_adapter> adapter;  // of a job that reports by its output
+        std::optional<metric_file> metrics;            // of a job that reports by a file
         output_tail output;
+        std::optional<nanoseconds> first_line_at;  // of the output or the file, when it was read
+        bool warned_unread = false;
         bool said_done = false;  // in this incarnation
     };
     progress::receiver receiver_;
@@ -42,8 +47,10 @@ public:
     /// Accepts messages of the job's present incarnation from now on. Errors: those of
     /// `progress::receiver::register_job`.
     [[nodiscard]] result<void> start_incarnation(live_job const& job);
-    /// Reads the output of a job that was launched, if it does not report by itself.
-    void follow_output(live_job const& job, std::string const& path, nanoseconds now);
+    /// Reads the output, or the file with metrics, of a job that was launched, if it does not report by itself.
+    /// `existing`: whether rows that the file has now are of this incarnation.
+    void follow_output(live_job const& job, std::string const& path, metric_file::existing_rows existing,
+                       nanoseconds now);
     /// The process of the job has ended, and another one follows.
     void end_incarnation(live_job const& job) { progress_[job.row].tracker.clear_window(); }
     /// The job has ended; later messages are those of an unknown job.
@@ -59,10 +66,14 @@ public:
     [[nodiscard]] int fd() const noexcept { return receiver_.fd(); }
     [[nodiscard]] std::string_view path() const noexcept { return receiver_.path(); }
     [[nodiscard]] progress::totals const& counts() const noexcept { return receiver_.counts(); }
-    [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept { return sources_[job].adapter.has_value(); }
+    [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept {
+        return sources_[job].adapter.has_value() || sources_[job].metrics.has_value();
+    }
     [[nodiscard]] std::string const& output_of(live_job const& job) const noexcept {
         return sources_[job].output.path();
     }
+    /// A sentence on a job whose output or file gave no report, although `log` or `metrics` reads it; otherwise empty.
+    [[nodiscard]] std::string unread_output(live_job const& job) const;
     /// Whether the present incarnation has reported that its training is done.
     [[nodiscard]] bool said_done(live_job const& job) const noexcept { return sources_[job].said_done; }
     [[nodiscard]] training_progress const& of(live_job const& job) const noexcept { return progress_[job.row]; }
@@ -70,7 +81,9 @@ public:
     [[nodiscard]] std::span<training_progress const> all() const noexcept { return progress_; }
 
 private:
-    void read_outputs(handler const& handle);
+    void read_outputs(nanoseconds now, handler const& handle);
+    void read_metrics(live_job const& job, nanoseconds now, handler const& handle);
+    void warn_of_unread_output(live_job const& job, std::uint64_t lines, std::uint64_t reported, nanoseconds now);
 };
 
 }  // namespace ration::program

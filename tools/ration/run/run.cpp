@@ -125,10 +125,8 @@ struct session {
                     .reattached = s.reattached},
                    std::move(receiver).value());
     auto ended = one.run();
-    if (!ended) {
-        print_to_stderr(policy_log::for_good(), policy_name);
-        return ended;
-    }
+    if (!ended) print_to_stderr(policy_log::for_good(), policy_name);
+    if (!ended) return ended;
     directory->remove_at_end();
     policy.reset();
     one.emit_final_message();

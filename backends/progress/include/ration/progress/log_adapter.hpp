@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <ration/progress/detail/log_pattern.hpp>
 #include <ration/progress/update.hpp>
@@ -20,10 +22,11 @@ namespace ration::progress {
 
 /// Counters of the lines of a stream.
 struct log_counts {
-    std::uint64_t lines = 0;       ///< complete and not empty
+    std::uint64_t lines = 0;       ///< complete and not blank
     std::uint64_t matched = 0;     ///< of these
-    std::uint64_t repeated = 0;    ///< matched, but drawn again: same step and same loss as the line before
+    std::uint64_t repeated = 0;    ///< values that were drawn again, with the same step as before
     std::uint64_t unreadable = 0;  ///< matched, but a group is not a number
+    std::uint64_t reported = 0;    ///< updates that were passed on
     std::uint64_t overlong = 0;    ///< not parsed: a line that is cut off may end inside a number
 };
 
@@ -33,6 +36,10 @@ struct log_counts {
 class line_reader {
 public:
     static constexpr std::size_t max_line = 4096;  ///< bytes
+
+    line_reader() noexcept = default;
+    /// Lines over `longest` bytes are cut off.
+    explicit line_reader(std::size_t longest) noexcept : longest_(longest) {}
 
     /// Adds a byte. Returns true if it ended a line, which is in `line()` until the next call.
     [[nodiscard]] bool put(char byte) noexcept {
@@ -46,7 +53,7 @@ public:
             return ended_ = true;
         }
         if (skips(byte)) return false;
-        if (line_.size() < max_line)
+        if (line_.size() < longest_)
             line_ += byte;
         else
             overlong_ = true;
@@ -83,22 +90,37 @@ private:
         return false;
     }
 
+    std::size_t longest_ = max_line;
     std::string line_;
     state state_ = state::plain;
     bool ended_ = false;
     bool overlong_ = false;
 };
 
-/// Parses one stream. Groups of the pattern: `loss`; `step` (without it, matches are counted);
+/// Parses one stream. Groups of a pattern: `loss`; `step` (without it, matches are counted);
 /// `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
-/// non-finite in every spelling.
+/// non-finite in every spelling. Each line is searched for all patterns; if several have a group of
+/// one name, the first that matches gives its text.
 class log_adapter {
 public:
-    /// Compiles the pattern. Error: `invalid_value` with the pattern and the missing part.
+    /// Compiles the patterns. Error: `invalid_value` with the pattern and the missing part.
+    [[nodiscard]] static result<log_adapter> make(std::span<std::string const> patterns, job_id job,
+                                                  incarnation_id run) noexcept {
+        std::vector<detail::log_pattern> compiled;
+        for (std::string const& pattern : patterns) {
+            auto made = detail::log_pattern::make(pattern);
+            if (!made) return made.failure();
+            compiled.push_back(std::move(*made));
+        }
+        if (std::ranges::none_of(compiled, &detail::log_pattern::reads_metric))
+            return detail::bad_pattern(patterns.empty() ? std::string_view() : patterns.front(),
+                                       "it needs a group (?<loss>...), or one with the name of another metric");
+        return log_adapter(std::move(compiled), job, run);
+    }
+    /// The same for one pattern.
     [[nodiscard]] static result<log_adapter> make(std::string_view pattern, job_id job, incarnation_id run) noexcept {
-        auto made = detail::log_pattern::make(pattern);
-        if (!made) return made.failure();
-        return log_adapter(std::move(*made), job, run);
+        std::string const one(pattern);
+        return make(std::span(&one, 1), job, run);
     }
 
     /// Parses bytes. `sink(update const&)` is called for each update; its texts are valid until it
@@ -117,15 +139,29 @@ public:
 
     /// The counters.
     [[nodiscard]] log_counts const& counts() const noexcept { return counts_; }
+    /// The last line that did not match, or had a group that is not a number; empty before the first.
+    [[nodiscard]] std::string_view unread_line() const noexcept { return unread_; }
 
 private:
+    /// The text of a group in the present line.
+    struct field {
+        std::string_view group, text;
+    };
+
+    /// The last value of a metric that was passed to the sink.
+    struct value {
+        std::string metric, text;
+        std::uint64_t step = 0;
+    };
+
     /// The result of parsing a number.
     enum class number : std::uint8_t { finite, non_finite, unreadable };
 
-    log_adapter(detail::log_pattern&& pattern, job_id job, incarnation_id run) noexcept
-        : pattern_(std::move(pattern)), job_(job), run_(run),
-          counts_steps_(std::ranges::find(pattern_.groups(), "step", &detail::named_group::name) ==
-                        pattern_.groups().end()) {}
+    log_adapter(std::vector<detail::log_pattern>&& patterns, job_id job, incarnation_id run) noexcept
+        : patterns_(std::move(patterns)), job_(job), run_(run),
+          counts_steps_(std::ranges::none_of(patterns_, [](auto const& pattern) {
+              return std::ranges::find(pattern.groups(), "step", &detail::named_group::name) != pattern.groups().end();
+          })) {}
 
     /// Parses a value in any spelling.
     [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
@@ -145,22 +181,41 @@ private:
     template <class Sink>
     /// Parses the line of the reader.
     void take_line(Sink& sink) noexcept {
-        if (reader_.line().empty()) return;
+        if (reader_.line().find_first_not_of(" \t") == std::string_view::npos) return;
         ++counts_.lines;
         if (reader_.overlong()) {
             ++counts_.overlong;
             return;
         }
-        detail::log_pattern::match found;
         try {
             // std::regex throws if memory runs out; the line is lost, but the run continues.
-            if (!pattern_.search(reader_.line(), found)) return;
+            if (search_all()) {
+                ++counts_.matched;
+                auto const unreadable = counts_.unreadable;
+                take_fields(sink);
+                if (counts_.unreadable == unreadable) return;
+            }
         } catch (std::exception const&) {
             ++counts_.unreadable;
-            return;
         }
-        ++counts_.matched;
-        take_match(found, sink);
+        unread_ = reader_.line();
+    }
+
+    /// Searches the line for every pattern, and collects the groups. Returns false if none matches.
+    [[nodiscard]] bool search_all() {
+        fields_.clear();
+        bool matched = false;
+        for (auto const& pattern : patterns_) {
+            detail::log_pattern::match found;
+            if (!pattern.search(reader_.line(), found)) continue;
+            matched = true;
+            for (auto const& group : pattern.groups()) {
+                auto const text = text_of(found, group.index);
+                bool const first = std::ranges::find(fields_, group.name, &field::group) == fields_.end();
+                if (first && !text.empty()) fields_.push_back({group.name, text});
+            }
+        }
+        return matched;
     }
 
     /// The text of a group; empty if it did not match.
@@ -176,37 +231,42 @@ private:
     }
 
     /// Parses `step` and `total` if the line has them. Returns false if one is not a number.
-    [[nodiscard]] bool read_counters(detail::log_pattern::match const& found, report& out) noexcept {
-        for (auto const& group : pattern_.groups()) {
-            auto const text = text_of(found, group.index);
-            if (is_counter(group.name) && !text.empty() &&
-                !detail::read_number(text, group.name == "step" ? out.step : out.total_steps)) {
-                return false;
-            }
-        }
-        return true;
+    [[nodiscard]] bool read_counters(report& out) const noexcept {
+        return std::ranges::all_of(fields_, [&](field const& f) {
+            return !is_counter(f.group) || detail::read_number(f.text, f.group == "step" ? out.step : out.total_steps);
+        });
     }
 
     template <class Sink>
-    /// Makes updates from a match.
-    void take_match(detail::log_pattern::match const& found, Sink& sink) noexcept {
+    /// Makes updates from the fields of a line.
+    void take_fields(Sink& sink) noexcept {
         report base;
         base.step = step_;
-        if (!read_counters(found, base)) {
+        if (!read_counters(base)) {
             ++counts_.unreadable;
             return;
         }
         // Reported with the update: the job went back to a checkpoint.
         bool const back = base.step < step_;
         step_ = base.step;
-        for (auto const& group : pattern_.groups()) {
-            auto const text = text_of(found, group.index);
-            if (is_counter(group.name) || text.empty()) continue;
-            if (group.name == "loss")
+        for (auto const& [group, text] : fields_) {
+            if (is_counter(group)) continue;
+            if (group == "loss")
                 take_loss(text, base, back, sink);
             else
-                take_metric(group.name, text, base, sink);
+                take_metric(group, text, base, sink);
         }
+    }
+
+    /// True if the metric had this text at this step already: a progress bar draws a line several times.
+    [[nodiscard]] bool is_repeated(std::string_view metric, std::string_view text, std::uint64_t step) noexcept {
+        auto found = std::ranges::find(last_, metric, &value::metric);
+        if (found == last_.end()) found = last_.insert(found, {std::string(metric), {}, 0});
+        bool const repeated = found->step == step && found->text == text;
+        counts_.repeated += repeated ? 1 : 0;
+        found->step = step;
+        found->text = text;
+        return repeated;
     }
 
     template <class Sink>
@@ -218,19 +278,15 @@ private:
             ++counts_.unreadable;
             return;
         }
-        if (counts_steps_) {
+        if (counts_steps_)
             reply.step = ++step_;
-            // A progress bar draws the same line several times.
-        } else if (reply.step == last_step_ && text == last_loss_) {
-            ++counts_.repeated;
+        else if (is_repeated("loss", text, reply.step))
             return;
-        }
         reply.loss_count = kind == number::finite ? 1 : 0;
         reply.non_finite = 1 - reply.loss_count;
         reply.loss_mean = kind == number::finite ? reply.loss_mean : 0;
-        last_step_ = reply.step;
-        last_loss_ = text;
         update const out{job_, run_, 0, 0, back, reply};
+        ++counts_.reported;
         sink(out);
     }
 
@@ -244,21 +300,24 @@ private:
             ++counts_.unreadable;
             return;
         }
+        if (!counts_steps_ && is_repeated(name, text, reply.step)) return;
         reply.non_finite = kind == number::finite ? 0 : 1;
         reply.value = kind == number::finite ? reply.value : 0;
         update const out{job_, run_, 0, 0, false, reply};
+        ++counts_.reported;
         sink(out);
     }
 
-    detail::log_pattern pattern_;
+    std::vector<detail::log_pattern> patterns_;
+    std::vector<field> fields_;  ///< of the present line; they refer to `patterns_` and `reader_`
     line_reader reader_;
+    std::string unread_;
     log_counts counts_;
     job_id job_;
     incarnation_id run_;
-    bool counts_steps_;            ///< the pattern has no group for the step
-    std::uint64_t step_ = 0;       ///< the last one read or counted
-    std::uint64_t last_step_ = 0;  ///< of the last loss passed to the sink
-    std::string last_loss_;
+    bool counts_steps_;        ///< no pattern has a group for the step
+    std::uint64_t step_ = 0;   ///< the last one read or counted
+    std::vector<value> last_;  ///< of each metric
 };
 
 }  // namespace ration::progress

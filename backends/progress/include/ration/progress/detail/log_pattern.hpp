@@ -195,15 +195,11 @@ public:
     /// The result of a search.
     using match = std::match_results<char const*>;
 
-    /// Compiles a pattern. Error: `invalid_value` with the pattern and the missing part.
+    /// Compiles a pattern. Error: `invalid_value` with the pattern and the cause.
     [[nodiscard]] static result<log_pattern> make(std::string_view pattern) noexcept {
         if (pattern.size() > 1024) return bad_pattern(pattern, "a pattern has at most 1024 characters");
         auto translated = translate(pattern);
         if (!translated) return translated.failure();
-        if (std::ranges::none_of(translated->groups,
-                                 [](auto const& g) { return g.name != "step" && g.name != "total"; })) {
-            return bad_pattern(pattern, "it needs a group (?<loss>...), or one with the name of another metric");
-        }
         try {
             // Compiled alone first, so that an extra ')' cannot close the bracket below
             static_cast<void>(std::regex(translated->pattern, flavour));
@@ -211,6 +207,11 @@ public:
         } catch (std::exception const&) {
             return bad_pattern(pattern, not_ecmascript);
         }
+    }
+
+    /// True if a group is a metric, not a counter.
+    [[nodiscard]] bool reads_metric() const noexcept {
+        return std::ranges::any_of(groups_, [](auto const& g) { return g.name != "step" && g.name != "total"; });
     }
 
     /// The named groups.

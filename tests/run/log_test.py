@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What ration reads from the output of programs that do not know it: `log` in a run, and `ration try-log`.
+
+logs/ has real output with standard error, without lines that name a folder of a machine: xgboost 3.2.0, Keras 3.15.1 (verbose 1 and 2), Transformers 5.23.0
+(Trainer), Lightning 2.6.6 (TQDMProgressBar), nanoGPT 3adf61e.
+"""
+import json
+import subprocess
+import sys
+import unittest
+
+from support import HERE, PYTHON, RATION, RunTest, job
+
+LOGS = HERE / "logs"
+
+
+def try_log(*words: str, text: str = "") -> tuple[int, list[dict], str]:
+    done = subprocess.run([RATION, "try-log", *words, "--json"], input=text, capture_output=True, text=True, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+class Presets(unittest.TestCase):
+    def check(self, preset: str, log: str, metric: str, wanted: list[tuple[int, dict]]) -> None:
+        code, lines, _ = try_log(str(LOGS / log), "--preset", preset, "--metric", metric)
+        self.assertEqual(code, 0)
+        self.assertEqual([(r["step"], r["metrics"]) for r in lines[:-1]], wanted)
+        self.assertEqual(lines[-1]["unreadable"], 0)
+
+    def test_xgboost(self) -> None:
+        losses = [0.51337, 0.39218, 0.31229, 0.25952]
+        self.check("xgboost", "xgboost.log", "eval_logloss", [(step, {"eval_logloss": x}) for step, x in enumerate(losses)])
+        self.check("xgboost", "xgboost.log", "auc", [(step, {"auc": x}) for step, x in enumerate([0.94417, 0.98417, 0.995, 0.99667])])
+
+    def test_keras(self) -> None:
+        self.check("keras", "keras-bar.log", "val_loss", [(1, {"loss": 0.7873}), (1, {"loss": 0.6978, "val_loss": 0.7088}),
+                                                          (2, {"loss": 0.6672}), (2, {"loss": 0.6966, "val_loss": 0.7086})])
+        self.check("keras", "keras-lines.log", "val_accuracy", [(1, {"loss": 0.8877, "val_accuracy": 0.5}), (2, {"loss": 0.8817, "val_accuracy": 0.5})])
+
+    def test_huggingface(self) -> None:
+        self.check("huggingface", "huggingface.log", "eval_loss",
+                   [(1, {"loss": 0.6936}), (2, {"loss": 0.6928}), (2, {"eval_loss": 0.6929}), (3, {"loss": 0.6939}), (4, {"loss": 0.6923}),
+                    (4, {"eval_loss": 0.6929})])
+        code, lines, _ = try_log("-", "--preset", "huggingface", text="{'loss': 0.5, 'epoch': 1.0}\n")  # as version 4 prints numbers
+        self.assertEqual((code, lines[0]["metrics"]), (0, {"loss": 0.5}))
+
+    def test_lightning(self) -> None:
+        self.check("lightning", "lightning.log", "val_loss",
+                   [(0, {"loss": 0.821}), (0, {"loss": 0.393}), (0, {"loss": 0.392}), (0, {"val_loss": 0.226}), (1, {"loss": 0.392, "val_loss": 0.226}),
+                    (1, {"loss": 0.267}), (1, {"loss": 0.097}), (1, {"loss": 0.136}), (1, {"val_loss": 0.0859})])
+
+    def test_nanogpt(self) -> None:
+        self.check("nanogpt", "nanogpt.log", "val_loss",
+                   [(0, {"val_loss": 10.8284}), (0, {"loss": 10.8422}), (1, {"loss": 10.8349}), (2, {"val_loss": 10.8205}), (2, {"loss": 10.831}),
+                    (3, {"loss": 10.8159}), (4, {"val_loss": 10.8227}), (4, {"loss": 10.8306})])
+
+
+class TryLog(unittest.TestCase):
+    def test_lines_that_give_no_record_are_counted_and_shown(self) -> None:
+        text = "start\nstep 1 loss 2\nstep 2 loss n/a\n" + "x" * 5000 + "\n\nend\x1b[31m\nstep 3 loss nan"
+        code, lines, _ = try_log("-", "--pattern", r"step (?<step>\d+) loss (?<loss>\S+)", text=text)
+        self.assertEqual(code, 0)
+        self.assertEqual(lines[:-1], [{"step": 1, "metrics": {"loss": 2}}, {"step": 3, "metrics": {"loss": "nan"}}])
+        self.assertEqual(lines[-1], {"lines": 6, "matched": 3, "records": 2, "unreadable": 1, "overlong": 1, "unread": ["start", "step 2 loss n/a", "end"]})
+
+    def test_people_get_the_same(self) -> None:
+        done = subprocess.run([RATION, "try-log", "-", "--pattern", r"step (?<step>\d+)", "--pattern", r"loss (?<loss>\S+)"], input="hello\nstep 1 loss 2\n",
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "step 1  loss 2\n1 of 2 lines match, 1 give a record\nThe first lines that were not read:\n  hello\n")
+
+    def test_the_exit_code_tells_that_nothing_was_read(self) -> None:
+        for text in ("", "other\n", "loss x=\n"):
+            with self.subTest(text=text):
+                self.assertEqual(try_log("-", "--pattern", r"loss (?<loss>\S+)", text=text)[0], 1)
+
+    def test_mistakes_are_named(self) -> None:
+        for words, sentence in ((["-"], "add --pattern REGEX or --preset NAME"), (["-", "--preset", "kears"], "did you mean 'keras'?"),
+                                (["-", "--pattern", "loss"], "it needs a group (?<loss>...)"), (["/", "--preset", "keras"], "/: is a folder; name a file"),
+                                (["-", "--pattern", "(?<loss>x)", "--metric", "accuracy"], "(?<accuracy>"),
+                                (["/missing.log", "--preset", "keras"], "/missing.log: cannot be opened (No such file or directory); name a file")):
+            with self.subTest(words=words):
+                code, lines, error = try_log(*words)
+                self.assertEqual((code, lines), (2, []))
+                self.assertIn(sentence, error)
+
+
+class Unread(RunTest):
+    """A job whose output ration cannot read."""
+
+    def run_script(self, script: str) -> tuple[list[str], str]:
+        """The warnings, and the reason at the job's end."""
+        self.write(job("plain", [PYTHON, "-c", script], more=r"log = 'loss=(?<loss>\S+)'"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = self.events()
+        return ([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "plain"],
+                next(e["why"] for e in events if e["event"] == "job_ended"))
+
+    def test_it_is_named_once_after_200_lines_and_again_at_the_end(self) -> None:
+        warnings, why = self.run_script("import time\nfor i in range(250): print('loss:', i)\ntime.sleep(1)\nprint('loss: end'); time.sleep(1)")
+        self.assertEqual(len(warnings), 1)
+        self.assertIn("'log' read nothing from its output, whose last line is 'loss: 249'; test a pattern with ration try-log ", warnings[0])
+        self.assertIn("whose last line is 'loss: end'", why)
+
+    def test_a_short_job_is_named_at_its_end_only(self) -> None:
+        warnings, why = self.run_script("for i in range(199): print('loss=n/a')")
+        self.assertEqual(warnings, [])
+        self.assertIn("'log' read nothing", why)
+
+    def test_one_record_is_enough(self) -> None:
+        self.assertEqual(self.run_script("for i in range(250): print('other')\nprint('loss=3')")[1], "")
+
+    def test_a_few_lines_are_enough_after_thirty_seconds(self) -> None:
+        warnings, _ = self.run_script("import time; print('loading'); time.sleep(33)")
+        self.assertEqual(len(warnings), 1)
+
+
+class MetricFiles(RunTest):
+    """Jobs whose metrics are in a file. The file of Lightning's CSVLogger has a column that its first rows lack."""
+
+    def run_job(self, script: str, metrics: str) -> list[dict]:
+        self.write(job("filed", [PYTHON, "-c", script], more=f"metrics = {metrics}"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.events()
+
+    def test_a_file_of_lightning_is_followed_to_the_objective(self) -> None:
+        (self.folder / "logs" / "version_0").mkdir(parents=True)
+        (self.folder / "logs" / "version_0" / "metrics.csv").write_text("step,train_loss\n9,0.01\n")  # of an earlier run
+        script = (f"import os, time\nlines = open({str(LOGS / 'lightning-metrics.csv')!r}).readlines()\nos.mkdir('logs/version_1')\n"
+                  "for at in range(len(lines)):\n    file = open('logs/version_1/metrics.csv', 'a'); file.write(lines[at]); file.close(); time.sleep(0.1)\n"
+                  "time.sleep(2)")
+        events = self.run_job(script, "{ csv = 'logs/*/metrics.csv', loss = 'train_loss', val_loss = 'val_loss' }")
+        values = [(e["step"], e["metric"], e["value"]) for e in events if e["event"] == "progress"]
+        self.assertEqual([(step, metric, round(value, 3)) for step, metric, value in values],
+                         [(0, "loss", 0.821), (1, "loss", 0.393), (2, "loss", 0.392), (2, "val_loss", 0.226), (3, "loss", 0.267), (4, "loss", 0.097),
+                          (5, "loss", 0.136), (5, "val_loss", 0.086)][:len(values)])
+        self.assertEqual([e["tier"] for e in events if e["event"] == "tier_reached"], [1, 2])
+
+    def test_a_wrong_column_is_named_with_those_of_the_file(self) -> None:
+        events = self.run_job("file = open('m.csv', 'w'); file.write('step,train_loss\\n1,0.5\\n'); file.close(); import time; time.sleep(2)", "{ csv = 'm.csv' }")
+        why = next(e["why"] for e in events if e["event"] == "job_ended")
+        self.assertRegex(why, "'metrics' read nothing from m.csv, whose columns are step, train_loss; name a column")
+
+    def test_a_missing_file_is_named_at_the_end(self) -> None:
+        why = next(e["why"] for e in self.run_job("pass", "{ jsonl = 'x/*.jsonl' }") if e["event"] == "job_ended")
+        self.assertEqual(why, "'metrics' found no rows in x/*.jsonl; name the file that the job writes")
+
+    def test_a_pipe_does_not_stop_the_run(self) -> None:
+        events = self.run_job("import os, time; os.mkfifo('m.csv'); time.sleep(3)", "{ csv = 'm.csv' }")
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "filed"],
+                         ["m.csv: is a pipe; let 'metrics' name a regular file that the job writes"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "config/metrics.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include <ration/progress/log_adapter.hpp>
+
+#include "common/printable.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::string_view wanted = "a table, such as { csv = \"logs/*/metrics.csv\", loss = \"train_loss\" }";
+
+/// The paths may be a pattern of glob(7).
+[[nodiscard]] bool read_path(table_reader& keys, std::string_view key, metric_format format, metric_file_config& into) {
+    auto const* const path = keys.take<std::string>(key, "the path of a file");
+    if (path == nullptr) return false;
+    into.path = *path;
+    into.format = format;
+    return true;
+}
+
+void read_columns(table_reader const& keys, std::string const& metric, metric_file_config& into,
+                  diagnostics& problems) {
+    keys.each_unknown([&](entry const& e) {
+        auto const* const column = std::get_if<std::string>(&e.held.data);
+        if (column == nullptr)
+            problems.add(e.held.at, fmt::format("'{}' in 'metrics' must be the name of a column in quotes", e.key));
+        else if (e.key != metric && !progress::detail::is_group_name(e.key))
+            problems.add(e.key_at, fmt::format("{} cannot be a metric; write letters, digits and '_'", quoted(e.key)));
+        else
+            into.columns.push_back({e.key, *column});
+    });
+    if (std::ranges::find(into.columns, metric, &metric_column::metric) == into.columns.end())
+        into.columns.push_back({metric, metric});
+}
+
+}  // namespace
+
+std::optional<metric_file_config> read_metrics(table_reader& keys, std::string const& metric, diagnostics& problems) {
+    auto const* const from = keys.take<table>("metrics", wanted);
+    if (from == nullptr) return std::nullopt;
+    metric_file_config out;
+    auto const before = problems.size();
+    table_reader entries(*from, "'metrics'", problems);
+    bool const csv = read_path(entries, "csv", metric_format::csv, out);
+    bool const jsonl = read_path(entries, "jsonl", metric_format::jsonl, out);
+    if (auto const* const step = entries.take<std::string>("step", "the name of a column")) out.step = *step;
+    read_columns(entries, metric, out, problems);
+    if (problems.size() == before && (csv == jsonl || out.path.empty() || out.path.find('\0') != std::string::npos))
+        problems.add(keys.place_of("metrics"), "'metrics' must name one file; add csv = \"PATH\" or jsonl = \"PATH\"");
+    if (problems.size() == before && keys.take("log") != nullptr)
+        problems.add(keys.place_of("metrics"), "'metrics' and 'log' report the same job; remove one of them");
+    return problems.size() == before ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace ration::program

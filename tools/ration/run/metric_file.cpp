@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/metric_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <glob.h>
+#include <unistd.h>
+#include <utility>
+
+#include <ration/process/input_file.hpp>
+
+#include "common/printable.hpp"
+#include "events/json_reader.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::size_t longest_row = std::size_t{64} << 10;
+constexpr std::size_t most_each_time = std::size_t{1} << 20;
+constexpr std::size_t longest_head = 4096;
+constexpr nanoseconds search_interval = seconds(1);
+constexpr std::size_t longest_sample = 120;
+
+constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a regular file that the job writes"};
+
+/// The cells of a row as RFC 4180 quotes them. A quoted cell ends with its line.
+[[nodiscard]] std::vector<std::string> cells_of(std::string_view row) {
+    std::vector<std::string> cells(1);
+    bool quoted_cell = false;
+    for (std::size_t at = 0; at < row.size(); ++at) {
+        char const c = row[at];
+        bool const doubled = quoted_cell && row.substr(at, 2) == "\"\"";
+        if (doubled)
+            cells.back() += row[at++];
+        else if (c == '"')
+            quoted_cell = !quoted_cell;
+        else if (c == ',' && !quoted_cell)
+            cells.emplace_back();
+        else
+            cells.back() += c;
+    }
+    return cells;
+}
+
+[[nodiscard]] std::optional<double> number_of(std::string_view text) noexcept {
+    text.remove_prefix(std::min(text.find_first_not_of(" +"), text.size()));
+    text = text.substr(0, text.find_last_not_of(' ') + 1);
+    double out = 0;
+    auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return out;
+}
+
+/// JSON without the words NaN and Infinity, which Python writes: they become texts.
+[[nodiscard]] std::string with_quoted_words(std::string_view json) {
+    std::string out;
+    bool in_text = false;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        auto const rest = json.substr(at);
+        std::string_view word;
+        for (std::string_view const one : {"NaN", "Infinity", "-Infinity"})
+            if (!in_text && rest.starts_with(one)) word = one;
+        if (!word.empty()) {
+            out += fmt::format("\"{}\"", word);
+            at += word.size() - 1;
+            continue;
+        }
+        if (json[at] == '"') in_text = !in_text;
+        out += json[at];
+        if (in_text && json[at] == '\\' && rest.size() > 1) out += json[++at];
+    }
+    return out;
+}
+
+/// The text of a number of a JSON object; empty if the key is absent or null.
+[[nodiscard]] std::string text_of(nlohmann::json const& object, std::string const& key) {
+    auto const found = object.find(key);
+    if (found == object.end() || found->is_null()) return {};
+    return found->is_string() ? found->get<std::string>() : found->is_number() ? found->dump() : "no number";
+}
+
+}  // namespace
+
+metric_file::metric_file(metric_file_config const& config, std::string const& directory, job_id job, incarnation_id run,
+                         existing_rows existing)
+    : config_(config), job_(job), run_(run),
+      pattern_(config.path.starts_with('/') || directory.empty() ? config.path : directory + '/' + config.path),
+      lines_(longest_row) {
+    if (existing == existing_rows::read) return;
+    for (auto const& found : matches()) existing_.emplace(found.path, found.about);
+}
+
+void metric_file::poll(nanoseconds now, handler const& handle) {
+    if (!file_ || now - searched_at_ >= search_interval) {
+        searched_at_ = now;
+        search();
+    }
+    if (!file_) return;
+    if (was_written_anew()) restart(rows_, 0);
+    buffer_.resize(most_each_time);
+    ssize_t const got = ::pread(file_.get(), buffer_.data(), buffer_.size(), offset_);
+    if (got > 0) feed(std::string_view(buffer_).substr(0, static_cast<std::size_t>(got)), handle);
+}
+
+metric_file::version metric_file::version_of(struct stat const& about) noexcept {
+    return {about.st_dev, about.st_ino, about.st_size,
+            about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec};
+}
+
+std::vector<metric_file::candidate> metric_file::matches() const {
+    std::vector<candidate> out;
+    glob_t found{};
+    if (::glob(pattern_.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+        for (std::size_t at = 0; at < found.gl_pathc; ++at) {
+            struct stat about{};
+            if (::stat(found.gl_pathv[at], &about) == 0) out.push_back({found.gl_pathv[at], version_of(about)});
+        }
+    ::globfree(&found);
+    return out;
+}
+
+/// Files that did not change since the start are of an earlier run.
+void metric_file::search() {
+    auto found = matches();
+    std::erase_if(found, [this](candidate const& one) {
+        auto const old = existing_.find(one.path);
+        return old != existing_.end() && old->second == one.about;
+    });
+    auto const newest = std::ranges::max_element(found, {}, [](candidate const& one) { return one.about.modified_ns; });
+    if (newest == found.end()) return;
+    bool const is_open = file_ && path_ == newest->path && opened_.device == newest->about.device &&
+                         opened_.inode == newest->about.inode;
+    if (!is_open) open(*newest);
+}
+
+void metric_file::open(candidate const& found) {
+    bool const same_path = path_ == found.path;
+    path_ = found.path;
+    auto opened = process::open_input(path_, metrics_of_job);
+    if (!opened) return report(process::input_sentence(opened.failure()));
+    file_ = std::move(opened).value();
+    opened_ = found.about;
+    auto const old = existing_.find(path_);
+    bool const grew =
+        old != existing_.end() && old->second.inode == found.about.inode && old->second.size <= found.about.size;
+    restart(same_path ? rows_ : 0, grew ? old->second.size : 0);
+}
+
+void metric_file::restart(std::uint64_t skipped_rows, off_t skipped_bytes) {
+    offset_ = 0;
+    skipped_bytes_ = skipped_bytes;
+    skipped_rows_ = skipped_rows;
+    rows_ = 0;
+    head_.clear();
+    header_.clear();
+    lines_ = progress::line_reader(longest_row);
+}
+
+/// Lightning writes the whole file again when a metric is added.
+bool metric_file::was_written_anew() {
+    struct stat about{};
+    if (::fstat(file_.get(), &about) != 0 || about.st_size == offset_) return false;
+    if (about.st_size < offset_) return true;
+    std::string now(head_.size(), '\0');
+    ssize_t const got = ::pread(file_.get(), now.data(), now.size(), 0);
+    return got != static_cast<ssize_t>(head_.size()) || now != head_;
+}
+
+void metric_file::feed(std::string_view bytes, handler const& handle) {
+    head_ += bytes.substr(0, longest_head - std::min(longest_head, head_.size()));
+    for (char const byte : bytes) {
+        ++offset_;
+        if (lines_.put(byte)) take_line(handle);
+    }
+}
+
+void metric_file::take_line(handler const& handle) {
+    auto const line = lines_.line();
+    if (line.empty()) return;
+    if (lines_.overlong()) return report("a row is longer than 64 KiB; write shorter rows");
+    if (config_.format == metric_format::csv && header_.empty()) {
+        header_ = cells_of(line);
+        return;
+    }
+    if (++rows_ <= skipped_rows_ || offset_ <= skipped_bytes_) return;
+    ++rows_read_;
+    config_.format == metric_format::csv ? take_csv(line, handle) : take_json(line, handle);
+}
+
+void metric_file::take_csv(std::string_view line, handler const& handle) {
+    auto const cells = cells_of(line);
+    auto const cell = [&](std::string const& column) -> std::string_view {
+        auto const at = static_cast<std::size_t>(std::ranges::find(header_, column) - header_.begin());
+        return at < std::min(cells.size(), header_.size()) ? std::string_view(cells[at]) : std::string_view();
+    };
+    if (!take_step(cell(config_.step))) return;
+    for (auto const& [metric, column] : config_.columns) take_value(metric, cell(column), handle);
+}
+
+void metric_file::take_json(std::string_view line, handler const& handle) {
+    auto row = parse_json(line);
+    if (row.is_discarded()) row = parse_json(with_quoted_words(line));
+    if (!row.is_object())
+        return report(
+            fmt::format("{} is not a JSON object; write one in each line", quoted(line.substr(0, longest_sample))));
+    if (!take_step(text_of(row, config_.step))) return;
+    for (auto const& [metric, column] : config_.columns) take_value(metric, text_of(row, column), handle);
+}
+
+/// Rows without a step belong to the last one; a file without steps has one for each row.
+bool metric_file::take_step(std::string_view text) {
+    constexpr double most = 9007199254740992;  // every whole number up to here is a double
+    went_back_ = false;
+    if (text.empty()) {
+        if (!has_step_) step_ = rows_;
+        return true;
+    }
+    has_step_ = true;
+    auto const number = number_of(text);
+    if (!number || !(*number >= 0 && *number <= most) || std::floor(*number) != *number) {
+        report(fmt::format("the step {} is not a whole number; name the column of the step, step = \"NAME\"",
+                           quoted(text.substr(0, longest_sample))));
+        return false;
+    }
+    auto const step = static_cast<std::uint64_t>(*number);
+    went_back_ = step < step_;
+    step_ = step;
+    return true;
+}
+
+void metric_file::take_value(std::string const& metric, std::string_view text, handler const& handle) {
+    if (text.empty()) return;
+    auto const number = number_of(text);
+    if (!number)
+        return report(fmt::format("the {} {} is not a number; name another column", metric,
+                                  quoted(text.substr(0, longest_sample))));
+    bool const finite = std::isfinite(*number);
+    progress::update out{job_, run_, 0, 0, false, {}};
+    out.body.step = step_;
+    out.body.non_finite = finite ? 0 : 1;
+    if (metric == "loss") {
+        out.rollback = went_back_;
+        out.body.type = progress::message_type::step;
+        out.body.loss_count = finite ? 1 : 0;
+        out.body.loss_mean = finite ? *number : 0;
+    } else {
+        out.body.type = progress::message_type::eval;
+        out.body.metric = metric;
+        out.body.value = finite ? *number : 0;
+    }
+    ++reported_;
+    handle(out);
+}
+
+void metric_file::report(std::string_view cause) {
+    if (problem_.empty()) problem_ = fmt::format("{}: {}", path_, cause);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The metrics of a job from a file that its framework writes: CSV, or one JSON object for each line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <vector>
+
+#include <ration/process/descriptor.hpp>
+#include <ration/progress/log_adapter.hpp>
+#include <ration/progress/update.hpp>
+
+#include "config/config.hpp"
+
+namespace ration::program {
+
+/// Follows the newest file that matches a path. A file that is written anew is read from its start; rows that were read
+/// before are skipped. Whatever the file contains, polling reads at most 1 MiB and reports one problem at most.
+class metric_file {
+public:
+    using handler = std::function<void(progress::update const&)>;
+
+    enum class existing_rows : std::uint8_t { skip, read };
+
+    /// `existing`: what happens to rows that are in matching files now. `directory`: of relative paths; empty: the
+    /// present one.
+    metric_file(metric_file_config const& config, std::string const& directory, job_id job, incarnation_id run,
+                existing_rows existing);
+
+    /// Passes the updates of new rows to `handle`.
+    void poll(nanoseconds now, handler const& handle);
+
+    [[nodiscard]] std::uint64_t rows() const noexcept { return rows_read_; }
+    [[nodiscard]] std::uint64_t reported() const noexcept { return reported_; }
+    /// A sentence on the first thing that could not be read; empty before.
+    [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
+    /// The file, or the pattern before one was found.
+    [[nodiscard]] std::string const& path() const noexcept { return path_.empty() ? pattern_ : path_; }
+    /// Of a CSV file, for messages.
+    [[nodiscard]] std::vector<std::string> const& header() const noexcept { return header_; }
+
+private:
+    /// What tells one state of a file from another.
+    struct version {
+        dev_t device = 0;
+        ino_t inode = 0;
+        off_t size = 0;
+        std::int64_t modified_ns = 0;
+        friend bool operator==(version const&, version const&) = default;
+    };
+    struct candidate {
+        std::string path;
+        version about;
+    };
+
+    [[nodiscard]] static version version_of(struct stat const& about) noexcept;
+    [[nodiscard]] std::vector<candidate> matches() const;
+    void search();
+    void open(candidate const& found);
+    void restart(std::uint64_t skipped_rows, off_t skipped_bytes);
+    [[nodiscard]] bool was_written_anew();
+    void feed(std::string_view bytes, handler const& handle);
+    void take_line(handler const& handle);
+    void take_csv(std::string_view line, handler const& handle);
+    void take_json(std::string_view line, handler const& handle);
+    [[nodiscard]] bool take_step(std::string_view text);
+    void take_value(std::string const& metric, std::string_view text, handler const& handle);
+    void report(std::string_view cause);
+
+    metric_file_config const& config_;
+    job_id job_;
+    incarnation_id run_;
+    std::string pattern_;
+    std::map<std::string, version> existing_;  // at the start, and not to be read
+    nanoseconds searched_at_{};
+
+    std::string path_;
+    process::descriptor file_;
+    version opened_;
+    off_t offset_ = 0, skipped_bytes_ = 0;
+    std::string head_;  // the first bytes, as they were read
+    std::string buffer_;
+    progress::line_reader lines_;
+    std::vector<std::string> header_;
+    std::uint64_t rows_ = 0, skipped_rows_ = 0;  // since the start of the file
+    std::uint64_t rows_read_ = 0, reported_ = 0;
+    std::uint64_t step_ = 0;
+    bool has_step_ = false, went_back_ = false;
+    std::string problem_;
+};
+
+}  // namespace ration::program
