@@ -35,11 +35,11 @@ class Length(SyntheticTree):
         self.assertEqual(self.found(sources.check_file_length), [("tools/b.cpp", 401)])
 
     def test_functions(self):
-        self.write("tools/a.cpp", "int a;\nvoid f() {\n" + "    a = 1;\n" * 58 + "}\n")
-        self.write("tests/a.py", "def f():\n" + "    a = 1\n" * 59)
+        self.write("tools/a.cpp", "int a;\nvoid f() {\n" + "    a = 1;\n" * 38 + "}\n")
+        self.write("tests/a.py", "def f():\n" + "    a = 1\n" * 39)
         self.assertEqual(self.found(sources.check_function_length), [])
-        self.write("tools/a.cpp", "int a;\nvoid f() {\n" + "    a = 1;\n" * 59 + "}\n")
-        self.write("tests/a.py", "def f():\n" + "    a = 1\n" * 60)
+        self.write("tools/a.cpp", "int a;\nvoid f() {\n" + "    a = 1;\n" * 39 + "}\n")
+        self.write("tests/a.py", "def f():\n" + "    a = 1\n" * 40)
         self.assertEqual(self.found(sources.check_function_length), [("tests/a.py", 1), ("tools/a.cpp", 2)])
 
     def test_what_cannot_be_read_is_not_passed_over(self):

@@ -6,10 +6,10 @@
 
 struct entry {
     std::uint64_t id;
-    double weight, priority;
+    double weight, urgency;
 };
 #ifdef RATION_MISUSE
-BOOST_HANA_ADAPT_STRUCT(entry, id, priority);
+BOOST_HANA_ADAPT_STRUCT(entry, id, urgency);
 #else
 BOOST_HANA_ADAPT_STRUCT(entry, id, weight);
 #endif

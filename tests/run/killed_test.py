@@ -177,7 +177,7 @@ class Killed(RunTest):
             self.write(second, other)
             done = self.run_jobs("--reattach")
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertEqual(done.stderr, f"jobs.toml:9:1: job 'orphan' has another '{key}' here than in the run that is to be taken over; "
+            self.assertEqual(done.stderr, f"jobs.toml:10:1: job 'orphan' has another '{key}' here than in the run that is to be taken over; "
                              "put it back, or end that run with ration clean\n")
             self.assertTrue(alive(pid), "saying is not ending")
         # The same jobs in another layout, and what had not begun may be another.

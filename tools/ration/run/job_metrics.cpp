@@ -87,8 +87,8 @@ constexpr property properties[] = {
                         {}};
     for (auto const& job : board.jobs())
         if (auto const value = progress[job.row].tracker.smoothed())
-            family.metric.push_back(
-                sample({{job_label, job.config->name}, {"metric", job.config->target.metric}}, MetricType::Gauge, *value));
+            family.metric.push_back(sample({{job_label, job.config->name}, {"metric", job.config->target.metric}},
+                                           MetricType::Gauge, *value));
     return family;
 }
 

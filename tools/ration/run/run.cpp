@@ -57,9 +57,9 @@ struct session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string_view name) {
+[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string_view name, policy_log& log) {
     diagnostics problems(s.config.file);
-    auto policy = make_policy(s.config, name, policy_log::for_good(), problems);
+    auto policy = make_policy(s.config, name, log, problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
     return policy;
 }
@@ -93,8 +93,9 @@ struct session {
 
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
-    auto policy = policy_of(s, policy_name);
-    auto fallback = policy_of(s, s.config.fallback_name());
+    auto& log = policy_log::for_good();
+    auto policy = policy_of(s, policy_name, log);
+    auto fallback = policy_of(s, s.config.fallback_name(), log);
     auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
     auto directory = directory_of(s, *run);
@@ -116,7 +117,7 @@ struct session {
                     .devices = s.devices,
                     .shares = shares->get(),
                     .topology = s.topology,
-                    .log = policy_log::for_good(),
+                    .log = log,
                     .out = s.out,
                     .directory = *directory,
                     .run = *run,
@@ -125,7 +126,7 @@ struct session {
                     .reattached = s.reattached},
                    std::move(receiver).value());
     auto ended = one.run();
-    if (!ended) print_to_stderr(policy_log::for_good(), policy_name);
+    if (!ended) print_to_stderr(log, policy_name);
     if (!ended) return ended;
     directory->remove_at_end();
     policy.reset();

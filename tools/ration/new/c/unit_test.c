@@ -21,7 +21,7 @@ static void describe(ration_column columns[COLUMNS]) {
 static int decide_once(ration_schema const* schema, ration_tick const* tick, ration_out* out) {
     uint64_t scratch;
     void* self = NULL;
-    char err[200];
+    char err[200] = "";
     int32_t status;
 
     if (create(NULL, "", 0, &self, err, sizeof err) != RATION_OK) {
