@@ -61,6 +61,18 @@ TEST_CASE("the user's word counts more than the defaults, the job's more than th
     CHECK(value(made({.inherited = {"OMP_NUM_THREADS_MAX=9"}}), "OMP_NUM_THREADS") == "1");
 }
 
+TEST_CASE("make_environment: jobs that run at once share the cores, and no core stays without a thread") {
+    CHECK(process::even_share({8000}, 1) == millicores{8000});
+    CHECK(process::even_share({8000}, 3) == millicores{3000});
+    CHECK(process::even_share({2000}, 4) == millicores{1000});
+    auto const environment = made({.cpu = {8000}, .share = {3000}});
+    CHECK(value(environment, "OMP_NUM_THREADS") == "3");
+    CHECK(value(environment, "RATION_CPUS") == "8.000");
+    CHECK(value(made({.cpu = {2000}, .share = {3000}}), "OMP_NUM_THREADS") == "2");
+    CHECK(value(made({.cpu = {8000}, .share = {4000}, .ranks = 2}), "OMP_NUM_THREADS") == "2");
+    CHECK(value(made({.declared = {"OMP_NUM_THREADS=8"}, .cpu = {8000}, .share = {1000}}), "OMP_NUM_THREADS") == "8");
+}
+
 TEST_CASE("make_environment: OMP_NUM_THREADS of the user decides the other numbers of threads") {
     for (auto const& [set, others] : {std::pair("3", "3"), {"4,2", "4"}, {"0", "2"}, {"many", "2"}, {"", "2"}}) {
         INFO(set);

@@ -24,6 +24,10 @@ class Threads(RunTest):
         """Of this machine, as ration counts them."""
         return re.search(r"on (\d+) of \d+ cpus", self.run_jobs("--dry-run").stdout)[1]
 
+    def threads_of_two(self) -> str:
+        """Threads of each of two jobs: half of the cores, rounded up."""
+        return str((int(self.cores()) + 1) // 2)
+
     def environments(self) -> dict[str, dict[str, str]]:
         """The variables about threads that each job found."""
         self.assertEqual(self.run_jobs("--quiet").returncode, 0)
@@ -41,16 +45,22 @@ class Threads(RunTest):
 
     def test_jobs_get_what_the_dry_run_shows(self) -> None:
         found = self.environments()
-        cores = self.cores()
-        self.assertEqual(found["plain"], {**dict.fromkeys(NAMES - PASSIVE.keys(), cores), **PASSIVE})
+        threads = self.threads_of_two()
+        self.assertEqual(found["plain"], {**dict.fromkeys(NAMES - PASSIVE.keys(), threads), **PASSIVE})
         self.assertEqual(found["own"], {**dict.fromkeys(NAMES - PASSIVE.keys(), "3"), "NUMBA_NUM_THREADS": "1", "OMP_WAIT_POLICY": "ACTIVE",
                                         "OPENBLAS_THREAD_TIMEOUT": "4"})
         for name, entries in self.dry_run("--explain").items():
             self.assertEqual(dict(entry.split("=") for entry in entries), found[name])
 
+    def test_jobs_that_run_at_once_share_the_cores(self) -> None:
+        jobs = 2 * int(self.cores())
+        self.write(*(job(f"j{i}", [PYTHON, "-c", SHOW + "; import time; time.sleep(1)"]) for i in range(jobs)), head='policy = "none"\n')
+        self.assertEqual(self.run_jobs("--quiet").returncode, 0)
+        found = [json.loads((self.folder / "ration-output" / "none" / f"j{i}.log").read_text())["OMP_NUM_THREADS"] for i in range(jobs)]
+        self.assertEqual(found, ["1"] * jobs)
+
     def test_a_dry_run_shows_the_number_and_the_way_of_waiting(self) -> None:
-        cores = self.cores()
-        self.assertEqual(self.dry_run(), {"plain": [f"OMP_NUM_THREADS={cores}", "OMP_WAIT_POLICY=PASSIVE"],
+        self.assertEqual(self.dry_run(), {"plain": [f"OMP_NUM_THREADS={self.threads_of_two()}", "OMP_WAIT_POLICY=PASSIVE"],
                                           "own": ["OMP_NUM_THREADS=3", "OMP_WAIT_POLICY=ACTIVE"]})
 
 

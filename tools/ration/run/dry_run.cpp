@@ -193,9 +193,10 @@ void print(run_options const& options, job_table const& board, meta const& about
     }
 }
 
-/// How many threads the job would have, and how they would wait; of an elastic job at its smallest size.
-[[nodiscard]] std::vector<std::string> threads_of(job_config const& job, millicores capacity) {
-    auto request = environment_of(job, capacity);
+/// How many threads the job would have if all jobs started at once, and how they would wait; of an elastic job at its
+/// smallest size.
+[[nodiscard]] std::vector<std::string> threads_of(job_config const& job, millicores capacity, std::size_t jobs) {
+    auto request = environment_of(job, capacity, jobs);
     if (job.elastic) request.ranks = static_cast<std::size_t>(std::max<std::int64_t>(1, job.elastic->devices.minimum));
     auto const environment = process::make_environment(request);
     return environment ? thread_entries(*environment) : std::vector<std::string>{};
@@ -205,7 +206,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     for (auto const& job : config.jobs) {
         fmt::print("  at {:>6.1f} s  {:<12} {}\n", to_seconds(job.at), job.name,
                    printable(fmt::format("{}", fmt::join(job.command, " "))));
-        auto entries = threads_of(job, capacity);
+        auto entries = threads_of(job, capacity, config.jobs.size());
         if (!explain) std::erase_if(entries, [](std::string const& entry) { return !entry.starts_with("OMP_"); });
         fmt::print("  {:<12} {}\n", "", printable(fmt::format("{}", fmt::join(entries, " "))));
     }

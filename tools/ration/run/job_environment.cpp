@@ -7,9 +7,10 @@
 
 namespace ration::program {
 
-process::environment_request environment_of(job_config const& job, millicores capacity) {
+process::environment_request environment_of(job_config const& job, millicores capacity, std::size_t jobs) {
     process::environment_request wanted{.inherited = process::current_environment(),
-                                        .cpu = std::min(millicores{job.cpu.maximum}, capacity)};
+                                        .cpu = std::min(millicores{job.cpu.maximum}, capacity),
+                                        .share = process::even_share(capacity, jobs)};
     for (auto const& [name, value] : job.environment) wanted.declared.push_back(name + '=' + value);
     return wanted;
 }

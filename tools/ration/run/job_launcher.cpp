@@ -86,13 +86,14 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,
                                                               device_assignment const& assigned) const {
-    auto wanted = program::environment_of(*job.config, node_.jobs().capacity());
+    auto wanted = program::environment_of(*job.config, node_.jobs().capacity(), jobs_.running_with(job));
     wanted.job = job.config->name;
     wanted.incarnation = job.run;
     wanted.token = std::string(job.token.view());
     wanted.progress = "unix:" + std::string(progress_.path());
     wanted.checkpoint = job.checkpoint;
     wanted.cpu = std::min(wanted.cpu, assigned.cpu.value_or(wanted.cpu));
+    if (assigned.cpu) wanted.share = wanted.cpu;  // CPU devices divide the machine among the jobs already
     if (!assigned.place.cpus.empty())
         wanted.cpu = std::min(wanted.cpu, millicores{std::int64_t{1000} * assigned.place.cpus.size()});
     wanted.ranks = assigned.ranks;

@@ -9,6 +9,7 @@
 #include "run/device_assigner.hpp"
 #include "run/event_sink.hpp"
 #include "run/health_monitor.hpp"
+#include "run/job_table.hpp"
 #include "run/node_backend.hpp"
 #include "run/progress_monitor.hpp"
 #include "run/record_writer.hpp"
@@ -20,6 +21,7 @@ namespace ration::program {
 
 class job_launcher {
     node_backend& node_;
+    job_table const& jobs_;
     run_directory const& directory_;
     std::string output_folder_;
     device_assigner& assigner_;
@@ -32,12 +34,12 @@ class job_launcher {
 
 public:
     /// `output_folder`: for the output and the checkpoints of the jobs.
-    job_launcher(node_backend& node, run_directory const& directory, std::string output_folder,
+    job_launcher(node_backend& node, job_table const& jobs, run_directory const& directory, std::string output_folder,
                  device_assigner& assigner, progress_monitor& progress, health_monitor& health, share_monitor& shares,
                  scheduler& scheduler, record_writer& record, event_sink& events)
-        : node_(node), directory_(directory), output_folder_(std::move(output_folder)), assigner_(assigner),
-          progress_(progress), health_(health), shares_(shares), scheduler_(scheduler), record_(record),
-          events_(events) {}
+        : node_(node), jobs_(jobs), directory_(directory), output_folder_(std::move(output_folder)),
+          assigner_(assigner), progress_(progress), health_(health), shares_(shares), scheduler_(scheduler),
+          record_(record), events_(events) {}
 
     /// Starts the next incarnation. Errors: those of the token, the folder, the masks, the backend and the launch.
     [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);

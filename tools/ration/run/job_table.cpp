@@ -89,6 +89,14 @@ void job_table::declare_devices(std::span<job_config const> jobs, std::int64_t c
     devices_ = c;
 }
 
+std::size_t job_table::running_with(live_job const& launched) const noexcept {
+    return static_cast<std::size_t>(std::ranges::count_if(jobs_, [&](live_job const& job) {
+        // A job without devices is launched as soon as it has arrived
+        bool const waits_for_devices = job.devices != nullptr && job.waiting();
+        return job.id == launched.id || (arrived(job) && !job.over() && !waits_for_devices);
+    }));
+}
+
 bool job_table::arrive(nanoseconds now) noexcept {
     std::size_t const before = store_.rows(table_id::jobs);
     std::size_t rows = before;

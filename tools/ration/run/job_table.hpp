@@ -59,6 +59,8 @@ public:
     [[nodiscard]] snapshot_store& store() noexcept { return store_; }
     [[nodiscard]] snapshot_store const& store() const noexcept { return store_; }
     [[nodiscard]] standard_columns const& columns() const noexcept { return columns_; }
+    /// Jobs that run at once when `launched` is launched, itself included; not those that wait for devices.
+    [[nodiscard]] std::size_t running_with(live_job const& launched) const noexcept;
     [[nodiscard]] bool shares_devices() const noexcept { return devices_.has_value(); }
 
     /// Gives rows to the jobs whose time has come. True when there are new ones.

@@ -82,7 +82,8 @@ struct session {
     return node;
 }
 
-/// Empty when the devices of the run are not shares of a GPU.
+/// Empty when the devices of the run are not shares of a GPU. After `open_node`, which has to have its group for
+/// itself.
 [[nodiscard]] result<std::unique_ptr<gpu_shares>> shares_of(session const& s, std::string const& run_folder,
                                                             std::string const& log_folder) {
     if (!s.devices.of_shares()) return std::unique_ptr<gpu_shares>();
@@ -106,7 +107,6 @@ struct session {
     if (!node) return node.failure();
     auto receiver = progress::receiver::open(directory->socket());
     if (!receiver) return receiver.failure();
-    // After the backend, which has to have its group for itself
     auto const shares = shares_of(s, directory->folder(), output->path());
     if (!shares) return shares.failure();
     supervisor one({.config = s.config,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -42,6 +43,13 @@ inline constexpr std::array<default_entry, 3> openmp_waiting{{
 /// The same for the threads of OpenBLAS: they spin for 2^value cycles; 4 is the smallest value.
 inline constexpr default_entry openblas_waiting{"OPENBLAS_THREAD_TIMEOUT", "4"};
 
+/// The even share of `capacity` for each of `jobs` jobs, at least 1, rounded up to whole cores: rounded down, cores
+/// would stay idle.
+[[nodiscard]] constexpr millicores even_share(millicores capacity, std::size_t jobs) noexcept {
+    auto const parts = static_cast<std::int64_t>(jobs) * 1000;
+    return {(capacity.count + parts - 1) / parts * 1000};
+}
+
 /// The number of threads for this amount of CPU: whole cores, rounded down, at least one. With more
 /// threads than cores, the others wait at every barrier.
 [[nodiscard]] constexpr std::int64_t threads_for(millicores cpu) noexcept {
@@ -54,6 +62,8 @@ struct environment_request {
     std::vector<std::string> declared = {};   ///< the user's, for this job; they override everything except RATION_*
     /// Amount at the start of the job, >= 0; the machine's capacity if it is unlimited
     millicores cpu{1000};
+    /// Bounds the threads and not `cpu`: the job's part of the machine while others run, see `even_share`
+    millicores share{std::numeric_limits<std::int64_t>::max()};
     std::string job = {};          ///< its name: RATION_JOB
     incarnation_id incarnation{};  ///< RATION_INCARNATION
     std::string token = {};        ///< RATION_TOKEN; also marks the job's processes, see `mark_of`
@@ -169,8 +179,8 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
         detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
     std::string threads(detail::threads_of_user(out));
     if (threads.empty())
-        threads = std::to_string(
-            threads_for({request.cpu.count / static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
+        threads = std::to_string(threads_for({std::min(request.cpu, request.share).count /
+                                              static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
     detail::put_thread_defaults(out, threads);
     detail::put_entry(out, "PYTHONUNBUFFERED", "1", false);
 
