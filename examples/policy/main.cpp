@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy of one's own: of what is left, each job below its first tier gets half, and each other one a quarter.
+// A policy of one's own: all jobs share the CPU, and each job below its first tier gets twice as much as another one.
 #include <iostream>
 
 #include <ration/ration.hpp>
@@ -12,11 +12,13 @@ struct first_things_first {
         ration::columns<ration::in<std::uint32_t, "jobs/tier">, ration::in<std::int64_t, "nodes/capacity.cpu">>;
 
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
-        std::int64_t left = t.get<"nodes/capacity.cpu">()[0];
+        auto const tier = t.get<"jobs/tier">();
+        std::int64_t parts = 0;
+        for (auto const reached : tier) parts += reached == 0 ? 2 : 1;
         for (std::size_t job = 0; job < t.jobs(); ++job) {
-            std::int64_t const share = ration::cpu_limit(t.get<"jobs/tier">()[job] == 0 ? left / 2 : left / 4, {});
-            if (!out.set(job, 0, ration::resource_id::cpu, share)) return ration::status::capacity;
-            left -= share;
+            std::int64_t const share = t.get<"nodes/capacity.cpu">()[0] * (tier[job] == 0 ? 2 : 1) / parts;
+            if (!out.set(job, 0, ration::resource_id::cpu, ration::cpu_limit(share, {})))
+                return ration::status::capacity;
         }
         return ration::status::ok;
     }
