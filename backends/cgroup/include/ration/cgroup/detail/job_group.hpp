@@ -135,6 +135,7 @@ public:
 
     [[nodiscard]] std::vector<group const*> all() const {
         std::vector<group const*> groups;
+        groups.reserve(all_.size());
         for (job_group const& each : all_) groups.push_back(&each.group());
         return groups;
     }
