@@ -14,7 +14,8 @@ namespace ration::program {
 namespace {
 
 constexpr std::size_t most_patterns = 16;
-constexpr std::string_view wanted = "a regular expression in single quotes, an array of them, or { preset = \"NAME\" }";
+constexpr std::string_view log_form =
+    "a regular expression in single quotes, an array of them, or { preset = \"NAME\" }";
 /// A number in any spelling of a program; "0.1+0.02" ends at the second sign.
 constexpr std::string_view number = R"([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]+))";
 
@@ -72,7 +73,7 @@ constexpr preset presets[] = {
         keys.report_all_unknown();
         return preset_patterns(name == nullptr ? "" : *name, metric.empty() ? "loss" : metric);
     }
-    return diagnostic{.text = fmt::format("'log' must be {}", wanted)};
+    return diagnostic{.text = fmt::format("'log' must be {}", log_form)};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::string_view wanted = "a table, such as { csv = \"logs/*/metrics.csv\", loss = \"train_loss\" }";
+constexpr std::string_view metrics_form = "a table, such as { csv = \"logs/*/metrics.csv\", loss = \"train_loss\" }";
 
 /// The paths may be a pattern of glob(7).
 [[nodiscard]] bool read_path(table_reader& keys, std::string_view key, metric_format format, metric_file_config& into) {
@@ -40,7 +40,7 @@ void read_columns(table_reader const& keys, std::string const& metric, metric_fi
 }  // namespace
 
 std::optional<metric_file_config> read_metrics(table_reader& keys, std::string const& metric, diagnostics& problems) {
-    auto const* const from = keys.take<table>("metrics", wanted);
+    auto const* const from = keys.take<table>("metrics", metrics_form);
     if (from == nullptr) return std::nullopt;
     metric_file_config out;
     auto const before = problems.size();

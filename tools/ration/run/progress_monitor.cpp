@@ -12,8 +12,8 @@ namespace {
 
 /// Output without progress is normal at the start of a job, and a mistake in `log` afterwards.
 constexpr std::uint64_t patient_lines = 200;
-constexpr nanoseconds patience = seconds(30);
-constexpr std::size_t longest_sample = 120;  // bytes of a line in a warning
+constexpr nanoseconds first_match_within = seconds(30);
+constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
 
 /// A sentence on a file that gave no report; empty if it did.
 [[nodiscard]] std::string unread_metrics(metric_file const& file) {
@@ -21,7 +21,7 @@ constexpr std::size_t longest_sample = 120;  // bytes of a line in a warning
     if (!file.problem().empty()) return file.problem();
     if (file.rows() == 0)
         return fmt::format("'metrics' found no rows in {}; name the file that the job writes", file.path());
-    auto const columns = fmt::format("{}", fmt::join(file.header(), ", ")).substr(0, 2 * longest_sample);
+    auto const columns = fmt::format("{}", fmt::join(file.header(), ", ")).substr(0, 2 * most_of_a_line);
     return fmt::format("'metrics' read nothing from {}{}; name a column for the metric of the target", file.path(),
                        columns.empty() ? "" : ", whose columns are " + columns);
 }
@@ -91,7 +91,7 @@ std::string progress_monitor::unread_output(live_job const& job) const {
     auto const& source = sources_[job];
     if (source.metrics) return unread_metrics(*source.metrics);
     if (!source.adapter || source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
-    auto const line = source.adapter->unread_line().substr(0, longest_sample);
+    auto const line = source.adapter->unread_line().substr(0, most_of_a_line);
     return fmt::format("'log' read nothing from its output{}; test a pattern with ration try-log {} --pattern REGEX",
                        line.empty() ? "" : fmt::format(", whose last line is {}", quoted(line)), source.output.path());
 }
@@ -101,7 +101,7 @@ void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t 
     auto& source = sources_[job];
     if (source.warned_unread || lines == 0 || reported > 0) return;
     if (!source.first_line_at) source.first_line_at = now;
-    if (lines < patient_lines && now - *source.first_line_at < patience) return;
+    if (lines < patient_lines && now - *source.first_line_at < first_match_within) return;
     source.warned_unread = true;
     events_.warn_once(job.config->name, unread_output(job), now);
 }
