@@ -72,7 +72,7 @@ void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     for (auto const& job : jobs_.jobs()) {
         auto& source = sources_[job];
         if (job.waiting()) continue;
-        if (source.metrics) read_metrics(job, now, handle);
+        if (source.metrics) read_metrics(job, *source.metrics, now, handle);
         if (!source.adapter) continue;
         for (auto text = source.output.read(); !text.empty(); text = source.output.read())
             source.adapter->feed(text, handle);
@@ -80,8 +80,7 @@ void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     }
 }
 
-void progress_monitor::read_metrics(live_job const& job, nanoseconds now, handler const& handle) {
-    auto& file = *sources_[job].metrics;
+void progress_monitor::read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle) {
     file.poll(now, handle);
     if (!file.problem().empty()) events_.warn_once(job.config->name, file.problem(), now);
     warn_of_unread_output(job, file.rows(), file.reported(), now);

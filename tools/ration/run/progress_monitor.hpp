@@ -82,7 +82,7 @@ public:
 
 private:
     void read_outputs(nanoseconds now, handler const& handle);
-    void read_metrics(live_job const& job, nanoseconds now, handler const& handle);
+    void read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle);
     void warn_of_unread_output(live_job const& job, std::uint64_t lines, std::uint64_t reported, nanoseconds now);
 };
 
