@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Runs one benchmark that is a program, such as `bench/run.sh plugin`; installs and builds what is missing. Arguments are passed on.
+# Runs one benchmark that is a program, such as `bench/run.sh plugin`, or the script of `threads`; installs and builds what is missing. Arguments are passed on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -135,7 +135,7 @@ class Fallback(Isolation):
         self.write(*self.jobs(), head=f'{HEAD}fallback = "mine.so"\n')
         done = self.run_jobs()
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there is no policy 'mine.so' that is compiled in", done.stderr)
+        self.assertIn("'fallback' names 'mine.so', which is not compiled in", done.stderr)
 
 
 class Faults(Isolation):

@@ -71,7 +71,8 @@ private:
             keys_.take<std::string>("fallback", "the name of a policy in quotes, such as \"none\"");
         if (name == nullptr) return;
         if (std::ranges::find(rules_.policies, *name) == rules_.policies.end() && !rules_.policies.empty())
-            return refuse(keys_.place_of("fallback"), "there is no policy " + quoted(*name) + " that is compiled in" +
+            return refuse(keys_.place_of("fallback"), "'fallback' names " + quoted(*name) +
+                                                          ", which is not compiled in" +
                                                           suggestion(*name, views(rules_.policies)));
         config_.fallback = *name;
     }

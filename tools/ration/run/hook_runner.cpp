@@ -5,10 +5,10 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include <ration/process/environment.hpp>
 #include <ration/process/launch.hpp>
 
 #include "common/error_text.hpp"
+#include "run/job_environment.hpp"
 
 namespace ration::program {
 namespace {
@@ -30,12 +30,7 @@ void hook_runner::run(live_job const& job, hook what, nanoseconds now) {
 }
 
 std::vector<std::string> hook_runner::environment_of(live_job const& job, hook what) const {
-    auto out = process::current_environment();
-    std::erase_if(out, [](std::string const& entry) { return entry.starts_with("RATION_"); });
-    for (auto const& [name, value] : job.config->environment) {
-        std::erase_if(out, [&](std::string const& entry) { return entry.starts_with(name + '='); });
-        out.push_back(name + '=' + value);
-    }
+    auto out = process::user_environment(process::current_environment(), declared_entries(*job.config));
     out.push_back(fmt::format("RATION_JOB={}", job.config->name));
     out.push_back(fmt::format("RATION_JOB_ID={}", job.id.value));
     out.push_back(fmt::format("RATION_HOOK={}", key_of(what)));
@@ -49,7 +44,7 @@ void hook_runner::advance(nanoseconds now) {
     std::erase_if(running_, [&](running& one) {
         if (!one.killed && now >= one.deadline) {
             one.killed = true;
-            warn(one.job, one.what, fmt::format("it has not ended within {} s", longest.count / 1'000'000'000), now);
+            warn(one.job, one.what, fmt::format("it has not ended within {} s", to_seconds(longest)), now);
             static_cast<void>(one.process.signal_group(SIGKILL));  // it may have ended
         }
         auto const how = one.process.try_wait();

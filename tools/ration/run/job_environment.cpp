@@ -7,12 +7,18 @@
 
 namespace ration::program {
 
+std::vector<std::string> declared_entries(job_config const& job) {
+    std::vector<std::string> entries;
+    entries.reserve(job.environment.size());
+    for (auto const& [name, value] : job.environment) entries.push_back(name + '=' + value);
+    return entries;
+}
+
 process::environment_request environment_of(job_config const& job, millicores capacity, std::size_t jobs) {
-    process::environment_request wanted{.inherited = process::current_environment(),
-                                        .cpu = std::min(millicores{job.cpu.maximum}, capacity),
-                                        .share = process::even_share(capacity, jobs)};
-    for (auto const& [name, value] : job.environment) wanted.declared.push_back(name + '=' + value);
-    return wanted;
+    return {.inherited = process::current_environment(),
+            .declared = declared_entries(job),
+            .cpu = std::min(millicores{job.cpu.maximum}, capacity),
+            .share = process::even_share(capacity, jobs)};
 }
 
 std::vector<std::string> thread_entries(std::vector<std::string> const& environment) {

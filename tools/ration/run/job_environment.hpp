@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The part of a job's environment that follows from the jobs file: shared by a launch and a dry run.
+/// The part of a job's environment that follows from the jobs file: shared by a launch, a dry run and a hook.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,9 @@
 #include "config/config.hpp"
 
 namespace ration::program {
+
+/// The entries of the key `environment`, as NAME=VALUE.
+[[nodiscard]] std::vector<std::string> declared_entries(job_config const& job);
 
 /// A request with the inherited and declared entries of the job, and the CPU that it can get on a machine with this
 /// capacity. The threads fit its even share with `jobs` jobs at once: on two cores, two jobs of two threads each made

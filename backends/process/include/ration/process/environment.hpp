@@ -161,22 +161,30 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
 
 }  // namespace detail
 
+/// The user's part of an environment: inherited entries, overridden by declared ones (both KEY=VALUE). Inherited
+/// RATION_* entries are dropped: they describe the job that this program may itself be.
+[[nodiscard]] inline std::vector<std::string> user_environment(std::vector<std::string> const& inherited,
+                                                               std::vector<std::string> const& declared) noexcept {
+    std::vector<std::string> out;
+    auto const put = [&out](std::string const& entry) {
+        auto const name = detail::name_of_entry(entry);
+        detail::put_entry(out, name, std::string_view(entry).substr(name.size() + 1), true);
+    };
+    for (std::string const& entry : inherited)
+        if (entry.find('=') != std::string::npos && !entry.starts_with("RATION_") && !entry.starts_with('='))
+            put(entry);
+    for (std::string const& entry : declared) put(entry);
+    return out;
+}
+
 /// The complete environment, for `launch_spec::environment`. Order of precedence: RATION_* and
 /// masks, declared entries, inherited ones, defaults. The defaults are the numbers of threads, threads
 /// that sleep while they wait, and PYTHONUNBUFFERED=1, so that a script's lines arrive when they are
-/// printed. RATION_CPUS (cores, as "1.500") and RATION_THREADS are hints for the job itself. Inherited RATION_* entries
-/// are dropped: they describe the job that this program may itself be. Error: invalid_value.
+/// printed. RATION_CPUS (cores, as "1.500") and RATION_THREADS are hints for the job itself.
+/// Error: invalid_value.
 [[nodiscard]] inline result<std::vector<std::string>> make_environment(environment_request const& request) noexcept {
     if (auto const checked = detail::check_declared(request.declared); !checked) return checked.failure();
-    std::vector<std::string> out;
-    for (std::string const& entry : request.inherited) {
-        if (entry.find('=') != std::string::npos && !entry.starts_with("RATION_") && !entry.starts_with('=')) {
-            detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1),
-                              true);
-        }
-    }
-    for (std::string const& entry : request.declared)
-        detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
+    auto out = user_environment(request.inherited, request.declared);
     std::string threads(detail::threads_of_user(out));
     if (threads.empty())
         threads = std::to_string(threads_for({std::min(request.cpu, request.share).count /

@@ -14,7 +14,7 @@
 
 namespace ration::process::detail {
 
-/// A scan takes milliseconds on a machine with many processes, so those that nobody waits for are limited to 1 % of the
+/// A scan takes milliseconds on a machine with many processes. Scans for which no caller waits take at most 1 % of the
 /// time.
 class job_scan {
     process_table table_;
