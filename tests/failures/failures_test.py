@@ -68,10 +68,8 @@ class TheOtherWayRound(unittest.TestCase):
     def test_every_exit_code(self) -> None:
         declared = re.search(r"enum class exit_code[^{]*\{(.*?)\}", (ROOT / "tools/ration/common/exit_code.hpp").read_text(), re.S)[1]
         codes = sorted(set(re.findall(r"\w+ = (\d+)", declared)))
-        told = [cells[0] for cells in tables((ROOT / "docs/run.md").read_text(), "| code | |")]
         self.assertGreater(len(codes), 5)
-        self.assertEqual([cells[0] for cells in tables(PAGE, "| code | what happened | look here |")], codes)
-        self.assertEqual(told, codes)
+        self.assertEqual([cells[0] for cells in tables((ROOT / "docs/run.md").read_text(), "| code | |")], codes)
 
 
 if __name__ == "__main__":
