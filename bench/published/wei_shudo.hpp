@@ -113,7 +113,7 @@ struct experiment {
 
 [[nodiscard]] inline std::array<experiment, 7> experiments() {
     training const linear{.processing = 4}, diminishing{.table = {0, 1, 1.9, 2.7, 3.4}};
-    // The first is fitted to the paper's figures for 128 samples per process; docs/published.md derives the numbers.
+    // The first is fitted to the paper's figures for 128 samples per process; results.md derives the numbers.
     // VGG-16 and, in the third experiment, ResNet-50, which exchanges less, with 512 samples per job.
     training const per_process{.processing = 1, .exchange = 0.088, .whole_batch = false, .late_loss = 0.045};
     training const vgg{.processing = 1.51, .exchange = 0.415, .contention = 1.217},
