@@ -18,7 +18,6 @@ void progress_session_in_c(double const* losses, int count) {
     ration_progress_close(p);
 }
 
-// [obedient]
 static int save(uint64_t step) { return step % 2 == 0; }
 
 static int stopped(ration_progress* p) {
@@ -47,7 +46,6 @@ int progress_obedient_in_c(uint64_t steps) {
     ration_progress_close(p);
     return 1;
 }
-// [obedient]
 
 void progress_nothing_in_c(void) {
     ration_progress_listen(NULL);
