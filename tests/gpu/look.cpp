@@ -31,12 +31,10 @@ int report(error const& why) {
     return 1;
 }
 
-// [usable]
 [[nodiscard]] std::vector<device_id> usable_here() {
     char const* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
     return visible_devices(find_gpus().sound(), mask != nullptr ? std::optional<std::string_view>(mask) : std::nullopt);
 }
-// [usable]
 
 // [seen]
 [[nodiscard]] result<driver_view> seen_under(device_mask const& mask) {
