@@ -39,14 +39,11 @@ public:
         std::erase_if(members_, [job](member const& m) { return m.job == job; });
     }
 
-    // [resources]
     [[nodiscard]] std::span<ration::resource_id const> resources() const noexcept {
         static constexpr ration::resource_id all[] = {ration::resource_id::memory};
         return all;
     }
-    // [resources]
 
-    // [observe]
     [[nodiscard]] ration::result<ration::observation> observe(ration::job_id job) noexcept {
         member const* const found = find(job);
         if (found == nullptr) return unknown("observe");
@@ -54,7 +51,6 @@ public:
         if (!now) return now.failure();
         return ration::observation{.cpu_time = {}, .memory = {}, .throttled = {}, .processes = 1};
     }
-    // [observe]
 
     // [plan]
     [[nodiscard]] ration::result<void> plan(ration::setting const& wanted, ration::plan<operation>& out) noexcept {
@@ -73,7 +69,6 @@ public:
     }
     // [plan]
 
-    // [apply]
     [[nodiscard]] ration::result<void> apply(operation const& op) noexcept {
         return write(op.pid, op.new_value, "apply");
     }
@@ -90,9 +85,7 @@ public:
                              .subject = "RLIMIT_AS",
                              .remedy = "see who else sets the limits of this process"};
     }
-    // [apply]
 
-    // [describe]
     [[nodiscard]] ration::operation_text describe(operation const& op) const noexcept {
         auto const text = [](std::int64_t bytes) {
             return bytes == ration::unlimited ? ration::text<64>("unlimited") : ration::text<64>(std::to_string(bytes));
@@ -104,7 +97,6 @@ public:
                 .old_value = text(op.old_value),
                 .new_value = text(op.new_value)};
     }
-    // [describe]
 
 private:
     [[nodiscard]] member const* find(ration::job_id job) const noexcept {
