@@ -26,7 +26,6 @@ def read(kind):
     return TensorDataset(images, bytes_of("labels-idx1", 8).long())
 
 
-# [train]
 def train(model, train_set, test_set, epochs):
     run = ration.elastic(batch=256, seed=1)                                               # 1
     model.to(run.device)
@@ -45,7 +44,6 @@ def train(model, train_set, test_set, epochs):
         accuracy = run.evaluate("accuracy", correct(model, mine, run.device), len(mine))  # 6
         if run.rank == 0:
             print(f"epoch={epoch} accuracy={accuracy:.4f} ranks={run.world}", flush=True)
-# [train]
 
 
 def correct(model, samples, device):
