@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""ration is killed (SIGKILL) at each point of docs/crash-points.md, in a run, a stop, an reattachment and a cleaning, under each backend. After each kill
+"""ration is killed (SIGKILL) at each point of crash_points.md, in a run, a stop, an reattachment and a cleaning, under each backend. After each kill
 `--reattach` or `clean` recovers: no job is lost or runs twice, no device is held twice, and no process, group or record stays.
 
     crash_test.py Sample     some points; every call that is reached has to be in the table
@@ -22,7 +22,7 @@ import unittest
 from support import HERE, PYTHON, RATION, TARGET, Session, alive, crash_at, has_cgroups, main, signal
 
 BACKENDS = ["process"] + (["cgroup"] if has_cgroups() else [])
-PAGE = HERE.parents[1] / "docs" / "crash-points.md"
+PAGE = HERE / "crash_points.md"
 WORKERS = int(os.environ.get("RATION_CRASH_WORKERS", "4")) if Session.places() or len(BACKENDS) == 1 else 1  # else `clean` would end other cases' jobs
 DEADLINES = 'deadlines = { save = "20s", stop = "20s", start = "60s" }'
 
