@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/choosing.md says what the program says: the commands of the page are run, and every figure of its tables is one of theirs."""
+"""docs/choosing.md and controls.md say what the program says: their commands are run, and every figure of their tables is one of the program's."""
 import json
 import os
 import pathlib

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/choosing.md as data: each `<!-- figures: NAME -->`, the commands below it, and the table of figures below those."""
+"""docs/choosing.md and controls.md as data: each `<!-- figures: NAME -->`, the commands below it, and the table of figures below those."""
 import pathlib
 import re
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/choosing.md").read_text()
+BOTH = PAGE + (ROOT / "tests/choosing/controls.md").read_text()
 _PART = re.compile(r"^<!-- figures: ([\w-]+) -->\n```console\n(.*?)^```\n\n((?:\|[^\n]*\n)+)", re.M | re.S)
 _BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.M | re.S)
 
@@ -25,7 +26,7 @@ def commands_of(block: str) -> list[str]:
     return [line[2:] for line in block.splitlines() if line.startswith("$ ")]
 
 
-def parts(document: str = PAGE) -> list[Part]:
+def parts(document: str = BOTH) -> list[Part]:
     found = []
     for name, block, table in _PART.findall(document):
         lines = table.splitlines()
@@ -33,7 +34,7 @@ def parts(document: str = PAGE) -> list[Part]:
     return found
 
 
-def blocks(document: str = PAGE) -> int:
+def blocks(document: str = BOTH) -> int:
     return len(_BLOCK.findall(document))
 
 
