@@ -17,7 +17,6 @@ int report(ration::error const& why) {
     return why.code == ration::errc::not_supported || why.code == ration::errc::denied ? 77 : 1;
 }
 
-// [limit]
 ration::result<void> hold_to_half_a_core(ration::cgroup::backend& groups, ration::job_id job, int pid) {
     if (auto added = groups.add(job, "busy"); !added) return added;    // the job's group, in every hierarchy
     if (auto placed = groups.place(job, pid); !placed) return placed;  // read back from /proc/<pid>/cgroup
@@ -29,7 +28,6 @@ ration::result<void> hold_to_half_a_core(ration::cgroup::backend& groups, ration
     }
     return planned;
 }
-// [limit]
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-_HEADS = ("| message | cause, and remedy beyond the message | exit |", "| message | exit |")
+_HEADS = ("| message | cause, remedy | exit |", "| message | exit |")
 _SPAN = re.compile(r"^(`+) ?(.*?) ?\1$")
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _IN_FRONT = re.compile(r"^(?:\[[^\]]*\] )?(?:ration: )?")

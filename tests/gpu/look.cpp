@@ -36,12 +36,10 @@ int report(error const& why) {
     return visible_devices(find_gpus().sound(), mask != nullptr ? std::optional<std::string_view>(mask) : std::nullopt);
 }
 
-// [seen]
 [[nodiscard]] result<driver_view> seen_under(device_mask const& mask) {
     auto const environment = mask.environment();  // what the job gets, and nothing else
     return visible_to_driver(environment);        // asked in a child process: the driver reads a mask only once
 }
-// [seen]
 
 int gpus() {
     auto const usable = usable_here();
