@@ -30,14 +30,12 @@ int complain(ration::error const& why) {
     return 1;
 }
 
-// [laws]
 ration::result<void> laws_hold(example::rlimit_backend& backend, ration::job_id job) {
     ration::setting const settings[] = {{job, 0, ration::resource_id::memory, std::int64_t{2} << 30},
                                         {job, 0, ration::resource_id::memory, std::int64_t{3} << 30},
                                         {job, 0, ration::resource_id::memory, ration::unlimited}};
     return ration::testing::backend_laws(backend, /*unknown*/ {99}, settings);
 }
-// [laws]
 
 ration::result<std::int64_t> one_tick(example::rlimit_backend& backend, ration::job_id job) {
     ration::snapshot_store store;

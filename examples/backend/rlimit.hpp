@@ -24,7 +24,6 @@ class rlimit_backend {
     std::vector<member> members_;
 
 public:
-    // [operation]
     using backend_concept = ration::backend_tag;
 
     struct operation {
@@ -32,7 +31,6 @@ public:
         ::pid_t pid;
         std::int64_t old_value, new_value;  // bytes, or ration::unlimited
     };
-    // [operation]
 
     void add(ration::job_id job, ::pid_t pid) { members_.push_back({job, pid}); }
     void remove(ration::job_id job) noexcept {
