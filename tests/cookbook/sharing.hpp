@@ -14,7 +14,6 @@
 
 namespace cookbook {
 
-// [using]
 using ration::columns, ration::in, ration::in_rows, ration::tick, ration::grants, ration::resource_id, ration::status;
 
 [[nodiscard]] constexpr bool runs(std::uint32_t state) noexcept {
@@ -23,15 +22,12 @@ using ration::columns, ration::in, ration::in_rows, ration::tick, ration::grants
 [[nodiscard]] constexpr bool active(std::uint32_t state) noexcept {
     return ration::is_active(static_cast<ration::job_state>(state));
 }
-// [using]
 
-// [accepted]
 /// A grant of CPU is 0, which pauses the job, or within what the job accepts, and `least_cpu` at least: that much
 /// always fits.
 [[nodiscard]] constexpr std::int64_t accepted(std::int64_t amount, std::int64_t least, std::int64_t most) noexcept {
     return amount < least ? 0 : ration::cpu_limit(amount, {least, most});
 }
-// [accepted]
 
 struct equal_within_bounds {
     using policy_concept = ration::policy_tag;
