@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/compile-cost.md and the headers that it lists: the counts of its table are the reviewed baseline.
+"""bench/compile_cost/table.md and the headers that it lists: the counts of its table are the reviewed baseline.
 
     page.py --check core|all    exit code 1 when a header costs over 3 % more (or less) than the page says, 77 with other compilers than the page's
     page.py --write             measures all anew and writes the table; the difference belongs into the same change as its cause
@@ -18,7 +18,7 @@ import tempfile
 import compile_cost
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/compile-cost.md"
+PAGE = ROOT / "bench/compile_cost/table.md"
 SLACK = 0.03
 GXX, CLANGXX = "g++", "clang++-19"
 # What people include, from the cheap to the dear; the rest is behind these.

@@ -5,7 +5,6 @@
 #include <ration/policies/tradl.hpp>
 #include <ration/ration.hpp>
 
-// [job]
 struct training {
     std::uint64_t number;
     double loss, cores;
@@ -20,18 +19,15 @@ struct training {
     [[nodiscard]] double used() const noexcept { return cores * 1000; }
     using supplies = ration::columns<ration::from<double, "jobs/used.cpu", &training::used>>;
 };
-// [job]
 
 int main() {
     auto const target = *ration::two_tier_target::make({.acceptable = 120, .objective = 110});
     training const jobs[] = {{1, 118.0, 4.0, target}, {2, 340.5, 2.0, target}, {3, 220.1, 2.0, target}};
     ration::capacities const machine[] = {{.cpu = 8000}};
 
-    // [call]
     ration::policies::tradl policy;
     auto const answer = ration::allocate(policy, jobs, machine);
     if (!answer) return 1;
-    // [call]
     for (auto const& g : answer->granted) {
         std::cout << "job " << g.job.value << ": ";
         if (g.amount() == ration::unlimited)

@@ -125,7 +125,6 @@ void report(char const* concept_name, ration::result<void> const& kept) {
 }  // namespace
 
 int main() {
-    // [laws]
     ration::resource_info const resources[] = {ration::info_of<ration::cpu>(), ration::info_of<seats>()};
     report("Resource", ration::testing::resource_laws(resources));
 
@@ -142,6 +141,5 @@ int main() {
     ration::setting const settings[] = {{{1}, 0, ration::resource_id::cpu, 500},
                                         {{1}, 0, ration::resource_id::cpu, 900}};
     report("Backend", ration::testing::backend_laws(book, {99}, settings));
-    // [laws]
     return broken;
 }

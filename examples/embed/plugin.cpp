@@ -10,7 +10,6 @@
 #include "adapt_job.hpp"
 
 int main(int argc, char** argv) {
-    // [open]
     std::string_view const given = argc == 2 ? argv[1] : "";
     // The process in which the policy may crash: this program again
     if (given == "--worker") return ration::plugin::worker_main();
@@ -22,7 +21,6 @@ int main(int argc, char** argv) {
         return 1;
     }
     ration::allocation_host host(**policy);
-    // [open]
 
     auto with = campus::afternoon();
     ration::capacities const machine[] = {{.cpu = static_cast<std::int64_t>(1000 * with.cores())}};

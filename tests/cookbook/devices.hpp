@@ -170,7 +170,6 @@ struct by_lot {
             return active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
         };
         if (t.nodes() == 0 || t.get<"nodes/free.gpu">()[0] < 1) return status::ok;
-        // [rng]
         std::uint64_t rng = t.seed(), waiting = 0;
         std::size_t drawn = t.jobs();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -178,7 +177,6 @@ struct by_lot {
             rng = (rng ^ (rng >> 30)) * 0xBF58476D1CE4E5B9u + row;  // one seed for a tick, one throw for a job
             if ((rng >> 33) % ++waiting == 0) drawn = row;          // each is drawn with the same chance
         }
-        // [rng]
         if (drawn == t.jobs()) return status::ok;
         return out.set(drawn, 0, resource_id::gpu, 1) ? status::ok : status::capacity;
     }

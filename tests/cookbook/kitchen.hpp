@@ -25,7 +25,6 @@ struct trainee {
     std::vector<double> speedup{0, 1};
     std::vector<std::int64_t> batches{0, 32};
 
-    // [own-column]
     using job_concept = ration::job_tag;
     // A name of this scheduler's own
     using supplies = ration::columns<ration::from<std::int64_t, "jobs/deadline", &trainee::due>,
@@ -36,7 +35,6 @@ struct trainee {
                                      ration::from<std::int64_t, "jobs/request.gpu", &trainee::asked>,
                                      ration::from_rows<double, "jobs/speedup", &trainee::speedup>,
                                      ration::from_rows<std::int64_t, "jobs/batch", &trainee::batches>>;
-    // [own-column]
 
     [[nodiscard]] ration::job_id id() const noexcept { return {number}; }
     [[nodiscard]] ration::bounds bounds_of(ration::resource_id r) const noexcept {

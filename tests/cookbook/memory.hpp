@@ -82,11 +82,9 @@ class earliest_deadline_first {
 public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.earliest-deadline-first", .version = "1.0.0"};
-    // [deadline]
     using inputs =
         columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/deadline">, in<std::int64_t, "jobs/min.cpu">,
                 in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
-    // [deadline]
 
     status prepare(ration::limits const& most) noexcept {
         order_.reserve(most.jobs);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// [export]
 #include "parameters.hpp"
 
 #include <ration/plugin/export.hpp>
 
 RATION_EXPORT_POLICY(cookbook::tier_share)
-// [export]

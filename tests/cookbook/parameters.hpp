@@ -41,7 +41,6 @@ class tier_share {
     }
 
 public:
-    // [configured]
     using policy_concept = ration::policy_tag;
     using parameters = tier_share_parameters;
     static constexpr ration::meta about{.id = "org.example.tier-share", .version = "1.0.0"};
@@ -51,7 +50,6 @@ public:
 
     tier_share() = default;
     explicit tier_share(tier_share_parameters const& given) noexcept : given_(given) {}
-    // [configured]
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;

@@ -14,7 +14,6 @@
 
 namespace cookbook {
 
-// [using]
 using ration::columns, ration::in, ration::in_rows, ration::tick, ration::grants, ration::resource_id, ration::status;
 
 [[nodiscard]] constexpr bool runs(std::uint32_t state) noexcept {
@@ -23,17 +22,13 @@ using ration::columns, ration::in, ration::in_rows, ration::tick, ration::grants
 [[nodiscard]] constexpr bool active(std::uint32_t state) noexcept {
     return ration::is_active(static_cast<ration::job_state>(state));
 }
-// [using]
 
-// [accepted]
 /// A grant of CPU is 0, which pauses the job, or within what the job accepts, and `least_cpu` at least: that much
 /// always fits.
 [[nodiscard]] constexpr std::int64_t accepted(std::int64_t amount, std::int64_t least, std::int64_t most) noexcept {
     return amount < least ? 0 : ration::cpu_limit(amount, {least, most});
 }
-// [accepted]
 
-// [bounds]
 struct equal_within_bounds {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.equal-within-bounds", .version = "1.0.0"};
@@ -44,6 +39,7 @@ struct equal_within_bounds {
         if (t.nodes() == 0) return status::ok;
         auto const state = t.get<"jobs/state">();
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">();
+        // [bounds]
         std::int64_t left = t.get<"nodes/capacity.cpu">()[0];
         std::int64_t jobs = std::count_if(state.begin(), state.end(), runs);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
@@ -53,10 +49,10 @@ struct equal_within_bounds {
             if (!out.set(row, 0, resource_id::cpu, amount)) return status::capacity;
             left -= std::min(amount, left);  // what this job could not take is there for the later ones
         }
+        // [bounds]
         return status::ok;
     }
 };
-// [bounds]
 static_assert(ration::Policy<equal_within_bounds>);
 
 class by_tenant_and_weight {

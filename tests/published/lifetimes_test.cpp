@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lifetimes of transient servers in the simulator are those of bench/data/cm-dare, and docs/sim.md has the same.
+// The lifetimes of transient servers in the simulator are those of bench/data/cm-dare, and the page of the data has the
+// same.
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -44,8 +45,8 @@ TEST_CASE("lifetimes: the startup of a GPU's servers is the middle of both regio
     }
 }
 
-TEST_CASE("lifetimes: docs/sim.md has every region", "[published]") {
-    auto const page = published::text_of(RATION_DOCS "/sim.md");
+TEST_CASE("lifetimes: the page of the data has every region", "[published]") {
+    auto const page = published::text_of(RATION_BENCH_DATA "/cm-dare/README.md");
     for (auto const& servers : transient_servers) {
         char row[200];
         std::snprintf(row, sizeof row, "| %s | `%s` | %u | %.1f %% | %.1f %% | %.1f h |", servers.gpu.data(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Small workloads on which a rule of another simulator decides who runs: where a policy here has that rule the times
-// are those of that simulator, and where it has another one they are not. docs/scheduling-policies.md, "Beside other
+// are those of that simulator, and where it has another one they are not. bench/sim/results.md, "Beside other
 // simulators", has the large ones.
 #include <algorithm>
 #include <cmath>

@@ -244,9 +244,7 @@ TEST_CASE("adapted: a sorted table is shown where it is, and another is copied i
     theirs::table jobs{{2, 7}, {2000, 4000}, {340.5F, 118}, {6000, 5000}};
     leak_check policy;
     std::vector<leak_check::seen> const rows{{2, 340.5, 2000, 0, 6000, 0, 0}, {7, 118, 4000, 0, 5000, 0, 0}};
-    // [table]
     auto const answer = allocate(policy, adapted_table(jobs), machine);
-    // [table]
     REQUIRE(answer);
     CHECK(policy.rows == rows);
     CHECK(policy.used == jobs.used_cpu.data());
