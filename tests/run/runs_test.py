@@ -203,6 +203,17 @@ class Refused(RunsTest):
         self.assertEqual(run.wait(PATIENCE), 4)
         self.assertIn(" interrupted: 1 finished, 1 stopped\n", self.said("runs"))
 
+    def test_records_that_cannot_be_read_are_named(self) -> None:
+        record = self.folder / "ration" / "7-0123456789abcdef"
+        record.mkdir(mode=0o700, parents=True)
+        (self.folder / "ration").chmod(0o700)
+        (record / "run.json").write_text("half")
+        self.assertEqual(self.ration("list"), (0, "no run; 'ration runs' lists the past ones of a folder\n",
+                                               f"ration: the record of the run {record.name} cannot be read: it is no record, or part of one\n"))
+        (self.folder / "ration").chmod(0o755)
+        self.assertEqual(self.refused("list", code=3),
+                         f"ration: use folder {self.folder}/ration: permission denied; remove it, or set XDG_RUNTIME_DIR to a folder of your own\n")
+
     def test_a_damaged_summary_is_named_and_the_others_are_listed(self) -> None:
         self.write(shell("a", "true"))
         for _ in range(2):
