@@ -50,7 +50,7 @@ def measure(options: argparse.Namespace, model: str, jobs: int, policy: str, env
         (folder / "jobs.toml").write_text(jobs_file(folder, model, jobs, policy, environment, options.seconds))
         subprocess.run([options.program, "run", "jobs.toml", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL,
                        env={key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_", "KMP_"))} | {"XDG_RUNTIME_DIR": name})
-        results = [(folder / "ration-output" / policy / f"j{number}.log").read_text().split("result ")[1].split() for number in range(jobs)]
+        results = [(folder / "ration-output" / "latest" / f"j{number}.log").read_text().split("result ")[1].split() for number in range(jobs)]
     losses = {round(float(loss), 3) for _, loss in results}
     if len(losses) != 1:
         raise WrongAnswer(f"{model}: {jobs} jobs with one seed have the losses {sorted(losses)}")

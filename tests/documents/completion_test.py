@@ -50,7 +50,7 @@ class Terminal:
 
 class Completion(Installed):
     # Typed, and what comes of it. A file is `jobs file.toml`, a plugin `libmine.so`.
-    CASES = (("ration ru\t", ["run"]),
+    CASES = (("ration doc\t", ["doctor"]),
              ("ration run --pol\ttrad\t", ["run", "--policy", "tradl"]),
              ("ration run --policy=trad\t", ["run", "--policy=tradl"]),
              ("ration run --compare none,equ\t", ["run", "--compare", "none,equal_share"]),

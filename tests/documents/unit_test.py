@@ -73,7 +73,7 @@ class Unit(Installed):
         self.start()
         logs = self.folder / "log" / "ration" / "jobs"
         self.assertEqual(sorted(path.name for path in logs.iterdir()), ["events.jsonl", "events.jsonl.1"])
-        self.assertTrue((self.folder / "lib" / "ration" / "jobs" / "ration-output" / "none" / "one.log").exists())
+        self.assertTrue((self.folder / "lib" / "ration" / "jobs" / "ration-output" / "latest" / "one.log").exists())
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Delivery(unittest.TestCase):
             loss = ((model(inputs) - inputs @ torch.tensor([[1.0], [-1.0], [1.0], [-1.0]])) ** 2).mean().item()
             self.assertLess(loss, 1.5 * ACCEPTABLE)  # over all samples; the tier is on the mean of five steps
             self.assertGreater(loss, OBJECTIVE)
-            self.assertGreater(checkpoint.load(folder / "ration-output" / "tradl" / "fit.checkpoint").step, delivered["step"])
+            self.assertGreater(checkpoint.load(folder / "ration-output" / "latest" / "fit.checkpoint").step, delivered["step"])
 
 
 if __name__ == "__main__":

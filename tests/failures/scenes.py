@@ -111,14 +111,22 @@ def a_folder_for_all(place: Place) -> Said:
     return place.ration("run", "jobs.toml")
 
 
-def an_output_folder_in_use(place: Place) -> Said:
-    (place.folder / "ration-output/none").mkdir(parents=True)
-    taken = os.open(place.folder / "ration-output/none", os.O_RDONLY)
+def a_checkpoint_folder_in_use(place: Place) -> Said:
+    (place.folder / "taken").mkdir()
+    taken = os.open(place.folder / "taken", os.O_RDONLY)
     try:
         fcntl.flock(taken, fcntl.LOCK_EX)
-        return place.ration("run", "jobs.toml", "--policy", "none")
+        jobs = 'policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n' + job('["true"]', f'{TARGET}\nbounds = {{ gpu = 1 }}\ncheckpoint = "taken"')
+        return place.ration("run", "jobs.toml", jobs=jobs)
     finally:
         os.close(taken)
+
+
+def after_a_run(*words: str) -> Scene:
+    def scene(place: Place) -> Said:
+        place.ration("run", "jobs.toml", "--quiet", "--log", "log.jsonl")
+        return place.call(RATION, *words)
+    return scene
 
 
 def a_socket_in_use(place: Place) -> Said:
@@ -195,7 +203,7 @@ BEFORE_JOBS_START = {
     "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "ration run --reattach takes them over": a_killed_ration,
     "use folder": a_folder_for_all,
-    "use the output folder": an_output_folder_in_use,
+    "use the checkpoint folder": a_checkpoint_folder_in_use,
     "open files where the hard limit is": too_few_open_files,
     "another program listens there": a_socket_in_use,
 }
@@ -229,6 +237,9 @@ SIMULATING = {
 LOGS = {
     "<file>: cannot be opened (<why>)": ration("report", "absent.jsonl"),
     "is empty": ration("report", "empty.jsonl", empty_jsonl=""),
+    "is not the folder of a run": ration("logs", "a"),
+    "the events of this run were written to": after_a_run("report", "latest"),
+    "there is no job": after_a_run("logs", "aa"),
     "this is no event": ration("report", "trace.csv"),
     "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
     "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),

@@ -92,6 +92,10 @@ public:
     if (auto const dash = name.find('-');
         dash != name.npos && name.size() - dash == 17 && is_hex(name.substr(dash + 1)))
         return "RUN";
+    // 20261124-124813-POLICY
+    if (name.size() > 16 && name[8] == '-' && name[15] == '-' &&
+        name.substr(0, 15).find_first_not_of("0123456789-") == name.npos)
+        return "OUTPUT";
     if (name.size() == 1) return "JOB";
     if (name.size() > 4 && name.substr(1) == ".log") return "JOB.log";
     return std::string(name);
@@ -145,6 +149,11 @@ int rename(char const* from, char const* to) noexcept {
 int renameat(int from_folder, char const* from, int to_folder, char const* to) noexcept {
     reach_path("rename", to);
     return real<int(int, char const*, int, char const*)>("renameat")(from_folder, from, to_folder, to);
+}
+
+int symlink(char const* to, char const* path) noexcept {
+    reach_path("symlink", path);
+    return real<int(char const*, char const*)>("symlink")(to, path);
 }
 
 int openat(int folder, char const* path, int flags, ...) {

@@ -14,9 +14,9 @@ def saver(mode: str, steps: int, more: str = DELIVER) -> str:
 
 
 class Delivery(RunTest):
-    def setUp(self) -> None:
-        super().setUp()
-        self.out = self.folder / "ration-output" / "none"
+    @property
+    def out(self) -> pathlib.Path:
+        return (self.folder / "ration-output" / "latest").resolve()
 
     def run_one(self, *arguments: str) -> str:
         done = self.run_jobs("--log", "log.jsonl", *arguments)
@@ -55,17 +55,8 @@ class Delivery(RunTest):
         self.assertEqual(int((self.out / "a.acceptable" / "step").read_text()), event["step"])
         self.assertGreater(int((self.out / "a.checkpoint" / "step").read_text()), event["step"])
 
-    def test_an_earlier_delivery_is_replaced(self) -> None:
-        old = self.out / "a.acceptable"
-        old.mkdir(parents=True)
-        (old / "old").touch()
-        self.write(saver("good", 40))
-        self.run_one()
-        self.assertEqual([path.name for path in old.iterdir()], ["step"])
-
     def test_a_job_with_devices_delivers_too(self) -> None:
         self.write(saver("good", 40, DELIVER + "\nbounds = { gpu = 1 }"), head='policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n')
-        self.out = self.folder / "ration-output" / "fifo"
         self.run_one()
         self.assertEqual(len(self.delivered()), 1)
         self.assertTrue((self.out / "a.acceptable" / "step").exists())

@@ -45,7 +45,7 @@ class OpenFiles(RunTest):
         _, err = run.communicate(timeout=60)
         self.assertEqual(run.returncode, 0, err)
         for number in range(40):
-            self.assertEqual((self.folder / f"ration-output/none/j{number}.log").read_text(), "64\n")
+            self.assertEqual((self.folder / f"ration-output/latest/j{number}.log").read_text(), "64\n")
 
     def test_a_hard_limit_that_is_too_low_is_told_before_anything_starts(self) -> None:
         run = self.run_below(64, 127)

@@ -170,18 +170,16 @@ class Resizing(Gpus):
     def case_the_environment_of_a_job_with_devices(self) -> None:
         script = ("import os, json, pathlib; pathlib.Path('env.json').write_text(json.dumps(dict(os.environ)));"
                   "pathlib.Path('words').write_text(__import__('sys').argv[1])")
-        folder = self.folder / "ration-output" / "loss_delta_ratio" / "a.checkpoint"
-        folder.mkdir(parents=True)
-        (folder / "stale").touch()
         self.write(job("a", [PYTHON, "-c", script, "--nproc-per-node={devices}"], "bounds = { gpu = 3 }\nbatch = [0, 100, 200, 512]"), head=HEAD)
         done = self.run_jobs()
         self.assertEqual(done.returncode, 0, done.stderr)
+        folder = (self.folder / "ration-output" / "latest").resolve() / "a.checkpoint"
         seen = json.loads((self.folder / "env.json").read_text())
         wanted = {"RATION_DEVICES": "cpu-0,cpu-1,cpu-2", "CUDA_VISIBLE_DEVICES": "", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "RATION_BATCH": "512",
                   "OMP_NUM_THREADS": "1", "RATION_CPUS": "0.750", "RATION_CHECKPOINT": str(folder)}
         self.assertEqual({key: seen.get(key) for key in wanted}, wanted)
         self.assertEqual((self.folder / "words").read_text(), "--nproc-per-node=3")
-        self.assertEqual(list(folder.iterdir()), [], "the folder of an earlier run was not emptied")
+        self.assertEqual(list(folder.iterdir()), [])
 
 
 class FewerDevices(Together):

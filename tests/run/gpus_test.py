@@ -301,7 +301,7 @@ class Silent(Gpus):
 
     def case_ctrl_c_ends_a_run_that_waits_for_the_driver(self) -> None:
         run = self.begin(elastic("a", "good", 4000, gpu="1"), elastic("d", "saves-and-dies", 4000, gpu="1"), elastic("b", "good", 20, at="4s", gpu="1"))
-        self.wait_for((self.folder / "ration-output/loss_delta_ratio/d.checkpoint/step").exists)
+        self.wait_for((self.folder / "ration-output/latest/d.checkpoint/step").exists)
         self.hang()
         (self.folder / "die.d").touch()
         self.wait_for(lambda: not alive(self.pid_of("d")))

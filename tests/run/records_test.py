@@ -171,22 +171,6 @@ class OfALivingRun(RecordsTest):
         self.assertFalse(alive(pid) or self.folders())
 
 
-class SameFileTwice(RecordsTest):
-    def test_the_second_run_is_refused_and_the_first_keeps_its_files(self) -> None:
-        words = "echo mine > $RATION_CHECKPOINT/saved; while [ ! -e go ]; do sleep 0.1; done; cat $RATION_CHECKPOINT/saved"
-        self.write(job("x", ["/bin/sh", "-c", words], more="bounds = { gpu = 1 }"), head='policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n')
-        run = self.start("--log", "log.jsonl")
-        output = self.folder / "ration-output" / "fifo"
-        self.wait_for(lambda: (output / "x.checkpoint" / "saved").exists())
-        second = self.run_jobs()
-        self.assertEqual((second.returncode, second.stdout), (3, ""), second.stderr)
-        self.assertEqual(second.stderr, f"ration: use the output folder {output}: busy; another run writes there: wait for its end, or start this one in another folder\n")
-        (self.folder / "go").touch()
-        self.assertEqual(run.wait(timeout=30), 0)
-        self.assertEqual((output / "x.log").read_text(), "mine\n")
-        self.assertEqual(self.run_jobs().returncode, 0, "its folder is still taken")
-
-
 class KilledInALaunch(RecordsTest):
     POINTS = [("rename run.json", 1), ("fsync RUN", 1), ("clone", 1), ("send gate", 1), ("rename run.json", 2), ("fsync RUN", 2)]
 

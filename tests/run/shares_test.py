@@ -220,9 +220,10 @@ class Refused(Shares):
         self.prepare()
         self.install("#!/bin/sh\necho 'no GPU here' > $CUDA_MPS_LOG_DIRECTORY/control.log\nexit 1\n")
         self.write(elastic("a", "good", 5), head=SHARES)
-        log = self.folder / "ration-output/loss_delta_ratio/mps/control.log"
-        self.assertEqual(self.refused(3), f"ration: start an MPS daemon, which writes into {log}: not found; it does not come up: look there; until then share whole GPUs, "
-                                          'devices = "gpus"\n')
+        refusal = self.refused(3)
+        log = (self.folder / "ration-output/latest").resolve() / "mps/control.log"
+        self.assertEqual(refusal, f"ration: start an MPS daemon, which writes into {log}: not found; it does not come up: look there; until then share whole GPUs, "
+                                  'devices = "gpus"\n')
         self.assertEqual(log.read_text(), "no GPU here\n")
 
     def case_a_daemon_of_others_that_speaks_another_language(self) -> None:

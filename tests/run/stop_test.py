@@ -33,7 +33,7 @@ class Stopping(Together):
     def case_an_interrupted_job_saves_its_last_step(self) -> None:
         ended = self.interrupt("good")
         self.assertEqual(ended["how"], "stopped")
-        self.assert_saved_all(ended, self.folder / "ration-output" / "loss_delta_ratio" / "a.checkpoint" / "step")
+        self.assert_saved_all(ended, self.folder / "ration-output" / "latest" / "a.checkpoint" / "step")
 
     def case_a_job_that_goes_on_is_ended_when_its_deadlines_have_passed(self) -> None:
         ended = self.interrupt("never-stops")

@@ -31,7 +31,7 @@ class Threads(RunTest):
     def environments(self) -> dict[str, dict[str, str]]:
         """The variables about threads that each job found."""
         self.assertEqual(self.run_jobs("--quiet").returncode, 0)
-        found = {name: json.loads((self.folder / "ration-output" / "none" / f"{name}.log").read_text()) for name in ("plain", "own")}
+        found = {name: json.loads((self.folder / "ration-output" / "latest" / f"{name}.log").read_text()) for name in ("plain", "own")}
         return {name: {key: one[key] for key in NAMES & one.keys()} for name, one in found.items()}
 
     def dry_run(self, *more: str) -> dict[str, list[str]]:
@@ -56,7 +56,7 @@ class Threads(RunTest):
         jobs = 2 * int(self.cores())
         self.write(*(job(f"j{i}", [PYTHON, "-c", SHOW + "; import time; time.sleep(1)"]) for i in range(jobs)), head='policy = "none"\n')
         self.assertEqual(self.run_jobs("--quiet").returncode, 0)
-        found = [json.loads((self.folder / "ration-output" / "none" / f"j{i}.log").read_text())["OMP_NUM_THREADS"] for i in range(jobs)]
+        found = [json.loads((self.folder / "ration-output" / "latest" / f"j{i}.log").read_text())["OMP_NUM_THREADS"] for i in range(jobs)]
         self.assertEqual(found, ["1"] * jobs)
 
     def test_a_dry_run_shows_the_number_and_the_way_of_waiting(self) -> None:

@@ -6,11 +6,14 @@
 #include "cli/clean_command.hpp"
 #include "cli/command_line.hpp"
 #include "cli/doctor_command.hpp"
+#include "cli/list_command.hpp"
+#include "cli/logs_command.hpp"
 #include "cli/new_command.hpp"
 #include "cli/policies_command.hpp"
 #include "cli/replay_command.hpp"
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/runs_command.hpp"
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "tools/options_of.hpp"
@@ -109,11 +112,11 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, doctor, policies, try-log, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, list, logs, runs, doctor, policies, try-log, clean, check, sim, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, doctor, policies, try-log, clean, check, sim, replay, report, bench, new");
+        "ration: there is no command 'start'; known here: run, list, logs, runs, doctor, policies, try-log, clean, check, sim, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -191,6 +194,23 @@ TEST_CASE("report: takes logs and the name of a page") {
          {"--out FILE.html", "Examples:",
           "ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl", "Exit codes: 0 "})
         CHECK(std::get<answer>(help).text.find(part) != std::string::npos);
+}
+
+TEST_CASE("list, logs, runs: defaults, options and refusals") {
+    CHECK_FALSE(options_of<list_options>(parsed({"list"})).json);
+    CHECK(options_of<list_options>(parsed({"list", "--json"})).json);
+    CHECK(refusal({"list", "x"}) == "ration: 'x' is one word too many for 'list'; 'ration list --help' tells more");
+    auto const logs = options_of<logs_options>(parsed({"logs", "vae"}));
+    CHECK((logs.job == "vae" && logs.run == "latest" && !logs.follow));
+    auto const followed = options_of<logs_options>(parsed({"logs", "vae", "-f", "--run", "20261124-124813-tradl"}));
+    CHECK((followed.run == "20261124-124813-tradl" && followed.follow));
+    CHECK(refusal({"logs"}) == "ration: JOB is required; 'ration logs --help' tells more");
+    auto const runs = options_of<runs_options>(parsed({"runs"}));
+    CHECK((runs.folder == "." && !runs.json));
+    CHECK(options_of<runs_options>(parsed({"runs", "x", "--json"})).folder == "x");
+    for (auto const* command : {"list", "logs", "runs"})
+        for (auto const* part : {"Examples:", "Exit codes: 0 "})
+            CHECK(std::get<answer>(parsed({command, "--help"})).text.find(part) != std::string::npos);
 }
 
 TEST_CASE("run: which policies run, and in which order") {

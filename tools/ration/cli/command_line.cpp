@@ -20,9 +20,11 @@ constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml                          share this machine among the jobs of a file
   ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
   ration run jobs.toml --dry-run                what would be changed, without starting anything
-  ration replay run.jsonl --policy equal_share  what another policy would have answered in a recorded run
+  ration list                                   the runs that are alive, and how their jobs do
+  ration logs vae -f                            the output of a job of the newest run, until it ends
+  ration replay latest --policy equal_share     what another policy would have answered in a recorded run
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
-  ration report run.jsonl                       a recorded run, or several beside each other, as one page with charts
+  ration report latest                          a recorded run, or several beside each other, as one page with charts
   ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it

@@ -5,11 +5,14 @@
 #include "cli/check_command.hpp"
 #include "cli/clean_command.hpp"
 #include "cli/doctor_command.hpp"
+#include "cli/list_command.hpp"
+#include "cli/logs_command.hpp"
 #include "cli/new_command.hpp"
 #include "cli/policies_command.hpp"
 #include "cli/replay_command.hpp"
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/runs_command.hpp"
 #include "cli/sim_command.hpp"
 #include "cli/try_log_command.hpp"
 
@@ -24,6 +27,9 @@ template <class Options, exit_code (*Perform)(Options const&)>
 
 constexpr subcommand all[] = {
     {"run", "Run the jobs of a file under a policy", make<run_options, run_file>},
+    {"list", "List the runs that are alive, with their jobs", make<list_options, list_runs>},
+    {"logs", "Print the output of a job, or follow it", make<logs_options, print_log>},
+    {"runs", "List the past and present runs of a folder", make<runs_options, list_past_runs>},
     {"doctor", "Say what ration can control on this machine, and why not the rest", make<doctor_options, doctor>},
     {"policies", "List the policies and their parameters", make<policies_options, list_policies>},
     {"try-log", "Show what 'log' of a job reads from its output", make<try_log_options, try_log>},

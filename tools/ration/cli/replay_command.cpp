@@ -22,12 +22,14 @@
 #include "events/log_version.hpp"
 #include "policies/policy_registry.hpp"
 #include "replay/recorded_tick.hpp"
+#include "run/run_folder.hpp"
 #include "sim/input.hpp"
 
 namespace ration::program {
 namespace {
 
-constexpr auto notes_of_replay = R"(Example:
+constexpr auto notes_of_replay = R"(Examples:
+  ration run jobs.toml && ration replay latest --policy tradl,equal_share
   ration run jobs.toml --log run.jsonl && ration replay run.jsonl --policy tradl,equal_share --set tradl.alpha=0.8
 
 Each decision of the log is put to the policies as it was to the recorded one, whatever they answered before: what jobs would have done
@@ -258,7 +260,9 @@ void print(std::vector<recorded_run> const& runs, bool json) {
 
 void add_options(CLI::App& to, replay_options& into, option_context& context) {
     to.footer(notes_of_replay);
-    to.add_option("LOG", into.log, "An event log that 'ration run --log' wrote")->required()->type_name("");
+    to.add_option("LOG", into.log, "A run of 'ration runs', 'latest', or an event log that 'ration run --log' wrote")
+        ->required()
+        ->type_name("");
     auto* const policy =
         to.add_option("--policy", into.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
     context.offers[policy] = {.words = context.policies, .plugins = true};
@@ -278,21 +282,22 @@ void add_options(CLI::App& to, replay_options& into, option_context& context) {
 
 exit_code replay(replay_options const& options) {
     constexpr char const* name_a_log = "name a log that 'ration run --log' wrote";
-    auto lines = log_lines::open(options.log, name_a_log);
+    auto const log = event_log_named(options.log);
+    if (!log) return fail(exit_code::bad_input, log.failure().text);
+    auto lines = log_lines::open(*log, name_a_log);
     if (!lines)
-        return fail(exit_code::bad_input, fmt::format("{}: {}", options.log, process::input_sentence(lines.failure())));
+        return fail(exit_code::bad_input, fmt::format("{}: {}", *log, process::input_sentence(lines.failure())));
     replay_reader reader(options);
     std::size_t number = 0;
     for (std::string line; lines->next(line);) {
         ++number;
         if (!lines->whole()) break;  // half a line: ration or the machine ended in the middle of it
         if (auto const taken = reader.take(line); !taken)
-            return fail(exit_code::bad_input, to_text(at_line(options.log, number, taken.failure())));
+            return fail(exit_code::bad_input, to_text(at_line(*log, number, taken.failure())));
     }
     if (!lines->status())
-        return fail(exit_code::bad_input, to_text(at_line(options.log, number + 1, lines->status().failure())));
-    if (reader.runs.empty())
-        return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", options.log, name_a_log));
+        return fail(exit_code::bad_input, to_text(at_line(*log, number + 1, lines->status().failure())));
+    if (reader.runs.empty()) return fail(exit_code::bad_input, fmt::format("{} holds no run; {}", *log, name_a_log));
     reader.end();
     for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     print(reader.runs, options.json);

@@ -9,11 +9,13 @@
 
 #include "common/printable.hpp"
 #include "report/page.hpp"
+#include "run/run_folder.hpp"
 
 namespace ration::program {
 namespace {
 
 constexpr auto notes_of_report = R"(Examples:
+  ration run jobs.toml; ration report latest
   ration run jobs.toml --compare none --log run.jsonl; ration report run.jsonl
   ration report monday.jsonl tuesday.jsonl --out week.html
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --json > sim.json && ration report sim.json
@@ -51,7 +53,9 @@ Exit codes: 0 the page is there; 2 wrong command line, a file that is no log, or
 
 void add_options(CLI::App& to, report_options& into, option_context&) {
     to.footer(notes_of_report);
-    to.add_option("LOG", into.logs, "Event logs that 'ration run --log' wrote, or what 'ration sim --json' printed")
+    to.add_option(
+          "LOG", into.logs,
+          "Runs of 'ration runs', 'latest', event logs that 'ration run --log' wrote, or what 'ration sim --json' printed")
         ->required()
         ->type_name("...");
     to.add_option(
@@ -61,18 +65,24 @@ void add_options(CLI::App& to, report_options& into, option_context&) {
 }
 
 exit_code report(report_options const& options) {
-    std::string const out = options.out.empty() ? page_beside(options.logs.front()) : options.out;
-    if (is_one_of(out, options.logs))
+    std::vector<std::string> logs;
+    for (auto const& word : options.logs) {
+        auto log = event_log_named(word);
+        if (!log) return fail(exit_code::bad_input, log.failure().text);
+        logs.push_back(std::move(log).value());
+    }
+    std::string const out = options.out.empty() ? page_beside(logs.front()) : options.out;
+    if (is_one_of(out, logs))
         return fail(exit_code::bad_input,
                     fmt::format("{} is a log that the page is made from; name another file by --out", out));
     report_input input;
-    for (auto const& log : options.logs)
+    for (auto const& log : logs)
         if (auto const read = read_report_input(log, input); !read)
             return fail(exit_code::bad_input, to_text(read.failure()));
     if (input.runs.empty() && input.simulations.empty())
         return fail(exit_code::bad_input,
                     fmt::format("{} holds neither a run nor a simulation; name a log that 'ration run --log' wrote",
-                                options.logs.front()));
+                                logs.front()));
     auto const summary = summary_of(input);
     for (auto const& remark : input.remarks) std::fprintf(stderr, "ration: %s\n", printable(remark).c_str());
     auto const page = report_page(std::move(input));

@@ -10,7 +10,7 @@
 namespace ration::program {
 
 struct report_options {
-    std::vector<std::string> logs;  ///< event logs, or what `ration sim --json` printed; at least one
+    std::vector<std::string> logs;  ///< runs, event logs, or what `ration sim --json` printed; at least one
     std::string out;                ///< path of the page; empty: beside the first log, with .html at its end
 };
 

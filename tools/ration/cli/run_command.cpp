@@ -27,7 +27,7 @@ constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml --policy ./libmine.so --cpus 2
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
-Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. Ctrl-C stops all jobs and ends the run; a second one kills them.)";
 
 [[nodiscard]] result<void, diagnostic> check_backend(std::string_view word) {
     auto const names = job_backend_names();
@@ -61,7 +61,7 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     auto* const dry_run = to.add_flag("--dry-run", into.dry_run, "Print what would be changed, start nothing");
     to.add_flag("--explain", into.explain, "Say for each job why it holds what it holds");
     to.add_flag("--json", into.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
-    to.add_option("--log", into.log, "Write the same events into this file; what was in it is lost")->type_name("FILE");
+    to.add_option("--log", into.log, "Overwrite this file with the events; the folder has none")->type_name("FILE");
     auto const backends = job_backend_names();
     auto* const backend = to.add_option(
         "--backend", into.backend,

@@ -58,9 +58,6 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     if (!environment) return environment.failure();
     assigner_.warn_of_ways_past(job, *environment, now);
     shares_.start_incarnation(job);
-    std::error_code ignored;
-    // A later launch continues where the earlier one stopped
-    if (!job.started_at) std::filesystem::remove(output_of(job), ignored);
     if (!job.started_at) job.started_at = now;
     if (job.config->memory && !node_.jobs().limits_memory())
         events_.warn_once(job.config->name,
@@ -117,8 +114,7 @@ void job_launcher::emit_start(live_job const& job, std::vector<std::string> cons
                  now);
 }
 
-/// A folder that the user names is never emptied: the job continues from its content. Ration's own one is empty at the
-/// first launch.
+/// A job continues from the content of a folder that the user names. Ration's own one is new in each run.
 result<void> job_launcher::prepare_checkpoints(live_job& job) const {
     namespace fs = std::filesystem;
     std::error_code failure;
@@ -126,7 +122,6 @@ result<void> job_launcher::prepare_checkpoints(live_job& job) const {
         bool const own = !job.config->elastic || job.config->elastic->checkpoint.empty();
         job.checkpoint = own ? output_folder_ + '/' + job.config->name + ".checkpoint"
                              : fs::absolute(job.config->elastic->checkpoint).string();
-        if (own) fs::remove_all(job.checkpoint, failure);
     }
     fs::create_directories(job.checkpoint, failure);
     if (!failure) return {};

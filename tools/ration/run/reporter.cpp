@@ -42,6 +42,11 @@ result<reporter> reporter::open(run_options const& options) {
     return r;
 }
 
+void reporter::use_log(event_log log) {
+    close(log_);
+    log_ = std::move(log);
+}
+
 void reporter::emit(event const& e) {
     if (metrics_) metrics_->emit(e);
     if (log_ || json_) {
@@ -94,10 +99,13 @@ void reporter::end_of_run(view_model const& model, nanoseconds now) {
 
 void reporter::close() {
     live_.reset();
-    for (auto* const log : {&log_, &json_}) {
-        if (!*log) continue;
-        if (auto const missing = log->close(); !missing.empty()) std::fprintf(stderr, "ration: %s\n", missing.c_str());
-    }
+    close(log_);
+    close(json_);
+}
+
+void reporter::close(event_log& log) {
+    if (!log) return;
+    if (auto const missing = log.close(); !missing.empty()) std::fprintf(stderr, "ration: %s\n", missing.c_str());
 }
 
 }  // namespace ration::program

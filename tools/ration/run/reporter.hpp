@@ -21,12 +21,16 @@ class reporter {
     bool plain_ = false, explain_ = false, quiet_ = false;
     std::optional<nanoseconds> status_at_;
 
+    static void close(event_log& log);
+
 public:
     static constexpr nanoseconds status_interval = seconds(5);  // of the status line where there is no terminal
 
     /// Errors: the log or the place for metrics cannot be opened.
     [[nodiscard]] static result<reporter> open(run_options const& options);
 
+    /// The event log of the next run, where `--log` names none. Closes the log before it.
+    void use_log(event_log log);
     void emit(event const& e);
     /// A line for people, where people read.
     void print(std::string_view line);

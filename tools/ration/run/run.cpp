@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fmt/ranges.h>
 #include <memory>
 #include <optional>
@@ -16,35 +15,19 @@
 #include "common/exit_code.hpp"
 #include "common/printable.hpp"
 #include "policies/policy_registry.hpp"
+#include "run/checkpoint_locks.hpp"
 #include "run/compare.hpp"
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/job_table.hpp"
 #include "run/orphaned_runs.hpp"
-#include "run/private_folder.hpp"
+#include "run/run_output.hpp"
 #include "run/supervisor.hpp"
 
 namespace ration::program {
 
 namespace {
-
-/// The folder for the jobs' output, locked for the life of the run: below the working directory, or the run's own
-/// folder where that cannot be written. Error: `busy` while another run writes there.
-[[nodiscard]] result<locked_folder> output_folder(std::string const& policy, run_directory const& directory) {
-    std::error_code failure;
-    std::string const wanted = "ration-output/" + std::string(policy_stem(policy));
-    std::filesystem::create_directories(wanted, failure);
-    auto folder = open_folder(wanted);
-    if (failure || !folder || ::access(wanted.c_str(), W_OK) != 0) return locked_folder(directory.folder(), {});
-    auto path = std::filesystem::absolute(wanted).string();
-    if (!try_lock(*folder))
-        return error{.code = errc::busy,
-                     .operation = "use the output folder",
-                     .subject = std::string_view(path),
-                     .remedy = "another run writes there: wait for its end, or start this one in another folder"};
-    return locked_folder(std::move(path), std::move(folder).value());
-}
 
 struct session {
     run_options const& options;
@@ -92,43 +75,67 @@ struct session {
     return std::make_unique<gpu_shares>(std::move(opened).value());
 }
 
+/// What a run holds until its end.
+struct run_resources {
+    std::string name;
+    run_directory directory;
+    std::vector<process::descriptor> checkpoint_locks;
+    node_backend node;
+    progress::receiver receiver;
+};
+
+[[nodiscard]] result<run_resources> open_resources(session const& s) {
+    auto run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
+    if (!run) return run.failure();
+    auto directory = directory_of(s, *run);
+    if (!directory) return directory.failure();
+    auto locks = lock_checkpoints(s.config);
+    if (!locks) return locks.failure();
+    auto node = open_node(s);
+    if (!node) return node.failure();
+    auto receiver = progress::receiver::open(directory->socket());
+    if (!receiver) return receiver.failure();
+    return run_resources{std::move(run).value(), std::move(directory).value(), std::move(locks).value(),
+                         std::move(node).value(), std::move(receiver).value()};
+}
+
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
     auto& log = policy_log::for_good();
     auto policy = policy_of(s, policy_name, log);
     auto fallback = policy_of(s, s.config.fallback_name(), log);
-    auto const run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
-    if (!run) return run.failure();
-    auto directory = directory_of(s, *run);
-    if (!directory) return directory.failure();
-    auto const output = output_folder(policy_name, *directory);
-    if (!output) return output.failure();
-    auto node = open_node(s);
-    if (!node) return node.failure();
-    auto receiver = progress::receiver::open(directory->socket());
-    if (!receiver) return receiver.failure();
-    auto const shares = shares_of(s, directory->folder(), output->path());
+    auto opened = open_resources(s);
+    if (!opened) return opened.failure();
+    run_output output({.config = s.config,
+                       .policy = policy_name,
+                       .run = opened->name,
+                       .log = s.options.log,
+                       .private_folder = opened->directory.folder(),
+                       .reattached = s.reattached != nullptr ? &s.reattached->record.output : nullptr},
+                      s.out);
+    auto const shares = shares_of(s, opened->directory.folder(), output.folder());
     if (!shares) return shares.failure();
     supervisor one({.config = s.config,
                     .policy_name = policy_name,
                     .policy = *policy,
                     .fallback = *fallback,
-                    .node = *node,
+                    .node = opened->node,
                     .devices = s.devices,
                     .shares = shares->get(),
                     .topology = s.topology,
                     .log = log,
                     .out = s.out,
-                    .directory = *directory,
-                    .run = *run,
-                    .output_folder = output->path(),
+                    .directory = opened->directory,
+                    .run = opened->name,
+                    .output_folder = output.folder(),
                     .signals = s.signals,
                     .reattached = s.reattached},
-                   std::move(receiver).value());
+                   std::move(opened->receiver));
     auto ended = one.run();
     if (!ended) print_to_stderr(log, policy_name);
     if (!ended) return ended;
-    directory->remove_at_end();
+    output.end(*ended);
+    opened->directory.remove_at_end();
     policy.reset();
     one.emit_final_message();
     return ended;

@@ -45,23 +45,28 @@ constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
     return {"/tmp", fmt::format("ration-{}", ::geteuid())};
 }
 
-/// Locked, so that a folder that is being made has its own lock before another process sees it.
-[[nodiscard]] result<process::descriptor> open_base(bool make) {
+[[nodiscard]] result<process::descriptor> open_unlocked_base(bool make) {
     auto const [above, name] = place_of_runs();
     auto const parent = open_trusted_folder(above);
     if (!parent) return parent.failure();
-    auto base = make ? make_private_folder(*parent, name, run_directory::base())
-                     : open_private_folder(*parent, name, run_directory::base());
+    return make ? make_private_folder(*parent, name, run_directory::base())
+                : open_private_folder(*parent, name, run_directory::base());
+}
+
+/// Locked, so that a folder that is being made has its own lock before another process sees it.
+[[nodiscard]] result<process::descriptor> open_base(bool make) {
+    auto base = open_unlocked_base(make);
     if (base && ::flock(base->get(), LOCK_EX) != 0)
         return process::system_error("lock", run_directory::base(), errno,
                                      "set XDG_RUNTIME_DIR to a folder on a local file system");
     return base;
 }
 
-[[nodiscard]] bool write_and_sync(int folder, char const* name, std::string_view text) {
-    process::descriptor const file(::openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-           ::fsync(file.get()) == 0;
+/// The new file; none if it cannot be written.
+[[nodiscard]] process::descriptor write_new(int folder, char const* name, std::string_view text) {
+    process::descriptor file(::openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file && ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) file.reset();
+    return file;
 }
 
 /// At most so much: `longest_record` and one byte more are too long. Nothing where there is no such file.
@@ -86,15 +91,17 @@ void forget_processes(run_record& run) {
     }
 }
 
+/// Why the text of a record cannot be read, as a sentence; empty: it can.
+[[nodiscard]] std::string read_text(std::string const& text, run_record& into) {
+    return text.size() > longest_record ? "it is too long" : read_record(text, into);
+}
+
 /// A record is data from outside: another version may have written it, or half of it.
 [[nodiscard]] abandoned_run read_run(locked_folder folder) {
     abandoned_run run{.record = {}, .damage = {}, .launches = {}, .folder = std::move(folder)};
     auto const text = text_of(run.folder.get(), "run.json");
     run.unwritten = !text;
-    if (!text)
-        run.damage = "it is missing";
-    else
-        run.damage = text->size() > longest_record ? "it is too long" : read_record(*text, run.record);
+    run.damage = text ? read_text(*text, run.record) : "it is missing";
     if (!run.damage.empty()) run.record = {};
     run.record.run = fs::path(run.folder.path()).filename().string();
     std::istringstream tokens(text_of(run.folder.get(), "launches").value_or(""));
@@ -122,6 +129,23 @@ void forget_processes(run_record& run) {
         if (try_lock(folder)) return true;
         if (!owner_is_dead(folder.get()) || process::now() > last) return false;
     }
+}
+
+/// The run of a folder below the base; none without a record.
+[[nodiscard]] std::optional<present_run> read_present_run(process::descriptor const& base, std::string const& run) {
+    auto const folder = open_private_folder(base, run, run_directory::base() + '/' + run);
+    auto const text = folder ? text_of(folder->get(), "run.json") : std::nullopt;
+    if (!text) return std::nullopt;
+    present_run found;
+    found.damage = read_text(*text, found.record);
+    if (!found.damage.empty()) found.record = {};
+    found.record.run = run;
+    auto const& record = found.record;
+    found.alive =
+        found.damage.empty() && record.boot == this_boot() &&
+        (record.pid_namespace != this_pid_namespace() || process::same_process(record.owner, record.owner_start_time));
+    found.state = text_of(folder->get(), "state.json").value_or("");
+    return found;
 }
 
 [[nodiscard]] bool is_removed(process::descriptor const& folder) {
@@ -166,7 +190,8 @@ result<void> run_directory::save(run_record const& record) const {
     auto const failed = [&](char const* operation) {
         return process::system_error(operation, folder() + "/run.json", errno, remedy);
     };
-    if (!write_and_sync(folder_.get(), fresh, to_json(record))) return failed("write");
+    if (auto const file = write_new(folder_.get(), fresh, to_json(record)); !file || ::fsync(file.get()) != 0)
+        return failed("write");
     if (::renameat(folder_.get(), fresh, folder_.get(), "run.json") != 0) return failed("replace");
     return ::fsync(folder_.get()) == 0 ? result<void>() : failed("synchronise");
 }
@@ -183,6 +208,31 @@ result<std::vector<abandoned_run>> abandoned_runs() {
             found.push_back(read_run({entry.path().string(), std::move(folder).value()}));
     }
     return found;
+}
+
+result<void> run_directory::save_state(std::string_view json) const {
+    constexpr char const* fresh = "state.json.new";
+    if (!write_new(folder_.get(), fresh, json) || ::renameat(folder_.get(), fresh, folder_.get(), "state.json") != 0)
+        return process::system_error("write", folder() + "/state.json", errno, "free some space");
+    return {};
+}
+
+result<std::vector<present_run>> present_runs() {
+    std::vector<present_run> found;
+    auto const base = open_unlocked_base(false);
+    if (!base && base.failure().code == errc::not_found) return found;
+    if (!base) return base.failure();
+    std::error_code failure;
+    for (auto const& entry : fs::directory_iterator(run_directory::base(), failure))
+        if (auto run = read_present_run(*base, entry.path().filename().string())) found.push_back(std::move(*run));
+    return found;
+}
+
+result<std::optional<present_run>> present_run_named(std::string const& run) {
+    auto const base = open_unlocked_base(false);
+    if (!base && base.failure().code == errc::not_found) return std::optional<present_run>();
+    if (!base) return base.failure();
+    return read_present_run(*base, run);
 }
 
 std::string this_boot() {

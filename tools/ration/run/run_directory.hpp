@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,9 @@ public:
     [[nodiscard]] static std::string socket_of(std::string const& run) { return base() + '/' + run + "/progress"; }
     /// Written to a new file first and then put in place, with both file and folder synchronised.
     [[nodiscard]] result<void> save(run_record const& record) const;
+    /// Replaces the state that `ration list` shows. It does not have to survive the machine, so nothing is
+    /// synchronised.
+    [[nodiscard]] result<void> save_state(std::string_view json) const;
     /// Open for appending: each launch adds its token, in the last moment before its program starts. -1: it could not
     /// be opened.
     [[nodiscard]] int launches() const noexcept { return launches_.get(); }
@@ -74,6 +79,22 @@ struct abandoned_run {
 };
 /// Errors: `denied` when another user can change the folders of runs: nothing in them is read.
 [[nodiscard]] result<std::vector<abandoned_run>> abandoned_runs();
+
+/// A run whose folder exists.
+struct present_run {
+    run_record record;   ///< with its name only if it cannot be read
+    std::string damage;  ///< why it cannot be, as a sentence; empty: it can
+    /// Its ration runs. For one in another PID namespace this process cannot find that out, and assumes it
+    bool alive = false;
+    std::string state;  ///< as `save_state` wrote it last; empty: not yet
+};
+
+/// Those of this user that have a record. They are only read, without a lock, so that no run waits. Errors: as of
+/// `abandoned_runs`.
+[[nodiscard]] result<std::vector<present_run>> present_runs();
+
+/// One of them by its name; none if it has ended. Errors: as of `abandoned_runs`.
+[[nodiscard]] result<std::optional<present_run>> present_run_named(std::string const& run);
 
 /// The kernel's number of this boot; empty where it does not tell.
 [[nodiscard]] std::string this_boot();

@@ -2,18 +2,16 @@
 #include "run/run_record.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <fmt/core.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
+#include "run/json_fields.hpp"
 #include "run/resize.hpp"
 
 namespace ration::program {
@@ -62,52 +60,12 @@ void for_each_field_of_run(Run& run, Visit&& visit) {
     visit("owner_start_time", run.owner_start_time);
     visit("file", run.file);
     visit("policy", run.policy);
+    visit("output", run.output);
     visit("memberships", run.memberships);
     visit("boot", run.boot);
     visit("pid_namespace", run.pid_namespace);
     visit("written_ns", run.written_ns);
     visit("clock_ns", run.clock_ns);
-}
-
-// A value as one of its type; false when it is none. nlohmann's own conversions cut numbers to size and take a truth
-// for a number.
-
-[[nodiscard]] bool take(json const& value, std::string& into) {
-    if (value.is_string()) into = value.get<std::string>();
-    return value.is_string();
-}
-[[nodiscard]] bool take(json const& value, bool& into) {
-    if (value.is_boolean()) into = value.get<bool>();
-    return value.is_boolean();
-}
-[[nodiscard]] bool take(json const& value, double& into) {
-    if (value.is_number()) into = value.get<double>();
-    return value.is_number() && std::isfinite(into) && into >= 0;
-}
-template <std::integral Number>
-[[nodiscard]] bool take(json const& value, Number& into) {
-    if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0)) return false;
-    auto const number = value.get<std::uint64_t>();
-    if (!std::in_range<Number>(number)) return false;
-    into = static_cast<Number>(number);
-    return true;
-}
-[[nodiscard]] bool take(json const& value, std::optional<resize_phase>& into) {
-    std::string word;
-    if (!take(value, word)) return false;
-    into = phase_named(word);
-    return into || word.empty();
-}
-[[nodiscard]] bool take(json const& value, std::optional<condition>& into) {
-    std::string word;
-    if (!take(value, word)) return false;
-    for (int c = 0; c <= static_cast<int>(condition::stopped); ++c)
-        if (name_of(static_cast<condition>(c)) == word) into = static_cast<condition>(c);
-    return into || word.empty();
-}
-[[nodiscard]] bool take(json const& value, std::vector<std::string>& into) {
-    if (!value.is_array()) return false;
-    return std::ranges::all_of(value, [&](json const& one) { return take(one, into.emplace_back()); });
 }
 
 /// A value as the record has it; no value of an enumeration is the empty word.
@@ -119,18 +77,6 @@ template <class Enum>
 [[nodiscard]] json as_json(std::optional<Enum> const& value) {
     return value ? std::string(name_of(*value)) : std::string();
 }
-
-/// Takes the fields of one object; `wrong` is the name of the first that is not there or not of its type.
-struct field_reader {
-    json const& from;
-    std::string wrong{};
-
-    template <class T>
-    void operator()(char const* name, T& into) {
-        auto const found = from.find(name);
-        if (wrong.empty() && (found == from.end() || !take(*found, into))) wrong = name;
-    }
-};
 
 [[nodiscard]] bool is_token(std::string_view text) {
     return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -232,6 +178,7 @@ std::string read_record(std::string_view text, run_record& into) {
     if (!reader.wrong.empty()) return no_such(reader.wrong);
     if (into.owner == 0) return no_such("owner");
     if (into.clock_ns > longest_run) return no_such("clock_ns");
+    if (!into.output.starts_with('/')) return no_such("output");
     auto const jobs = run.find("jobs");
     return jobs == run.end() ? no_such("jobs") : read_jobs(*jobs, into);
 }

@@ -49,6 +49,7 @@ struct run_record {
     pid_t owner = 0;
     std::uint64_t owner_start_time = 0;
     std::string file, policy;
+    std::string output;  ///< the folder for the output of its jobs, absolute
     /// The owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
     std::string memberships;
     /// The kernel's number of this boot: neither processes nor clocks of another one are meant

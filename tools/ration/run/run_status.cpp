@@ -6,7 +6,9 @@
 namespace ration::program {
 
 void run_status::show(std::string const& notice, nanoseconds now) {
-    out_.show(view(notice, now), now);
+    auto const state = view(notice, now);
+    out_.show(state, now);
+    state_.write(state, now);
     out_.flush(now);
     if (auto* const metrics = out_.metrics())
         metrics->serve({.board = jobs_,

@@ -6,6 +6,7 @@
 
 #include "run/elastic_jobs.hpp"
 #include "run/job_table.hpp"
+#include "run/live_state.hpp"
 #include "run/node_backend.hpp"
 #include "run/progress_monitor.hpp"
 #include "run/reporter.hpp"
@@ -20,15 +21,18 @@ class run_status {
     progress_monitor const& progress_;
     usage_meter const& usage_;
     elastic_jobs const& elastic_;
+    state_writer state_;
     reporter& out_;
 
 public:
     run_status(std::string policy_name, node_backend const& node, job_table const& jobs,
-               progress_monitor const& progress, usage_meter const& usage, elastic_jobs const& elastic, reporter& out)
+               progress_monitor const& progress, usage_meter const& usage, elastic_jobs const& elastic,
+               run_directory const& directory, reporter& out)
         : policy_name_(std::move(policy_name)), node_(node), jobs_(jobs), progress_(progress), usage_(usage),
-          elastic_(elastic), out_(out) {}
+          elastic_(elastic), state_(directory), out_(out) {}
 
-    /// Draws the state, serves the metrics and flushes the logs. `notice`: a line for people.
+    /// Draws the state, writes it down for `ration list`, serves the metrics and flushes the logs. `notice`: a line for
+    /// people.
     void show(std::string const& notice, nanoseconds now);
     /// The same at the end of the run, whose last frame stays.
     void show_end(std::string const& notice, nanoseconds now);

@@ -31,6 +31,7 @@ namespace {
     return {.run = parts.run,
             .file = parts.config.file,
             .policy = parts.policy_name,
+            .output = parts.output_folder,
             .memberships = parts.node.memberships(),
             .boot = {},
             .jobs = {}};
@@ -57,7 +58,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
               events_),
       resizes_(elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_, record_, events_),
       tick_events_(parts.policy_name, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_, events_),
-      status_(parts.policy_name, parts.node, jobs_, progress_, usage_, elastic_, parts.out) {
+      status_(parts.policy_name, parts.node, jobs_, progress_, usage_, elastic_, parts.directory, parts.out) {
     auto const path = progress_.path();
     if (auto const opened = commands_.open(std::string(path.substr(0, path.rfind('/')))); !opened)
         events_.warn_once("commands", to_text(opened.failure()), clock_.now());

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/logs_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+#include <ration/process/input_file.hpp>
+
+#include "common/printable.hpp"
+#include "common/suggestion.hpp"
+#include "run/kept_run.hpp"
+#include "run/live_state.hpp"
+#include "run/run_folder.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr auto notes_of_logs = R"(Examples:
+  ration logs vae
+  ration logs vae -f                            until the job has ended
+  ration logs vae --run 20261124-124813-tradl   of a run that 'ration runs' lists
+
+The output is printed as the job wrote it. Exit codes: 0 it is printed; 2 wrong command line, run or job;
+3 ration was killed while -f followed the job.)";
+
+constexpr unsigned int follow_interval = 200'000;  // microseconds
+
+/// Whether more output of a job can come.
+enum class prospect : std::uint8_t { more, over, killed };
+
+[[nodiscard]] prospect prospect_of(std::string const& run, std::string_view job) {
+    auto const found = present_run_named(run);
+    if (!found || !*found) return prospect::over;
+    view_model state;
+    bool const known = read_state((*found)->state, state).empty();
+    auto const of_job = std::ranges::find(state.jobs, job, &job_view::name);
+    if (known && of_job != state.jobs.end() && is_over(of_job->now)) return prospect::over;
+    return (*found)->alive ? prospect::more : prospect::killed;
+}
+
+/// Copies a growing file to standard output.
+class log_copy {
+    std::string path_;
+    process::descriptor file_;
+    bool reader_is_gone_ = false;
+
+public:
+    explicit log_copy(std::string path) : path_(std::move(path)) {}
+
+    [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(file_); }
+    [[nodiscard]] bool reader_is_gone() const noexcept { return reader_is_gone_; }
+
+    /// Prints what was added to the file since the last call. Success also while the file does not exist. Errors: those
+    /// of `open_input` and of read(2).
+    [[nodiscard]] result<void> print_rest() {
+        if (!file_) {
+            auto opened = process::open_input(path_, {.remedy = "name another job or run"});
+            if (!opened && opened.failure().system == ENOENT) return {};
+            if (!opened) return opened.failure();
+            file_ = std::move(opened).value();
+        }
+        char buffer[1 << 16];
+        while (!reader_is_gone_) {
+            auto const got = process::read_next(file_, buffer, sizeof buffer);
+            if (!got) return got.failure();
+            if (*got == 0) return {};
+            reader_is_gone_ = !print({buffer, *got});
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] static bool print(std::string_view text) {
+        while (!text.empty()) {
+            auto const wrote = ::write(STDOUT_FILENO, text.data(), text.size());
+            if (wrote < 0 && errno != EINTR) return false;
+            if (wrote > 0) text.remove_prefix(static_cast<std::size_t>(wrote));
+        }
+        return true;
+    }
+};
+
+[[nodiscard]] exit_code cannot_read(std::string const& path, error const& why) {
+    return fail(exit_code::bad_input, fmt::format("{}: {}", path, process::input_sentence(why)));
+}
+
+/// Prints until the job is over; its last output is in the file before its state says so.
+[[nodiscard]] exit_code follow(log_copy& log, std::string const& path, kept_run const& run, std::string const& job) {
+    for (;; ::usleep(follow_interval)) {
+        auto const now = run.has_ended() ? prospect::over : prospect_of(run.run, job);
+        if (auto const printed = log.print_rest(); !printed) return cannot_read(path, printed.failure());
+        if (now == prospect::over || log.reader_is_gone()) return exit_code::ok;
+        if (now == prospect::killed)
+            return fail(
+                exit_code::no_backend,
+                fmt::format(
+                    "the ration of this run was killed, and {} may still run; ration run --reattach {} continues it",
+                    job, run.file));
+    }
+}
+
+}  // namespace
+
+void add_options(CLI::App& to, logs_options& into, option_context& context) {
+    to.footer(notes_of_logs);
+    to.add_option("JOB", into.job, "The name of the job")->required()->type_name("");
+    to.add_flag("-f,--follow", into.follow, "Print further output until the job has ended");
+    auto* const run = to.add_option("--run", into.run,
+                                    "A run of 'ration runs', or the path of its folder; without it the newest one");
+    run->type_name("RUN");
+    context.offers[run].words = {"latest"};
+}
+
+exit_code print_log(logs_options const& options) {
+    auto const folder = run_folder_named(options.run);
+    auto const run = load_kept_run(folder);
+    if (!run) return fail(exit_code::bad_input, run.failure().text);
+    std::vector<std::string_view> names;
+    for (auto const& job : run->jobs) names.emplace_back(job.name);
+    if (std::ranges::find(names, options.job) == names.end())
+        return fail(exit_code::bad_input, fmt::format("{}: there is no job {}{}", folder, program::quoted(options.job),
+                                                      suggestion(options.job, names)));
+    auto const path = fmt::format("{}/{}.log", folder, options.job);
+    log_copy log(path);
+    if (options.follow) return follow(log, path, *run, options.job);
+    if (auto const printed = log.print_rest(); !printed) return cannot_read(path, printed.failure());
+    if (log.is_open()) return exit_code::ok;
+    return fail(exit_code::bad_input,
+                fmt::format("{}: {} has no output yet; wait for its start with --follow", folder, options.job));
+}
+
+}  // namespace ration::program

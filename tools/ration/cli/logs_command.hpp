@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration logs`: the output of a job of a run, of all of its incarnations.
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+
+namespace ration::program {
+
+struct logs_options {
+    std::string job;
+    std::string run = "latest";  ///< a name of `ration runs`, or the path of a run's folder
+    bool follow = false;
+};
+
+void add_options(CLI::App& to, logs_options& into, option_context& context);
+[[nodiscard]] exit_code print_log(logs_options const& options);
+
+}  // namespace ration::program
