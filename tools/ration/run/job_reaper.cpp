@@ -49,7 +49,8 @@ void job_reaper::take_exit(live_job& job, process::exit_report const& how, nanos
 
 /// The failure of a job may be that of a GPU, which only a probe from then on can show.
 bool job_reaper::waits_for_probe(live_job const& job, process::exit_report const& how, nanoseconds now) {
-    return job.devices != nullptr && !how.success() && job.devices->outlives_a_device() && !gpus_.has_probed(job, now);
+    return job.devices != nullptr && !how.success() && job.devices->state().outlives_a_device() &&
+           !gpus_.has_probed(job, now);
 }
 
 void job_reaper::measure_last(live_job const& job) {

@@ -130,7 +130,7 @@ void job_table::describe(live_job const& job) noexcept {
 void job_table::describe_devices(live_job const& job, elastic_config const& wants) noexcept {
     std::size_t const row = job.row;
     std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
-    std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->large_enough()) : all;
+    std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->state().devices.large_enough()) : all;
     store_[of_devices().request][row] = most;
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
@@ -165,16 +165,18 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
 /// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
 void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
     auto const& wants = job.elastic();
+    auto const& state = job.devices->state();
     std::int64_t const most =
-        std::min({wants.devices.maximum, static_cast<std::int64_t>(of_devices().width) - 1, job.devices->most()});
-    bool const free = job.devices->can_change(now) && most >= wants.devices.minimum;
-    std::int64_t const here = job.devices->wanted();
+        std::min({wants.devices.maximum, static_cast<std::int64_t>(of_devices().width) - 1, state.devices.most()});
+    bool const free = state.can_change(now) && most >= wants.devices.minimum;
+    std::int64_t const here = state.devices.wanted();
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
     store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
-    store_[columns_.restart_cost][job.row] = job.devices->restart_cost();
-    if (job.alive()) device_seconds_[job.row] += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
+    store_[columns_.restart_cost][job.row] = state.cost.seconds();
+    double const used = job.alive() ? static_cast<double>(state.devices.size()) : 0;
+    device_seconds_[job.row] += used * to_seconds(now - shown_at_);
     store_[columns_.get<"jobs/attained">()][job.row] = device_seconds_[job.row];
-    store_[of(resource_id::gpu).used][job.row] = job.alive() ? static_cast<double>(job.devices->size()) : 0;
+    store_[of(resource_id::gpu).used][job.row] = used;
 }
 
 double job_table::used_cores() const noexcept {

@@ -14,7 +14,6 @@
 #include "common/printable.hpp"
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
-#include "run/resize.hpp"
 
 namespace ration::program {
 namespace {
