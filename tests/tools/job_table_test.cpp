@@ -84,9 +84,9 @@ struct synthetic_run {
         auto& one = board.jobs()[job];
         one.devices->want(count);
         machines.advance(now);
-        one.devices->launched(now);
-        one.devices->hello(true, 0, "", now);
-        one.devices->stepped(now);
+        one.devices->launch().made(now);
+        one.devices->launch().hello(true, 0, "", now);
+        one.devices->launch().stepped(now);
         one.process.emplace();
         one.now = condition::running;
         one.launched_at = now;
@@ -183,7 +183,7 @@ TEST_CASE("job_table: a job whose size cannot change accepts the one that it has
     using limits = std::pair<std::int64_t, std::int64_t>;
     run.refresh(seconds(1));
     CHECK(accepts() == limits(1, 4));
-    run.board.jobs()[0].devices->hello(false, 0, "", seconds(2));  // it takes no commands any more
+    run.board.jobs()[0].devices->launch().hello(false, 0, "", seconds(2));  // it takes no commands any more
     run.refresh(seconds(2));
     CHECK(accepts() == limits(2, 2));
 }
@@ -198,6 +198,7 @@ TEST_CASE("job_table: what a job has used is counted while it lives") {
     run.launch(0, 2, seconds(10));
     auto& job = run.board.jobs()[0];
     job.started_at = seconds(3);
+    CHECK(run.whole("jobs/requested.gpu") == -1);
     run.board.set_requested(job, 3);
     auto const used = run.board.store().find<double>("jobs/used.cpu");
     REQUIRE(used);

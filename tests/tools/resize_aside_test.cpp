@@ -19,9 +19,9 @@ struct at_work {
 
     at_work() : machine((all.add(job_id{1}, short_rules(), 10), *all.find(job_id{1}))) {
         want(2);
-        machine.launched(now);
-        machine.hello(true, 2, "cpu-0,cpu-1", now);
-        REQUIRE(machine.phase() == resize_phase::steady);
+        machine.launch().made(now);
+        machine.launch().hello(true, 2, "cpu-0,cpu-1", now);
+        REQUIRE(machine.state().phase == resize_phase::steady);
         static_cast<void>(machine.take_orders());
         static_cast<void>(machine.take_notes());
     }
@@ -66,10 +66,10 @@ TEST_CASE("a job is moved off a device that was cordoned to one that is free") {
     CHECK(t.all.usable() == 3);
     CHECK(t.orders() == orders{resize_order::save});
     t.saves_and_stops();
-    CHECK(t.machine.devices() == device_list{0, 2});
-    t.machine.launched(t.now);
-    t.machine.hello(true, 2, "cpu-0,cpu-2", t.now);
-    t.machine.stepped(t.now);
+    CHECK(t.machine.state().devices.held() == device_list{0, 2});
+    t.machine.launch().made(t.now);
+    t.machine.launch().hello(true, 2, "cpu-0,cpu-2", t.now);
+    t.machine.launch().stepped(t.now);
     CHECK(t.all.table().of(job_id{1}) == device_list{0, 2});
     CHECK(t.all.table().free() == 1);
 }
@@ -84,7 +84,7 @@ TEST_CASE("where none is free the job stays until the policy gives it fewer, and
     t.want(1);
     CHECK(t.orders() == orders{resize_order::save});
     t.saves_and_stops();
-    CHECK(t.machine.devices() == device_list{1});
+    CHECK(t.machine.state().devices.held() == device_list{1});
 }
 
 TEST_CASE("what a job has that cannot be saved counts on") {
@@ -94,12 +94,12 @@ TEST_CASE("what a job has that cannot be saved counts on") {
     auto& machine = *all.find(job_id{1});
     machine.want(1);
     all.advance(seconds(1));
-    machine.launched(seconds(1));
-    machine.hello(false, 1, "cpu-0", seconds(1));
+    machine.launch().made(seconds(1));
+    machine.launch().hello(false, 1, "cpu-0", seconds(1));
     all.table().devices().cordon(0, true);
     all.advance(seconds(2));
     CHECK(all.usable() == 2);
-    CHECK(machine.phase() == resize_phase::steady);
+    CHECK(machine.state().phase == resize_phase::steady);
     all.table().devices().cordon(1, true);
     CHECK(all.usable() == 1);
 }
@@ -116,64 +116,64 @@ TEST_CASE("a job that dies with a device goes on without it from its checkpoint;
         if (!saved) continue;
         t.machine.cleared(t.now);
         CHECK(t.orders() == orders{resize_order::launch});
-        CHECK(t.machine.devices() == device_list{1});
+        CHECK(t.machine.state().devices.held() == device_list{1});
     }
 }
 
 TEST_CASE("only a job with a checkpoint, at work, that is not to end anyway goes on after a device's failure") {
     at_work t;
-    CHECK_FALSE(t.machine.outlives_a_device());
+    CHECK_FALSE(t.machine.state().outlives_a_device());
     t.machine.checkpoint(true, t.now);
-    CHECK(t.machine.outlives_a_device());
+    CHECK(t.machine.state().outlives_a_device());
     t.want(1);
-    REQUIRE(t.machine.phase() == resize_phase::saving);
-    CHECK_FALSE(t.machine.outlives_a_device());
+    REQUIRE(t.machine.state().phase == resize_phase::saving);
+    CHECK_FALSE(t.machine.state().outlives_a_device());
     t.machine.checkpoint(false, t.now);
-    CHECK(t.machine.outlives_a_device());
+    CHECK(t.machine.state().outlives_a_device());
     t.machine.finish();
-    CHECK_FALSE(t.machine.outlives_a_device());
+    CHECK_FALSE(t.machine.state().outlives_a_device());
 }
 
 TEST_CASE("a device that is cordoned before the launch is replaced, or done without, or waited for") {
     at_work t;
     t.want(3);
     t.saves_and_stops();
-    REQUIRE((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 1, 2}));
-    t.machine.replace_before_launch(t.now);
-    CHECK(t.machine.devices() == device_list{0, 1, 2});
+    REQUIRE((t.machine.launch().is_awaited() && t.machine.state().devices.held() == device_list{0, 1, 2}));
+    t.machine.launch().replace_cordoned(t.now);
+    CHECK(t.machine.state().devices.held() == device_list{0, 1, 2});
     t.all.table().devices().cordon(1, true);
-    t.machine.replace_before_launch(t.now);
-    CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{0, 2, 3}));
+    t.machine.launch().replace_cordoned(t.now);
+    CHECK((t.machine.launch().is_awaited() && t.machine.state().devices.held() == device_list{0, 2, 3}));
     CHECK(t.machine.take_notes().back().why == "a device was cordoned before the launch");
     t.all.table().devices().cordon(0, true);
-    t.machine.replace_before_launch(t.now);
-    CHECK((t.machine.awaits_launch() && t.machine.devices() == device_list{2, 3}));
+    t.machine.launch().replace_cordoned(t.now);
+    CHECK((t.machine.launch().is_awaited() && t.machine.state().devices.held() == device_list{2, 3}));
     t.all.table().devices().cordon(2, true);
     t.all.table().devices().cordon(3, true);
-    t.machine.replace_before_launch(t.now);
-    CHECK((t.machine.phase() == resize_phase::queued && !t.machine.awaits_launch()));
-    CHECK((t.all.table().held() == 0 && t.machine.devices().empty()));
+    t.machine.launch().replace_cordoned(t.now);
+    CHECK((t.machine.state().phase == resize_phase::queued && !t.machine.launch().is_awaited()));
+    CHECK((t.all.table().held() == 0 && t.machine.state().devices.held().empty()));
 }
 
 TEST_CASE("what is cordoned after the launch is left to the job for now") {
     at_work t;
     t.all.table().devices().cordon(1, true);
-    t.machine.replace_before_launch(t.now);
-    CHECK(t.machine.devices() == device_list{0, 1});
+    t.machine.launch().replace_cordoned(t.now);
+    CHECK(t.machine.state().devices.held() == device_list{0, 1});
 }
 
 TEST_CASE("while it is not known how the devices are no job leaves its own; one without any may come to some") {
     at_work t;
-    t.all.add(job_id{2}, short_rules(), 10);  // moves the machines
+    t.all.add(job_id{2}, short_rules(), 10);
     auto &first = *t.all.find(job_id{1}), &second = *t.all.find(job_id{2});
     t.all.table().freeze("nobody answers");
-    CHECK(first.why_not() == std::string_view("nobody answers"));
+    CHECK(first.state().why_not() == std::string_view("nobody answers"));
     first.want(1);
     second.want(2);
     t.all.advance(t.now);
-    CHECK(first.phase() == resize_phase::steady);
+    CHECK(first.state().phase == resize_phase::steady);
     CHECK(first.take_orders().empty());
-    CHECK(second.devices() == device_list{2, 3});
+    CHECK(second.state().devices.held() == device_list{2, 3});
     t.all.table().freeze("");
     t.all.advance(t.now);
     CHECK(first.take_orders() == orders{resize_order::save});
@@ -193,33 +193,33 @@ TEST_CASE("without any sound device left it waits in the queue") {
     for (std::uint32_t device = 0; device < 4; ++device) t.all.table().devices().cordon(device, true);
     REQUIRE(t.machine.exited(false, false, t.now) == exit_meaning::part_of_resize);
     t.machine.cleared(t.now);
-    CHECK(t.machine.phase() == resize_phase::queued);
+    CHECK(t.machine.state().phase == resize_phase::queued);
     t.all.advance(t.now);
     CHECK(t.orders().empty());
-    CHECK(t.machine.wanted() == 0);  // there is nothing that it could be promised
+    CHECK(t.machine.state().devices.wanted() == 0);  // there is nothing that it could be promised
     t.all.table().devices().cordon(3, false);
     t.all.table().devices().cordon(2, false);
     t.want(2);
-    CHECK(t.machine.devices() == device_list{2, 3});
+    CHECK(t.machine.state().devices.held() == device_list{2, 3});
 }
 
 TEST_CASE("a rank may see fewer devices than the job has, and no others") {
     at_work t;
-    t.machine.hello_of(1, "cpu-1", t.now);
-    t.machine.hello_of(1, "", t.now);
-    t.machine.hello_of(1, "cpu-1,cpu-0", t.now);
+    t.machine.launch().hello_of(1, "cpu-1", t.now);
+    t.machine.launch().hello_of(1, "", t.now);
+    t.machine.launch().hello_of(1, "cpu-1,cpu-0", t.now);
     CHECK(t.orders().empty());
-    t.machine.hello_of(1, "cpu-1,cpu-", t.now);
+    t.machine.launch().hello_of(1, "cpu-1,cpu-", t.now);
     CHECK(t.orders() == orders{resize_order::refuse});
-    CHECK(t.machine.why() == "its rank 1 sees the device cpu- and was given cpu-0,cpu-1");
+    CHECK(t.machine.state().outbox.why() == "its rank 1 sees the device cpu- and was given cpu-0,cpu-1");
 }
 
 TEST_CASE("who says later that it sees others is not believed either; who is to end is not asked") {
     at_work t;
-    t.machine.hello(true, 2, "cpu-0,cpu-3", t.now);
+    t.machine.launch().hello(true, 2, "cpu-0,cpu-3", t.now);
     CHECK(t.orders() == orders{resize_order::refuse});
     t.machine.finish();
-    t.machine.hello_of(1, "cpu-3", t.now);
+    t.machine.launch().hello_of(1, "cpu-3", t.now);
     CHECK(t.orders().empty());
 }
 
@@ -232,23 +232,23 @@ TEST_CASE("a change in whose middle the job is to end is not gone on with") {
     t.machine.checkpoint(true, t.now);
     t.machine.command_failed("it does not obey", t.now);
     CHECK(t.orders().empty());
-    CHECK(t.machine.phase() == resize_phase::saving);
+    CHECK(t.machine.state().phase == resize_phase::saving);
     CHECK(t.machine.exited(true, false, t.now) == exit_meaning::job_is_over);
 }
 
 TEST_CASE("who is to get the devices of a job that is asked to stop waits for them") {
     at_work t;
-    t.all.add(job_id{2}, short_rules(), 10);  // moves the machines
+    t.all.add(job_id{2}, short_rules(), 10);
     auto& first = *t.all.find(job_id{1});
     auto& second = *t.all.find(job_id{2});
     first.finish();
     second.want(4);
     t.all.advance(t.now);
-    CHECK(second.wanted() == 4);
+    CHECK(second.state().devices.wanted() == 4);
     CHECK(second.take_notes().empty());
     first.ended(true, t.now);
     t.all.advance(t.now);
-    CHECK(second.devices() == device_list{0, 1, 2, 3});
+    CHECK(second.state().devices.held() == device_list{0, 1, 2, 3});
 }
 
 TEST_CASE("what its hello proves is said with its size") {
@@ -259,8 +259,8 @@ TEST_CASE("what its hello proves is said with its size") {
         auto& machine = *all.find(job_id{1});
         machine.want(1);
         all.advance(seconds(1));
-        machine.launched(seconds(1));
-        machine.hello(true, 1, reports ? "cpu-0" : "", seconds(1));
+        machine.launch().made(seconds(1));
+        machine.launch().hello(true, 1, reports ? "cpu-0" : "", seconds(1));
         auto const notes = machine.take_notes();
         REQUIRE(!notes.empty());
         CHECK(notes.back().what == resize_step::settled);

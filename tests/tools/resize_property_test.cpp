@@ -48,6 +48,7 @@ private:
         return out;
     }
     [[nodiscard]] resize& machine(std::uint32_t j) { return *all_->find(job_id{j + 1}); }
+    [[nodiscard]] resize_state const& state(std::uint32_t j) { return machine(j).state(); }
     [[nodiscard]] std::uint32_t below(std::uint32_t n) {
         return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(rng_);
     }
@@ -79,9 +80,9 @@ private:
     /// As the engine does: no more than there is.
     void want(std::uint32_t j) {
         std::int64_t others = 0;
-        for (std::uint32_t k = 0; k < job_count; ++k) others += k == j || over_[k] ? 0 : machine(k).wanted();
+        for (std::uint32_t k = 0; k < job_count; ++k) others += k == j || over_[k] ? 0 : state(k).devices.wanted();
         auto const n = static_cast<std::int64_t>(below(device_count + 1));
-        if (!over_[j] && n + others <= device_count && machine(j).can_change(now_)) machine(j).want(n);
+        if (!over_[j] && n + others <= device_count && state(j).can_change(now_)) machine(j).want(n);
     }
 
     void speak(std::uint32_t j) {
@@ -90,10 +91,10 @@ private:
         if (!p.reply) {
             bool const wrong = !often();
             p.reply = true;
-            machine(j).hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()),
-                             wrong ? "cpu-9" : all_->table().devices().names(p.devices), now_);
+            machine(j).launch().hello(good_ || below(5) != 0, static_cast<std::uint32_t>(p.devices.size()),
+                                      wrong ? "cpu-9" : all_->table().devices().names(p.devices), now_);
         } else {
-            machine(j).stepped(now_);
+            machine(j).launch().stepped(now_);
         }
     }
     void save(std::uint32_t j) {
@@ -109,14 +110,14 @@ private:
         machine(j).ended(true, now_);
     }
     void clear(std::uint32_t j) {
-        if (machine(j).phase() != resize_phase::clearing || processes_[j].alive) return;
+        if (state(j).phase != resize_phase::clearing || processes_[j].alive) return;
         orphaned_runs_[j] = false;
         machine(j).cleared(now_);
     }
     /// kill -9 of the controller: all that is left is the record.
     void restart() {
-        std::vector<resize_state> record;
-        for (std::uint32_t j = 0; j < job_count; ++j) record.push_back(machine(j).state());
+        std::vector<resize_record> record;
+        for (std::uint32_t j = 0; j < job_count; ++j) record.push_back(state(j).record());
         all_ = make();
         for (std::uint32_t j = 0; j < job_count; ++j) {
             if (over_[j]) continue;
@@ -147,16 +148,16 @@ private:
                 case resize_order::launch: break;
             }
         }
-        if (machine(j).awaits_launch() && often()) launch(j);
+        if (machine(j).launch().is_awaited() && often()) launch(j);
     }
     void launch(std::uint32_t j) {
-        machine(j).replace_before_launch(now_);
-        if (!machine(j).awaits_launch()) return;
-        if (!often()) return machine(j).launch_failed("no such program", now_);
+        machine(j).launch().replace_cordoned(now_);
+        if (!machine(j).launch().is_awaited()) return;
+        if (!often()) return machine(j).launch().failed("no such program", now_);
         REQUIRE_FALSE(processes_[j].alive);
-        REQUIRE(all_->table().devices().sound(machine(j).devices()) == machine(j).devices());
-        processes_[j] = {.devices = machine(j).devices(), .alive = true};
-        machine(j).launched(now_);
+        REQUIRE(all_->table().devices().sound(state(j).devices.held()) == state(j).devices.held());
+        processes_[j] = {.devices = state(j).devices.held(), .alive = true};
+        machine(j).launch().made(now_);
         std::set<std::uint32_t> seen;
         for (std::uint32_t k = 0; k < job_count; ++k)
             if (processes_[k].alive || orphaned_runs_[k])
@@ -166,16 +167,16 @@ private:
 
     void check_rest(std::uint32_t j) {
         if (over_[j]) return;
-        INFO("job " << j << " " << name_of(machine(j).phase()));
-        if (machine(j).wanted() == 0) {
-            CHECK(machine(j).phase() == resize_phase::queued);
+        INFO("job " << j << " " << name_of(state(j).phase));
+        if (state(j).devices.wanted() == 0) {
+            CHECK(state(j).phase == resize_phase::queued);
             CHECK_FALSE(processes_[j].alive);
             CHECK(all_->table().of(job_id{j + 1}).empty());
         } else {
-            CHECK(machine(j).phase() == resize_phase::steady);
+            CHECK(state(j).phase == resize_phase::steady);
             CHECK(processes_[j].alive);
-            CHECK(processes_[j].devices == machine(j).devices());
-            CHECK(machine(j).size() == machine(j).wanted());
+            CHECK(processes_[j].devices == state(j).devices.held());
+            CHECK(state(j).devices.size() == state(j).devices.wanted());
         }
     }
 };

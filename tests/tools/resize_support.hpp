@@ -43,8 +43,8 @@ struct one_job {
         machine = all.find(id);
         want(2);
         REQUIRE(orders() == std::vector{resize_order::launch});
-        machine->hello(true, 2, "cpu-0,cpu-1", now);
-        REQUIRE(machine->phase() == resize_phase::steady);
+        machine->launch().hello(true, 2, "cpu-0,cpu-1", now);
+        REQUIRE(machine->state().phase == resize_phase::steady);
         static_cast<void>(machine->take_notes());
     }
     void want(std::int64_t n) {
@@ -57,7 +57,7 @@ struct one_job {
     }
     /// A launch among them is made.
     [[nodiscard]] std::vector<resize_order> orders() {
-        if (machine->awaits_launch()) machine->launched(now);
+        if (machine->launch().is_awaited()) machine->launch().made(now);
         return machine->take_orders();
     }
     [[nodiscard]] std::vector<std::string_view> reported() {
@@ -67,7 +67,7 @@ struct one_job {
     }
     void clear() {
         machine->cleared(now);
-        machine->launched(now);
+        machine->launch().made(now);
     }
     /// Up to the end of its first process.
     void save_and_stop(std::int64_t n) {
@@ -90,7 +90,7 @@ struct launched_job {
         : devices(names(count)), machine((all.add(job_id{1}, short_rules(), 1), *all.find(job_id{1}))) {
         machine.want(1);
         all.advance(seconds(1));
-        machine.launched(seconds(1));
+        machine.launch().made(seconds(1));
     }
 };
 

@@ -38,7 +38,7 @@ void device_assigner::share_devices(job_table& jobs) {
 result<device_assignment> device_assigner::assign(live_job const& job) {
     device_assignment out;
     if (job.devices == nullptr) return out;
-    auto const& chosen = job.devices->devices();
+    auto const& chosen = job.devices->state().devices.held();
     if (placement_) out.place = placement_->settle(job.id, chosen);
     auto masks = devices_.masks(names_of(elastic_.table().devices(), chosen));
     if (!masks) return masks.failure();
@@ -57,7 +57,7 @@ result<device_assignment> device_assigner::assign(live_job const& job) {
 
 void device_assigner::reattach(live_job const& job, process::cpu_set const& bound, nanoseconds now) {
     if (!placement_) return;
-    auto const place = placement_->reattach(job.id, job.devices->devices(), bound);
+    auto const place = placement_->reattach(job.id, job.devices->state().devices.held(), bound);
     auto const kept = place.cpus.empty() ? result<void>() : node_.jobs().confine(job.id, place.cpus);
     if (!kept) events_.warn_once(job.config->name, to_text(kept.failure()), now);
 }
@@ -91,7 +91,7 @@ std::optional<millicores> device_assigner::cpu_of(std::size_t count) const {
 }
 
 std::optional<cuda::mps_share> device_assigner::share_of(live_job const& job) const {
-    return devices_.share_of(job.devices->devices().size());
+    return devices_.share_of(job.devices->state().devices.held().size());
 }
 
 control device_assigner::controls(std::vector<std::string>& advice) {

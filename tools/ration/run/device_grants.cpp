@@ -30,9 +30,9 @@ result<void> device_grants::plan(setting const& wanted, job_plan& out) const {
                      .remedy = "the jobs file gives it no bounds.gpu"};
     bool const size = wanted.resource == resource_id::gpu;
     setting now = wanted;
-    now.amount = size ? job->wanted() : job->batch();
+    now.amount = size ? job->state().devices.wanted() : job->state().devices.batch();
     if (now.amount == wanted.amount) return {};
-    if (char const* const why = job->why_not(); size && *why != '\0')
+    if (char const* const why = job->state().why_not(); size && *why != '\0')
         return error{.code = errc::busy, .operation = "change the size of a job", .remedy = why};
     out.push_back(std::make_unique<size_operation>(*jobs_, now, wanted));
     return {};

@@ -3,10 +3,10 @@
 /// else of them.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "run/resize.hpp"
 
@@ -14,7 +14,7 @@ namespace ration::program {
 
 class elastic_jobs {
     device_table table_;
-    std::vector<std::pair<job_id, resize>> jobs_;  // ascending ids; the machines point at the table
+    std::deque<resize> jobs_;  // ascending ids; they stay where they are, and point at the table
 
 public:
     elastic_jobs() = default;
@@ -24,15 +24,15 @@ public:
 
     /// In ascending order of their ids. `first_cost`: seconds, what a restart is taken to cost until one was measured.
     void add(job_id job, resize_rules const& rules, double first_cost) {
-        jobs_.emplace_back(job, resize(job, table_, rules, first_cost));
+        jobs_.emplace_back(job, table_, rules, first_cost);
     }
 
     [[nodiscard]] device_table& table() noexcept { return table_; }
     [[nodiscard]] device_table const& table() const noexcept { return table_; }
     /// Null for a job without devices. O(jobs).
     [[nodiscard]] resize* find(job_id job) noexcept {
-        for (auto& [id, machine] : jobs_)
-            if (id == job) return &machine;
+        for (auto& machine : jobs_)
+            if (machine.state().devices.job() == job) return &machine;
         return nullptr;
     }
     [[nodiscard]] resize const* find(job_id job) const noexcept { return const_cast<elastic_jobs*>(this)->find(job); }
@@ -48,30 +48,30 @@ public:
     /// Time passes for everybody. Who gives back comes before who takes, so that a growth never waits for one that
     /// begins now.
     void advance(nanoseconds now) {
-        for (auto& [id, machine] : jobs_)
-            if (!machine.waits_to_grow()) machine.advance(now);
+        for (auto& machine : jobs_)
+            if (!machine.state().waits_to_grow()) machine.advance(now);
         keep_reservations();
-        for (auto& [id, machine] : jobs_)
-            if (machine.waits_to_grow()) machine.advance(now);
+        for (auto& machine : jobs_)
+            if (machine.state().waits_to_grow()) machine.advance(now);
     }
 
 private:
     [[nodiscard]] bool counts(std::uint32_t device) const noexcept {
         resize const* const has = find(table_.owner(device));
-        if (has != nullptr && has->state().finishing && has->phase() == resize_phase::clearing) return false;
-        return !table_.devices().is_cordoned(device) || (has != nullptr && *has->why_not() != '\0');
+        if (has != nullptr && has->state().is_finishing && has->state().phase == resize_phase::clearing) return false;
+        return !table_.devices().is_cordoned(device) || (has != nullptr && *has->state().why_not() != '\0');
     }
 
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
     void keep_reservations() {
         std::int64_t over = -usable();
         // Who ends gives all of it back
-        for (auto const& [id, machine] : jobs_) over += machine.state().finishing ? 0 : machine.wanted();
+        for (auto const& machine : jobs_) over += machine.state().is_finishing ? 0 : machine.state().devices.wanted();
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
-            resize& machine = at->second;
-            if (!machine.waits_to_grow()) continue;
-            over -= machine.wanted() - machine.size();
-            machine.give_up_waiting("the devices that it was to get did not become free");
+            auto const& state = at->state();
+            if (!state.waits_to_grow()) continue;
+            over -= state.devices.wanted() - state.devices.size();
+            at->give_up_waiting("the devices that it was to get did not become free");
         }
     }
 };

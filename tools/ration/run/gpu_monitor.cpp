@@ -55,7 +55,7 @@ bool gpu_monitor::has_probed(live_job const& job, nanoseconds now) {
 }
 
 bool gpu_monitor::has_left_devices(live_job const& job, nanoseconds now) {
-    auto const& devices = job.devices->devices();
+    auto const& devices = job.devices->state().devices.held();
     if (job.placed || !watch_ || devices_.of_shares() || devices.empty()) return !job.placed;
     return has_probed(job, now) && !watch_->in_use(names_of(table_.devices(), devices));
 }

@@ -26,7 +26,8 @@ void health_monitor::observe(nanoseconds now) {
 void health_monitor::classify(nanoseconds now) {
     for (auto& job : jobs_.jobs()) {
         if (!job.alive() || stopper_.is_stopping(job)) continue;
-        if (job.devices != nullptr && job.devices->is_restarting()) continue;  // a resize has deadlines of its own
+        if (job.devices != nullptr && job.devices->state().is_restarting())
+            continue;  // a resize has deadlines of its own
         switch (states_[job].health.at(now)) {
             case progress::condition::diverged:
                 set_condition(job, condition::diverged, sentence_of_divergence(job), now, events_);

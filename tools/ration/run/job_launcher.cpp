@@ -46,7 +46,7 @@ result<void> job_launcher::launch(live_job& job, nanoseconds now) {
     assigner_.warn_of_missing_limits(job, now);
     progress_.follow_output(job, output_of(job), metric_file::existing_rows::skip, now);
     health_.start_incarnation(job, now);
-    bool const restarting = job.devices != nullptr && job.devices->is_restarting();
+    bool const restarting = job.devices != nullptr && job.devices->state().is_restarting();
     set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
     emit_start(job, command_of(job, assigned->ranks), *assigned, now);
     record_.save();

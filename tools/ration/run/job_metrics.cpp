@@ -53,7 +53,8 @@ constexpr property properties[] = {
      }},
     {"ration_job_devices", "Devices that the job has", MetricType::Gauge,
      [](job_reading const& s) {
-         return s.job.alive() && s.job.devices != nullptr ? static_cast<double>(s.job.devices->size()) : 0.0;
+         return s.job.alive() && s.job.devices != nullptr ? static_cast<double>(s.job.devices->state().devices.size())
+                                                          : 0.0;
      }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
      [](job_reading const& s) { return static_cast<double>(s.progress.step); }},

@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/job_reaper.hpp"
 
-#include <csignal>
-#include <cstring>
 #include <fmt/core.h>
 #include <utility>
-#include <vector>
 
 #include <ration/process/environment.hpp>
 
 #include "common/error_text.hpp"
 
 namespace ration::program {
-namespace {
-
-using exit_kind = process::exit_report::kind;
-
-[[nodiscard]] std::string sentence_of(process::exit_report const& how) {
-    if (how.how == exit_kind::unknown) return "ended; how is not known, since an earlier ration started it";
-    if (how.how == exit_kind::killed)
-        return fmt::format("killed by signal {} ({})", how.number, ::strsignal(how.number));
-    return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
-}
-
-/// Whether it has ended as a program does that is told to: well, or by its signal, of which launchers make exit code
-/// 128 + number.
-[[nodiscard]] bool obeyed(process::exit_report const& how, int signal) noexcept {
-    return how.how == exit_kind::unknown || how.success() ||
-           how.number == (how.how == exit_kind::killed ? signal : 128 + signal);
-}
-
-/// SIGTERM of a user who interrupts the run is not worth a reason.
-[[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how, int signal,
-                                           std::string const& trouble) {
-    std::string const why(name_of(reason));
-    return reason == stop_reason::interrupted || obeyed(how, signal) ? why : fmt::format("{}, then {}", why, trouble);
-}
-
-}  // namespace
 
 void job_reaper::take_exit(live_job& job, process::exit_report const& how, nanoseconds now) {
     if (waits_for_probe(job, how, now)) return;
@@ -49,7 +20,8 @@ void job_reaper::take_exit(live_job& job, process::exit_report const& how, nanos
 
 /// The failure of a job may be that of a GPU, which only a probe from then on can show.
 bool job_reaper::waits_for_probe(live_job const& job, process::exit_report const& how, nanoseconds now) {
-    return job.devices != nullptr && !how.success() && job.devices->outlives_a_device() && !gpus_.has_probed(job, now);
+    return job.devices != nullptr && !how.success() && job.devices->state().outlives_a_device() &&
+           !gpus_.has_probed(job, now);
 }
 
 void job_reaper::measure_last(live_job const& job) {
@@ -58,35 +30,8 @@ void job_reaper::measure_last(live_job const& job) {
 
 void job_reaper::end_job(live_job& job, process::exit_report const& how, nanoseconds now) {
     measure_last(job);
-    condition state = condition::failed;
-    std::string why = sentence_of(how);
-    auto const trouble = trouble_of(job, how);
-    if (job.now == condition::diverged || health_.has_diverged(job, now)) {
-        state = condition::diverged;
-        why = sentence_of_divergence(job);
-    } else if (!stopper_.refusal(job).empty()) {
-        why = stopper_.refusal(job);
-    } else if (stopper_.is_stopping(job)) {
-        auto const reason = stopper_.reason(job);
-        state = reason == stop_reason::interrupted ? condition::stopped : condition::finished;
-        why = sentence_of_stop(reason, how, job.config->stop_signal, trouble);
-    } else if (how.success() || how.how == exit_kind::unknown) {
-        state = condition::finished;
-    } else {
-        why = progress_.said_done(job) ? "it said that it was done, then " + trouble : trouble;
-    }
-    finish(job, state, std::move(why), how, now);
-}
-
-/// Why a process failed, with the last line that it printed. The kernel's SIGKILL for a lack of memory is not worth a
-/// mention beside that lack.
-std::string job_reaper::trouble_of(live_job const& job, process::exit_report const& how) {
-    auto const shortage = node_.jobs().memory_shortage_of(job.id);
-    bool const by_kernel = how.how == exit_kind::killed && how.number == SIGKILL && shortage.starts_with("out");
-    std::string out = by_kernel ? shortage : sentence_of(how);
-    if (!shortage.empty() && !by_kernel) out += "; " + shortage;
-    auto const line = last_line(progress_.output_of(job));
-    return line.empty() ? out : fmt::format("{}; its last line: {}", out, line);
+    auto verdict = exits_.classify(job, how, now);
+    finish(job, verdict.how, std::move(verdict.why), how, now);
 }
 
 /// Another process follows, at once or when there are devices.
@@ -104,6 +49,7 @@ void job_reaper::end_incarnation(live_job& job, nanoseconds now) {
 
 void job_reaper::finish(live_job& job, condition how, std::string why, process::exit_report const& report,
                         nanoseconds now) {
+    using exit_kind = process::exit_report::kind;
     leave_place(job, now);
     models_.warn_if_missing(job, now);
     gpus_.forget_probe(job);  // it was for another question

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The end of processes and of jobs: classifies it, removes what is left, and emits it.
+/// The end of processes and of jobs: removes what is left, and emits the end.
 #pragma once
 
 #include <string>
 
 #include "run/command_channel.hpp"
 #include "run/event_sink.hpp"
+#include "run/exit_classifier.hpp"
 #include "run/gpu_monitor.hpp"
-#include "run/health_monitor.hpp"
 #include "run/hook_runner.hpp"
 #include "run/job_stopper.hpp"
 #include "run/model_delivery.hpp"
@@ -22,7 +22,7 @@ namespace ration::program {
 class job_reaper {
     node_backend& node_;
     progress_monitor& progress_;
-    health_monitor& health_;
+    exit_classifier& exits_;
     usage_meter& usage_;
     command_channel& commands_;
     job_stopper& stopper_;
@@ -34,10 +34,10 @@ class job_reaper {
     event_sink& events_;
 
 public:
-    job_reaper(node_backend& node, progress_monitor& progress, health_monitor& health, usage_meter& usage,
+    job_reaper(node_backend& node, progress_monitor& progress, exit_classifier& exits, usage_meter& usage,
                command_channel& commands, job_stopper& stopper, gpu_monitor& gpus, model_delivery& models,
                hook_runner& hooks, scheduler& scheduler, record_writer& record, event_sink& events)
-        : node_(node), progress_(progress), health_(health), usage_(usage), commands_(commands), stopper_(stopper),
+        : node_(node), progress_(progress), exits_(exits), usage_(usage), commands_(commands), stopper_(stopper),
           gpus_(gpus), models_(models), hooks_(hooks), scheduler_(scheduler), record_(record), events_(events) {}
 
     /// The first process of the job has ended, and its reports were read. Ends the job, or this incarnation of it; does
@@ -60,7 +60,6 @@ private:
     void run_hooks(live_job const& job, nanoseconds now);
     void measure_last(live_job const& job);
     void kill_strays(live_job const& job, nanoseconds now);
-    [[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& how);
 };
 
 }  // namespace ration::program

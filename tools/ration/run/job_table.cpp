@@ -26,41 +26,20 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Room for everybody's largest batch: it is scarce within a job only. 0: nobody says what its batches are, and all
-/// choose themselves.
-[[nodiscard]] std::int64_t batch_capacity(std::span<job_config const> jobs) noexcept {
-    std::int64_t sum = 0;
-    bool any = false;
-    for (auto const& job : jobs) {
-        if (!job.elastic) continue;
-        any = any || !job.elastic->batches.empty();
-        sum +=
-            job.elastic->batches.empty() ? job.elastic->batch.minimum : *std::ranges::max_element(job.elastic->batches);
-    }
-    return any ? sum : 0;
-}
-
-/// The entry of a list by number of devices; beyond its end the last one.
-template <class T>
-[[nodiscard]] T entry_of(std::vector<T> const& list, std::size_t devices) noexcept {
-    return list[std::min(devices, list.size() - 1)];
-}
-
 }  // namespace
 
 job_table::job_table(std::span<job_config const> jobs, host_supply const& supply) {
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
-    if (supply.devices) declare_devices(jobs, *supply.devices);
+    if (supply.devices) devices_.emplace(store_, columns_, jobs, *supply.devices);
     RATION_ASSERT(store_.resize(table_id::nodes, 1), "memory for the nodes table");
     store_[of(resource_id::cpu).capacity][0] = supply.cpu.count;
     store_[of(resource_id::memory).capacity][0] = supply.memory.count;
     if (supply.devices) {
-        set_devices(*supply.devices);
-        store_[of(resource_id::batch).capacity][0] = batch_capacity(jobs);
+        devices_->set_capacity(*supply.devices);
+        devices_->set_batch_capacity(jobs);
     }
-    device_seconds_.resize(jobs.size());
     by_id_.resize(jobs.size());
     std::iota(by_id_.begin(), by_id_.end(), std::size_t{0});
     std::ranges::sort(by_id_, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
@@ -70,23 +49,6 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     RATION_ASSERT(store_.resize(table_id::jobs, jobs.size()) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
     for (auto const& job : jobs) tenants_.try_emplace(job.tenant, static_cast<std::uint32_t>(tenants_.size()));
-}
-
-void job_table::declare_devices(std::span<job_config const> jobs, std::int64_t count) {
-    device_columns c;
-    std::int64_t most = 1;
-    for (auto const& job : jobs)
-        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, count));
-    c.width = static_cast<std::size_t>(most) + 1;
-    auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
-               request = store_.declare<std::int64_t>("jobs/request.gpu");
-    RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
-                      columns_.add(store_, "jobs/speedup", c.width) && columns_.add(store_, "jobs/batch", c.width) &&
-                      columns_.add(store_, "nodes/type"),
-                  "the store has none of these names");
-    c.requested = *requested;
-    c.request = *request;
-    devices_ = c;
 }
 
 std::size_t job_table::running_with(live_job const& launched) const noexcept {
@@ -120,28 +82,7 @@ void job_table::describe(live_job const& job) noexcept {
     store_[of(resource_id::cpu).minimum][row] = config.cpu.minimum;
     store_[of(resource_id::cpu).maximum][row] = config.cpu.maximum;
     store_[of(resource_id::memory).maximum][row] = config.memory ? config.memory->count : unlimited;
-    if (!devices_) return;
-    for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
-        store_[of(r).maximum][row] = 0;
-    store_[devices_->requested][row] = -1;
-    if (config.elastic) describe_devices(job, *config.elastic);
-}
-
-void job_table::describe_devices(live_job const& job, elastic_config const& wants) noexcept {
-    std::size_t const row = job.row;
-    std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
-    std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->large_enough()) : all;
-    store_[of_devices().request][row] = most;
-    store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
-    store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
-    for (std::size_t k = 0; k < of_devices().width; ++k) {
-        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] =
-            wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
-        // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
-        // others.
-        std::int64_t const batch = wants.batches.empty() ? wants.batch.minimum : entry_of(wants.batches, k);
-        (&store_.at(columns_.get<"jobs/batch">(), row))[k] = k == 0 ? 0 : batch;
-    }
+    if (devices_) devices_->describe(job);
 }
 
 void job_table::refresh(nanoseconds now, std::span<training_progress const> progress) noexcept {
@@ -157,24 +98,8 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
         if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
         store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
-        if (job.devices != nullptr) refresh_devices(job, now);
     }
-    shown_at_ = now;
-}
-
-/// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
-void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
-    auto const& wants = job.elastic();
-    std::int64_t const most =
-        std::min({wants.devices.maximum, static_cast<std::int64_t>(of_devices().width) - 1, job.devices->most()});
-    bool const free = job.devices->can_change(now) && most >= wants.devices.minimum;
-    std::int64_t const here = job.devices->wanted();
-    store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
-    store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
-    store_[columns_.restart_cost][job.row] = job.devices->restart_cost();
-    if (job.alive()) device_seconds_[job.row] += static_cast<double>(job.devices->size()) * to_seconds(now - shown_at_);
-    store_[columns_.get<"jobs/attained">()][job.row] = device_seconds_[job.row];
-    store_[of(resource_id::gpu).used][job.row] = job.alive() ? static_cast<double>(job.devices->size()) : 0;
+    if (devices_) devices_->refresh(jobs_, now);
 }
 
 double job_table::used_cores() const noexcept {

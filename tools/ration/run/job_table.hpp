@@ -11,6 +11,7 @@
 #include <ration/host/ledger.hpp>
 #include <ration/host/standard_columns.hpp>
 
+#include "run/device_columns.hpp"
 #include "run/live_job.hpp"
 #include "run/training_progress.hpp"
 
@@ -37,17 +38,13 @@ class job_table {
     std::vector<std::size_t> by_id_;  // place in jobs_
     snapshot_store store_;
     standard_columns columns_;
-    struct device_columns {
-        column<std::int64_t> requested, request;
-        std::size_t width = 0;
-    };
     std::optional<device_columns> devices_;
     std::map<std::string_view, std::uint32_t> tenants_;
-    std::vector<double> device_seconds_;  // by row
-    nanoseconds shown_at_{};
 
 public:
     job_table(std::span<job_config const> jobs, host_supply const& supply);
+    job_table(job_table const&) = delete;
+    job_table& operator=(job_table const&) = delete;
 
     [[nodiscard]] std::span<live_job> jobs() noexcept { return jobs_; }
     [[nodiscard]] std::span<live_job const> jobs() const noexcept { return jobs_; }
@@ -69,15 +66,18 @@ public:
     void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
     /// Devices that the job has requested; -1: it has no request. Pre: the job has arrived and uses devices.
     void set_requested(live_job const& job, std::int64_t devices) noexcept {
-        store_[of_devices().requested][job.row] = devices;
+        RATION_ASSERT(devices_, "the columns of devices were declared");
+        devices_->set_requested(job, devices);
     }
     /// Device-seconds that the job has used up to the last `refresh`.
-    [[nodiscard]] double device_seconds(live_job const& job) const noexcept { return device_seconds_[job.row]; }
+    [[nodiscard]] double device_seconds(live_job const& job) const noexcept {
+        return devices_ ? devices_->seconds(job) : 0;
+    }
 
     /// What the jobs can have together now.
     void set_capacity(millicores cpu) noexcept { store_[of(resource_id::cpu).capacity][0] = cpu.count; }
     void set_devices(std::int64_t count) noexcept {
-        if (devices_) store_[of(resource_id::gpu).capacity][0] = count;
+        if (devices_) devices_->set_capacity(count);
     }
 
     /// Cores in use by all jobs, and by one, as measured at the last tick.
@@ -90,14 +90,7 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
-    [[nodiscard]] device_columns const& of_devices() const noexcept {
-        RATION_ASSERT(devices_, "the columns of devices were declared");
-        return *devices_;
-    }
-    void declare_devices(std::span<job_config const> jobs, std::int64_t count);
     void describe(live_job const& job) noexcept;
-    void describe_devices(live_job const& job, elastic_config const& wants) noexcept;
-    void refresh_devices(live_job const& job, nanoseconds now) noexcept;
 };
 
 }  // namespace ration::program

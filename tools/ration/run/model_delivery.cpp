@@ -16,7 +16,7 @@ namespace {
 
 /// During a resize a job saves anyway.
 [[nodiscard]] bool is_resizing(live_job const& job) noexcept {
-    return job.devices != nullptr && job.devices->phase() != resize_phase::steady;
+    return job.devices != nullptr && job.devices->state().phase != resize_phase::steady;
 }
 
 }  // namespace

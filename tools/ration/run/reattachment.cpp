@@ -100,7 +100,7 @@ device_list reattachment::numbers_of(std::vector<std::string> const& recorded, n
     return out;
 }
 
-resize_state reattachment::state_of(recorded_job const& recorded, nanoseconds now) {
+resize_record reattachment::resize_of(recorded_job const& recorded, nanoseconds now) {
     return {.now = recorded.phase.value_or(resize_phase::steady),
             .wanted = recorded.wanted,
             .holds = numbers_of(recorded.holds, now),
@@ -124,25 +124,25 @@ void reattachment::cap_cpu(live_job const& job, std::size_t devices, nanoseconds
 
 void reattachment::reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces,
                                     nanoseconds now) {
-    auto const state = state_of(recorded, now);
+    auto const from = resize_of(recorded, now);
     commands_.set_address(job, recorded.control);
     job.checkpoint = recorded.checkpoint;
     job.batch = recorded.launched_batch;
     // Another group may bind it to other CPUs
     auto const bound = process::cpu_set::of_thread(traces.has_first ? recorded.pid : 0);
     bool const alive = traces.has_first && reattach_process(job, recorded, now);
-    if (alive) cap_cpu(job, state.holds.size(), now);
-    bool const ours = job.devices->restore(state, alive, now);
+    if (alive) cap_cpu(job, from.holds.size(), now);
+    bool const ours = job.devices->restore(from, alive, now);
     if (ours && alive) assigner_.reattach(job, bound, now);
-    bool const was_ended = !alive && traces.launched && !state.has_saved &&
-                           (state.now == resize_phase::steady || state.now == resize_phase::starting);
-    if (!ours || (was_ended && !state.falls_back && !state.returning))
+    bool const was_ended = !alive && traces.launched && !from.has_saved &&
+                           (from.now == resize_phase::steady || from.now == resize_phase::starting);
+    if (!ours || (was_ended && !from.falls_back && !from.returning))
         return reaper_.finish(job, condition::failed, ours ? ended_unseen : "its devices are another job's", {}, now);
-    if (state.finishing && !alive) return reaper_.finish(job, condition::finished, ended_unseen, {}, now);
-    scheduler_.set_held({job.id, 0, resource_id::gpu, job.devices->wanted()}, now);
-    if (state.batch != 0) scheduler_.set_held({job.id, 0, resource_id::batch, state.batch}, now);
-    bool const restarting = !alive || job.devices->is_restarting();
-    if (state.now != resize_phase::queued)
+    if (from.finishing && !alive) return reaper_.finish(job, condition::finished, ended_unseen, {}, now);
+    scheduler_.set_held({job.id, 0, resource_id::gpu, job.devices->state().devices.wanted()}, now);
+    if (from.batch != 0) scheduler_.set_held({job.id, 0, resource_id::batch, from.batch}, now);
+    bool const restarting = !alive || job.devices->state().is_restarting();
+    if (from.now != resize_phase::queued)
         set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
     events_.print(fmt::format("{}: taken over from an earlier run ({})", job.config->name,
                               alive ? fmt::format("process {}", job.child().pid()) : "between two launches"));

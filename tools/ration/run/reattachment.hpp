@@ -48,7 +48,7 @@ private:
     void reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     [[nodiscard]] result<void> reattach_process(live_job& job, recorded_job const& recorded, nanoseconds now);
     void end_remaining(live_job const& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
-    [[nodiscard]] resize_state state_of(recorded_job const& recorded, nanoseconds now);
+    [[nodiscard]] resize_record resize_of(recorded_job const& recorded, nanoseconds now);
     [[nodiscard]] device_list numbers_of(std::vector<std::string> const& recorded, nanoseconds now);
     void cap_cpu(live_job const& job, std::size_t devices, nanoseconds now);
 };

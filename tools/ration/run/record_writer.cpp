@@ -56,7 +56,7 @@ recorded_job record_writer::row_of(live_job const& job) const {
 }
 
 void record_writer::add_devices(live_job const& job, recorded_job& into) const {
-    auto const& s = job.devices->state();
+    auto const s = job.devices->state().record();
     into.phase = s.now;
     into.holds = names_of(table_.devices(), s.holds);
     into.next = names_of(table_.devices(), s.next);

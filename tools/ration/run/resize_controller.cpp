@@ -12,8 +12,8 @@ constexpr nanoseconds clear_interval = milliseconds(200);
 [[nodiscard]] std::int64_t next_batch_of(live_job const& job) {
     auto const& known = job.config->elastic->batches;
     if (known.empty()) return 0;
-    if (job.devices->batch() > 0) return job.devices->batch();
-    return known[std::min(known.size() - 1, static_cast<std::size_t>(job.devices->size()))];
+    if (job.devices->state().devices.batch() > 0) return job.devices->state().devices.batch();
+    return known[std::min(known.size() - 1, static_cast<std::size_t>(job.devices->state().devices.size()))];
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ void resize_controller::emit(live_job& job, resize_note const& note, nanoseconds
 /// The ledger gets what the job really holds; the policy gets the failure of its grant.
 void resize_controller::roll_back(live_job& job, resize_note const& note, nanoseconds now) {
     scheduler_.set_held({job.id, 0, resource_id::gpu, note.from}, now);
-    if (job.devices->batch() != 0) {
+    if (job.devices->state().devices.batch() != 0) {
         job.devices->want_batch(job.batch);
         scheduler_.set_held({job.id, 0, resource_id::batch, job.batch}, now);
     }
@@ -98,9 +98,9 @@ void resize_controller::send(live_job& job, progress::command const& what, nanos
 
 /// Makes a launch that was ordered, with the GPUs as they are now. Whether it was time for it.
 bool resize_controller::launch_when_due(live_job& job, nanoseconds now) {
-    if (!job.devices->awaits_launch() || !gpus_.has_probed(job, now)) return false;
-    job.devices->replace_before_launch(now);
-    if (job.devices->awaits_launch()) relaunch(job, now);
+    if (!job.devices->launch().is_awaited() || !gpus_.has_probed(job, now)) return false;
+    job.devices->launch().replace_cordoned(now);
+    if (job.devices->launch().is_awaited()) relaunch(job, now);
     return true;
 }
 
@@ -108,20 +108,20 @@ void resize_controller::relaunch(live_job& job, nanoseconds now) {
     job.batch = next_batch_of(job);
     commands_.set_address(job, {});
     auto const launched = launcher_.launch(job, now);
-    if (!launched) return job.devices->launch_failed(to_text(launched.failure()), now);
-    job.devices->launched(now);
+    if (!launched) return job.devices->launch().failed(to_text(launched.failure()), now);
+    job.devices->launch().made(now);
     // New processes have no limit but that of their devices
     scheduler_.set_held({job.id, 0, resource_id::cpu, 0}, now);
 }
 
 void resize_controller::refuse(live_job& job, nanoseconds now) {
-    stopper_.refuse(job, job.devices->why(), now);
+    stopper_.refuse(job, job.devices->state().outbox.why(), now);
     if (!job.alive()) reaper_.finish(job, condition::failed, stopper_.refusal(job), {}, now);
 }
 
 /// Whether something is left of a job between two launches.
 void resize_controller::clear(live_job& job, nanoseconds now) {
-    if (job.devices->phase() != resize_phase::clearing) {
+    if (job.devices->state().phase != resize_phase::clearing) {
         clear_at_[job] = {};
         return;
     }
@@ -141,20 +141,21 @@ void resize_controller::handle(live_job& job, progress::update const& reply, nan
     switch (what.type) {
         case progress::message_type::hello:
             if (reply.rank != 0)
-                machine.hello_of(reply.rank, what.devices, now);
+                machine.launch().hello_of(reply.rank, what.devices, now);
             else
-                machine.hello(!commands_.address(job).empty(), what.world, what.devices, now);
+                machine.launch().hello(!commands_.address(job).empty(), what.world, what.devices, now);
             break;
         case progress::message_type::want:
             jobs_.set_requested(job, what.wanted == 0 ? -1 : static_cast<std::int64_t>(what.wanted));
             return scheduler_.request_tick();
         case progress::message_type::checkpoint: machine.checkpoint(what.durable, now); break;
         case progress::message_type::step:
-            if (!machine.can_be_saved() && job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
+            if (!machine.state().can_be_saved() &&
+                job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
                 events_.warn_once(
                     job.config->name,
                     "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md", now);
-            machine.stepped(now);
+            machine.launch().stepped(now);
             shares_.handle_step(job, now);
             break;
         case progress::message_type::acknowledge:

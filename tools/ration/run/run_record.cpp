@@ -12,7 +12,6 @@
 #include "config/config.hpp"
 #include "events/json_reader.hpp"
 #include "run/json_fields.hpp"
-#include "run/resize.hpp"
 
 namespace ration::program {
 namespace {

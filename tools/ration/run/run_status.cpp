@@ -54,8 +54,8 @@ job_view run_status::view_of(live_job const& job, nanoseconds now) const {
                .devices = {},
                .going_to = {}};
     if (job.devices != nullptr && !job.over()) {
-        v.devices = job.devices->size();
-        v.going_to = job.devices->wanted();
+        v.devices = job.devices->state().devices.size();
+        v.going_to = job.devices->state().devices.wanted();
     }
     if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
     if (auto const held = jobs_.held_cpu(job); job.alive() && held != 0) v.held = millicores{held};

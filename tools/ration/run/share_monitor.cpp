@@ -25,7 +25,7 @@ void share_monitor::probe(nanoseconds now) {
 /// A client that was started a moment ago may not be in the list yet.
 void share_monitor::classify(live_job const& job, result<std::vector<std::int32_t>> const& clients, nanoseconds now) {
     if (!clients) return emit(job, resize_step::unverified, to_text(clients.failure()), now);
-    auto const share = devices_.share_of(job.devices->devices().size());
+    auto const share = devices_.share_of(job.devices->state().devices.held().size());
     int const percent = share ? share->percent() : 0;
     if (std::ranges::any_of(*clients, [&](std::int32_t pid) { return node_.jobs().contains(job.id, pid); }))
         return emit(job, resize_step::verified, fmt::format("{} % of its GPU as a client of MPS", percent), now);
@@ -44,7 +44,7 @@ void share_monitor::classify(live_job const& job, result<std::vector<std::int32_
 
 void share_monitor::emit(live_job const& job, resize_step what, std::string why, nanoseconds now) {
     states_[job].done = true;
-    auto const& devices = job.devices->devices();
+    auto const& devices = job.devices->state().devices.held();
     auto const count = static_cast<std::int64_t>(devices.size());
     events_.emit(resize_changed{.job = job.config->name,
                                 .incarnation = job.run.value,

@@ -28,6 +28,7 @@ class supervisor {
     model_delivery models_;
     hook_runner hooks_;
     job_launcher launcher_;
+    exit_classifier exits_;
     job_reaper reaper_;
     resize_controller resizes_;
     tick_reporter tick_events_;

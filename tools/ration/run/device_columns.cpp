@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/device_columns.hpp"
+
+#include <algorithm>
+
+namespace ration::program {
+namespace {
+
+/// One value for each number of devices that a job of the run could have, and for none.
+[[nodiscard]] std::size_t width_of(std::span<job_config const> jobs, std::int64_t devices) noexcept {
+    std::int64_t most = 1;
+    for (auto const& job : jobs)
+        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, devices));
+    return static_cast<std::size_t>(most) + 1;
+}
+
+/// The entry of a list by number of devices; beyond its end the last one.
+template <class T>
+[[nodiscard]] T entry_of(std::vector<T> const& list, std::size_t devices) noexcept {
+    return list[std::min(devices, list.size() - 1)];
+}
+
+}  // namespace
+
+device_columns::device_columns(snapshot_store& store, standard_columns& columns, std::span<job_config const> jobs,
+                               std::int64_t devices)
+    : store_(store), columns_(columns), width_(width_of(jobs, devices)), seconds_(jobs.size()) {
+    auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
+               request = store_.declare<std::int64_t>("jobs/request.gpu");
+    RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
+                      columns_.add(store_, "jobs/speedup", width_) && columns_.add(store_, "jobs/batch", width_) &&
+                      columns_.add(store_, "nodes/type"),
+                  "the store has none of these names");
+    requested_ = *requested;
+    request_ = *request;
+}
+
+/// A batch is scarce within a job only. 0: nobody says what its batches are, and all choose themselves.
+void device_columns::set_batch_capacity(std::span<job_config const> jobs) noexcept {
+    std::int64_t sum = 0;
+    bool any = false;
+    for (auto const& job : jobs) {
+        if (!job.elastic) continue;
+        auto const& batches = job.elastic->batches;
+        any = any || !batches.empty();
+        sum += batches.empty() ? job.elastic->batch.minimum : *std::ranges::max_element(batches);
+    }
+    store_[of(resource_id::batch).capacity][0] = any ? sum : 0;
+}
+
+void device_columns::describe(live_job const& job) noexcept {
+    for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
+        store_[of(r).maximum][job.row] = 0;
+    store_[requested_][job.row] = -1;
+    if (job.config->elastic) describe_sizes(job, *job.config->elastic);
+}
+
+void device_columns::describe_sizes(live_job const& job, elastic_config const& wants) noexcept {
+    std::size_t const row = job.row;
+    std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
+    std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->state().devices.large_enough()) : all;
+    store_[request_][row] = most;
+    store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
+    store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
+    for (std::size_t k = 0; k < width_; ++k) {
+        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] =
+            wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
+        // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
+        // others.
+        std::int64_t const batch = wants.batches.empty() ? wants.batch.minimum : entry_of(wants.batches, k);
+        (&store_.at(columns_.get<"jobs/batch">(), row))[k] = k == 0 ? 0 : batch;
+    }
+}
+
+void device_columns::refresh(std::span<live_job const> jobs, nanoseconds now) noexcept {
+    for (auto const& job : jobs)
+        if (job.devices != nullptr && job.row < store_.rows(table_id::jobs)) refresh_job(job, now);
+    refreshed_at_ = now;
+}
+
+/// A job whose size cannot change now accepts nothing else, so that a policy shares out the rest.
+void device_columns::refresh_job(live_job const& job, nanoseconds now) noexcept {
+    auto const& wants = job.elastic();
+    auto const& state = job.devices->state();
+    std::int64_t const most =
+        std::min({wants.devices.maximum, static_cast<std::int64_t>(width_) - 1, state.devices.most()});
+    bool const free = state.can_change(now) && most >= wants.devices.minimum;
+    std::int64_t const here = state.devices.wanted();
+    store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
+    store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
+    store_[columns_.restart_cost][job.row] = state.cost.seconds();
+    double const used = job.alive() ? static_cast<double>(state.devices.size()) : 0;
+    seconds_[job.row] += used * to_seconds(now - refreshed_at_);
+    store_[columns_.get<"jobs/attained">()][job.row] = seconds_[job.row];
+    store_[of(resource_id::gpu).used][job.row] = used;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/exit_classifier.hpp"
+
+#include <csignal>
+#include <cstring>
+#include <fmt/core.h>
+#include <utility>
+
+namespace ration::program {
+namespace {
+
+using exit_kind = process::exit_report::kind;
+
+[[nodiscard]] std::string sentence_of(process::exit_report const& how) {
+    if (how.how == exit_kind::unknown) return "ended; how is not known, since an earlier ration started it";
+    if (how.how == exit_kind::killed)
+        return fmt::format("killed by signal {} ({})", how.number, ::strsignal(how.number));
+    return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
+}
+
+/// Whether it has ended as a program does that is told to: well, or by its signal, of which launchers make exit code
+/// 128 + number.
+[[nodiscard]] bool obeyed(process::exit_report const& how, int signal) noexcept {
+    return how.how == exit_kind::unknown || how.success() ||
+           how.number == (how.how == exit_kind::killed ? signal : 128 + signal);
+}
+
+/// SIGTERM of a user who interrupts the run is not worth a reason.
+[[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how, int signal,
+                                           std::string const& trouble) {
+    std::string const why(name_of(reason));
+    return reason == stop_reason::interrupted || obeyed(how, signal) ? why : fmt::format("{}, then {}", why, trouble);
+}
+
+}  // namespace
+
+exit_classifier::verdict exit_classifier::classify(live_job const& job, process::exit_report const& report,
+                                                   nanoseconds now) {
+    if (job.now == condition::diverged || health_.has_diverged(job, now))
+        return {condition::diverged, sentence_of_divergence(job)};
+    if (!stopper_.refusal(job).empty()) return {condition::failed, stopper_.refusal(job)};
+    if (stopper_.is_stopping(job)) {
+        auto const reason = stopper_.reason(job);
+        return {reason == stop_reason::interrupted ? condition::stopped : condition::finished,
+                sentence_of_stop(reason, report, job.config->stop_signal, trouble_of(job, report))};
+    }
+    if (report.success() || report.how == exit_kind::unknown) return {condition::finished, sentence_of(report)};
+    auto trouble = trouble_of(job, report);
+    return {condition::failed,
+            progress_.said_done(job) ? "it said that it was done, then " + trouble : std::move(trouble)};
+}
+
+/// Why a process failed, with the last line that it printed. The kernel's SIGKILL for a lack of memory is not worth a
+/// mention beside that lack.
+std::string exit_classifier::trouble_of(live_job const& job, process::exit_report const& report) {
+    auto const shortage = node_.jobs().memory_shortage_of(job.id);
+    bool const by_kernel = report.how == exit_kind::killed && report.number == SIGKILL && shortage.starts_with("out");
+    std::string out = by_kernel ? shortage : sentence_of(report);
+    if (!shortage.empty() && !by_kernel) out += "; " + shortage;
+    auto const line = last_line(progress_.output_of(job));
+    return line.empty() ? out : fmt::format("{}; its last line: {}", out, line);
+}
+
+}  // namespace ration::program
