@@ -18,7 +18,7 @@ cmake/packages.sh build bench
 cmake --preset release >/dev/null
 if [[ $name == threads ]]; then
   cmake/packages.sh pytorch
-  cmake --build --preset release --parallel "$(nproc)" --target ration ration_plugins >&2
+  cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   exec bench/threads/threads.py "$@"
 fi
 cmake --build --preset release --parallel "$(nproc)" --target "bench.$name" >&2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """An epoch script that trains on as many devices as ration gives it: a small CNN on Fashion-MNIST, evaluated after each epoch.
 
-usage: python3 -m ration.ranks mnist.py [EPOCHS]
+usage: python3 -m ration.ranks mnist.py [EPOCHS] [DATA]    DATA: a folder with another data set of the same form
 """
 import gzip
 import pathlib
@@ -15,12 +15,12 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import ration  # noqa: E402
 
-DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")  # Debian's dataset-fashion-mnist
+DATA = "/usr/share/datasets/fashion-mnist"  # Debian's dataset-fashion-mnist
 
 
-def read(kind):
+def read(data, kind):
     def bytes_of(name, header):
-        return torch.frombuffer(bytearray(gzip.decompress((DATA / f"{kind}-{name}-ubyte.gz").read_bytes())[header:]), dtype=torch.uint8)
+        return torch.frombuffer(bytearray(gzip.decompress(pathlib.Path(data, f"{kind}-{name}-ubyte.gz").read_bytes())[header:]), dtype=torch.uint8)
 
     images = bytes_of("images-idx3", 16).reshape(-1, 1, 28, 28).float() / 255
     return TensorDataset(images, bytes_of("labels-idx1", 8).long())
@@ -52,10 +52,10 @@ def correct(model, samples, device):
         return sum(int((model(images.to(device)).argmax(dim=1) == labels.to(device)).sum()) for images, labels in DataLoader(samples, batch_size=1000))
 
 
-def main(epochs):
+def main(epochs=3, data=DATA):
     torch.manual_seed(1)
     model = nn.Sequential(nn.Conv2d(1, 8, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 13 * 13, 10))
-    train(model, read("train"), read("t10k"), epochs)
+    train(model, read(data, "train"), read(data, "t10k"), int(epochs))
 
 
-main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)
+main(*sys.argv[1:])

@@ -276,6 +276,8 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 # What takes long, another machine or another build: (file, words of the message that stand in it).
 FROM_SOURCES = {
     "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),
+    "it has not reported": ("tools/ration/run/progress_monitor.cpp",
+                            "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script report it"),
     "is silent": ("tools/ration/run/health_monitor.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/progress_monitor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
     "lacks its job's token": ("tools/ration/run/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),

@@ -134,6 +134,15 @@ TEST_CASE("without a group for the step, losses are counted", "[log]") {
     CHECK(log.adapter.counts().repeated == 0);
 }
 
+TEST_CASE("without groups for the step and the loss, lines with metrics are counted", "[log]") {
+    reader log(R"(accuracy (?<accuracy>[\d.]+)(?: f1 (?<f1>\S+))?)");
+    log << "accuracy 0.5 f1 0.4\nother\naccuracy 0.5\n";
+    auto const evaluations = log.reported.of(message_type::eval);
+    REQUIRE(evaluations.size() == 3);
+    CHECK(evaluations[1].update.body.step == 1);
+    CHECK(evaluations[2].update.body.step == 2);
+}
+
 TEST_CASE("any other group is a metric, and total is the number of steps", "[log]") {
     reader log(
         R"(step (?<step>\d+)/(?<total>\d+) loss (?<loss>[\d.]+)(?: acc (?<accuracy>[\w.]+))?|val (?<val_loss>[\d.]+))");

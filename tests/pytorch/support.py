@@ -29,9 +29,10 @@ def write_idx(path: pathlib.Path, content: torch.Tensor) -> None:
 def write_data_set(folder: pathlib.Path, of_each_class: int = 20) -> None:
     """A small fake for Fashion-MNIST: noise, brighter from class to class, so that there is something to learn."""
     labels = torch.arange(10).repeat(of_each_class)
-    noise = torch.rand(len(labels), 28, 28, generator=torch.Generator().manual_seed(1))
-    write_idx(folder / "train-images-idx3-ubyte.gz", (noise * 25 * (labels.reshape(-1, 1, 1) + 1)).byte())
-    write_idx(folder / "train-labels-idx1-ubyte.gz", labels.byte())
+    for seed, kind in enumerate(("train", "t10k"), 1):
+        noise = torch.rand(len(labels), 28, 28, generator=torch.Generator().manual_seed(seed))
+        write_idx(folder / f"{kind}-images-idx3-ubyte.gz", (noise * 25 * (labels.reshape(-1, 1, 1) + 1)).byte())
+        write_idx(folder / f"{kind}-labels-idx1-ubyte.gz", labels.byte())
 
 
 def run_tests() -> None:

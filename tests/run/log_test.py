@@ -109,9 +109,22 @@ class Unread(RunTest):
     def test_one_record_is_enough(self) -> None:
         self.assertEqual(self.run_script("for i in range(250): print('other')\nprint('loss=3')")[1], "")
 
-    def test_a_few_lines_are_enough_after_thirty_seconds(self) -> None:
-        warnings, _ = self.run_script("import time; print('loading'); time.sleep(33)")
-        self.assertEqual(len(warnings), 1)
+    def test_a_few_lines_are_enough_after_thirty_seconds_and_none_without_log(self) -> None:
+        wait = [PYTHON, "-c", "import time; print('loading'); time.sleep(33)"]
+        self.write(job("plain", wait, more=r"log = 'loss=(?<loss>\S+)'"), job("mute", wait), job("brief", [PYTHON, "-c", "print('loss=1')"]))
+        self.assertEqual(self.run_jobs("--log", "log.jsonl").returncode, 0)
+        unread = "'log' read nothing from its output, whose last line is 'loading'; test a pattern with ration try-log"
+        mute = "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script report it"
+        warnings = {e["subject"]: e["message"] for e in self.events() if e["event"] == "warning" and e["message"].startswith("so far, ")}
+        reasons = {e["job"]: e["why"] for e in self.events() if e["event"] == "job_ended"}
+        self.assertEqual({name: text.split(" /")[0] for name, text in warnings.items()}, {"plain": "so far, " + unread, "mute": "so far, " + mute})
+        self.assertEqual({name: text.split(" /")[0] for name, text in reasons.items()}, {"plain": unread, "mute": mute, "brief": ""})
+
+    def test_a_job_that_fails_has_the_reason_of_its_failure_alone(self) -> None:
+        self.write(job("broken", [PYTHON, "-c", "import absent"], more=r"log = 'loss=(?<loss>\S+)'"))
+        done = self.run_jobs()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("broken failed: exit code 1; its last line: ModuleNotFoundError: No module named 'absent'\n", done.stdout)
 
 
 class MetricFiles(RunTest):

@@ -36,6 +36,11 @@ TEST_CASE("plain view: a line tells its time, and a later incarnation") {
     CHECK(plain_line({seconds(0),
                       job_started{.job = "vae", .id = {}, .incarnation = 1, .pid = 5, .command = {}, .percent = 50}}) ==
           "[  0.0 s] vae started as process 5, with 50 % of its GPU");
+    CHECK(
+        plain_line(
+            {seconds(0),
+             job_ended{.job = "vae", .how = condition::failed, .exit_code = {}, .signal = {}, .why = "exit code 1"}}) ==
+        "[  0.0 s] vae failed: exit code 1");
     CHECK(plain_line({seconds(0), resize_changed{.job = "vae",
                                                  .what = resize_step::verified,
                                                  .devices = {},

@@ -55,7 +55,9 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
     gpus_.forget_probe(job);  // it was for another question
     if (job.devices != nullptr) job.devices->ended(gpus_.has_left_devices(job, now), now);
     scheduler_.release(job.id);
-    if (auto const unread = progress_.unread_output(job); !unread.empty()) why += (why.empty() ? "" : "; ") + unread;
+    // A failure has a better reason, and its last line of output
+    if (auto const unread = progress_.unread_output(job); !unread.empty() && how != condition::failed)
+        why += (why.empty() ? "" : "; ") + unread;
     progress_.forget(job);
     scheduler_.request_tick();
     job.ended_at = now;

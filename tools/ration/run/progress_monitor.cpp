@@ -72,12 +72,20 @@ void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     for (auto const& job : jobs_.jobs()) {
         auto& source = sources_[job];
         if (job.waiting()) continue;
-        if (source.metrics) read_metrics(job, *source.metrics, now, handle);
-        if (!source.adapter) continue;
-        for (auto text = source.output.read(); !text.empty(); text = source.output.read())
-            source.adapter->feed(text, handle);
-        warn_of_unread_output(job, source.adapter->counts().lines, source.adapter->counts().reported, now);
+        if (source.metrics)
+            read_metrics(job, *source.metrics, now, handle);
+        else if (source.adapter)
+            read_log(job, *source.adapter, now, handle);
+        else if (job.alive())
+            warn_of_unread_output(job, 1, source.reported ? 1 : 0, now);
     }
+}
+
+void progress_monitor::read_log(live_job const& job, progress::log_adapter& adapter, nanoseconds now,
+                                handler const& handle) {
+    auto& output = sources_[job].output;
+    for (auto text = output.read(); !text.empty(); text = output.read()) adapter.feed(text, handle);
+    warn_of_unread_output(job, adapter.counts().lines, adapter.counts().reported, now);
 }
 
 void progress_monitor::read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle) {
@@ -89,7 +97,12 @@ void progress_monitor::read_metrics(live_job const& job, metric_file& file, nano
 std::string progress_monitor::unread_output(live_job const& job) const {
     auto const& source = sources_[job];
     if (source.metrics) return unread_metrics(*source.metrics);
-    if (!source.adapter || source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
+    if (!source.adapter)
+        return source.reported || !source.warned_unread
+                   ? ""
+                   : "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script "
+                     "report it";
+    if (source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
     auto const line = source.adapter->unread_line().substr(0, most_of_a_line);
     return fmt::format("'log' read nothing from its output{}; test a pattern with ration try-log {} --pattern REGEX",
                        line.empty() ? "" : fmt::format(", whose last line is {}", quoted(line)), source.output.path());
@@ -102,12 +115,13 @@ void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t 
     if (!source.first_line_at) source.first_line_at = now;
     if (lines < patient_lines && now - *source.first_line_at < first_match_within) return;
     source.warned_unread = true;
-    events_.warn_once(job.config->name, unread_output(job), now);
+    events_.warn_once(job.config->name, "so far, " + unread_output(job), now);
 }
 
 bool progress_monitor::take(live_job const& job, progress::update const& reply, nanoseconds now) {
     auto const& body = reply.body;
     auto& progress = progress_[job.row];
+    sources_[job].reported = true;
     bool& said_done = sources_[job].said_done;
     said_done = said_done || (body.type == progress::message_type::bye && body.why == "done");
     bool const reached = progress.take(body, now);

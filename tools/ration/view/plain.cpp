@@ -59,7 +59,8 @@ namespace {
 }
 
 [[nodiscard]] std::string sentence(job_ended const& e) {
-    return fmt::format("{} {} at step {}", e.job, with_reason(name_of(e.how), e.why), e.step);
+    return fmt::format("{} {}{}", e.job, with_reason(name_of(e.how), e.why),
+                       e.step > 0 ? fmt::format(" at step {}", e.step) : "");
 }
 
 [[nodiscard]] std::string sentence(run_ended const& e) {

@@ -97,7 +97,7 @@ private:
     bool overlong_ = false;
 };
 
-/// Parses one stream. Groups of a pattern: `loss`; `step` (without it, matches are counted);
+/// Parses one stream. Groups of a pattern: `loss`; `step` (without it, losses are counted, without both, matches);
 /// `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
 /// non-finite in every spelling. Each line is searched for all patterns; if several have a group of
 /// one name, the first that matches gives its text.
@@ -158,10 +158,15 @@ private:
     enum class number : std::uint8_t { finite, non_finite, unreadable };
 
     log_adapter(std::vector<detail::log_pattern>&& patterns, job_id job, incarnation_id run) noexcept
-        : patterns_(std::move(patterns)), job_(job), run_(run),
-          counts_steps_(std::ranges::none_of(patterns_, [](auto const& pattern) {
-              return std::ranges::find(pattern.groups(), "step", &detail::named_group::name) != pattern.groups().end();
-          })) {}
+        : patterns_(std::move(patterns)), job_(job), run_(run), counts_steps_(!reads("step")),
+          counts_evaluations_(counts_steps_ && !reads("loss")) {}
+
+    /// True if a pattern has this group.
+    [[nodiscard]] bool reads(std::string_view group) const noexcept {
+        return std::ranges::any_of(patterns_, [&](auto const& pattern) {
+            return std::ranges::find(pattern.groups(), group, &detail::named_group::name) != pattern.groups().end();
+        });
+    }
 
     /// Parses a value in any spelling.
     [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
@@ -248,6 +253,7 @@ private:
         }
         // Reported with the update: the job went back to a checkpoint.
         bool const back = base.step < step_;
+        if (counts_evaluations_) ++base.step;
         step_ = base.step;
         for (auto const& [group, text] : fields_) {
             if (is_counter(group)) continue;
@@ -316,6 +322,7 @@ private:
     job_id job_;
     incarnation_id run_;
     bool counts_steps_;        ///< no pattern has a group for the step
+    bool counts_evaluations_;  ///< and none for the loss, so that the lines with metrics are counted
     std::uint64_t step_ = 0;   ///< the last one read or counted
     std::vector<value> last_;  ///< of each metric
 };
