@@ -19,6 +19,7 @@
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
 #include "common/suggestion.hpp"
+#include "config/settings.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "support.hpp"
@@ -166,6 +167,23 @@ void read_setting(std::string_view text) {
     fuzz::require_sentence(program::printable(twice.failure().text), 100'000);
 }
 
+/// As the command line splits the value of --compare.
+void read_policies(std::string_view text) {
+    std::vector<std::string> words;
+    for (auto const word : fuzz::split(text, ',')) words.emplace_back(word);
+    auto const read = program::read_choices(words);
+    if (!read) return fuzz::require_sentence(program::printable(read.failure().text), 100'000);
+    std::string joined;
+    std::size_t parameters = 0;
+    for (auto const& choice : *read) {
+        joined += (&choice == &read->front() ? "" : ",") + choice.label;
+        parameters += choice.parameters.size();
+        require(choice.label.starts_with(choice.policy), "a label begins with another policy");
+    }
+    require(joined == text, "the labels of the policies are not the words of the list");
+    require(parameters <= static_cast<std::size_t>(std::ranges::count(text, '=')), "a list has too many parameters");
+}
+
 void read_faults(std::string_view text) {
     ration::sim::fault_rates rates;
     if (auto const added = program::add_fault_kind(text, rates); !added)
@@ -257,6 +275,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         case 'c': read_cluster(in.rest()); break;
         case 'g': read_generator(in.rest()); break;
         case 's': read_setting(in.rest()); break;
+        case 'p': read_policies(in.rest()); break;
         case 'f': read_faults(in.rest()); break;
         case 't': read_texts(in.rest()); break;
         default: break;

@@ -150,7 +150,7 @@ class Runs(Browser):
         self.assertEqual((len(states["running"]), len(states["Acceptable reached"])), (3, 2))  # a, before it stalled and after, and b
         self.assertEqual(charts["b"]["sets"][0]["values"], data_of(page)["runs"][1]["curves"][1]["value"])
         self.assertEqual([one["values"] for one in charts["b"]["sets"][1:]], [[0.5, 0.5], [0.2, 0.2]])
-        for words in ("above its fair share", "max \u2192 25000", "devices_moved (1)", "2 jobs that reached it in every run", "+100.0 %"):
+        for words in ("above its fair share", "max \u2192 25000", "devices_moved (1)", "2 jobs that got there in every run", "+100.0 %"):
             self.assertIn(words, found["text"])
 
     def test_dark_on_the_screen_and_light_on_paper(self) -> None:

@@ -111,13 +111,15 @@ class Numbers(Report):
             held = [0 if row is None or end else {**d["columns"], **d["columns_after"]}["jobs/held.cpu"][row] for row, end, d in zip(rows, over, decisions)]
             self.assertEqual([v if v != "unlimited" else 2**63 - 1 for v in shown["held"]["of"][str(place)]], [0, *held])
 
-    def check_comparison(self, figures: list[dict], told: list[dict]) -> None:
-        by_name = {f["figure"]: f["values"] for f in figures}
+    def check_comparison(self, compared: dict, told: list[dict]) -> None:
+        self.assertEqual((compared["sides"], compared["rounds"]), (["none", "equal_share"], 1))
+        by_name = {f["figure"]: f["values"] for f in compared["figures"]}
         both = [i for i in range(2) if all(t["jobs"][i]["acceptable_at"] is not None for t in told)]
         self.assertEqual(len(both), 2)
         self.assert_close(by_name["mean time to Acceptable"], [statistics.mean((t["jobs"][i]["acceptable_at"] - t["jobs"][i]["arrived"]) / 1e9 for i in both) for t in told])
         self.assertEqual(by_name["makespan"], [t["makespan"] / 1e9 for t in told])
-        self.assertEqual(by_name["mean CPU use"], [t["mean_cpu"] for t in told])
+        self.assertEqual(by_name["mean cpu use"], [t["mean_cpu"] for t in told])
+        self.assertEqual(by_name["cpu available"], [t["available_cpu"] for t in told])
         self.assertEqual(by_name["jobs at Objective"], [1, 1])
 
     def test_devices_of_a_real_run_are_those_of_its_launches(self) -> None:

@@ -44,6 +44,18 @@ TEST_CASE("before two readings the whole is available", "[spare_cpu]") {
     CHECK(spare.available(0, millicores{1000}) == millicores{1000});
 }
 
+TEST_CASE("the mean of the spare time needs two readings and a kernel that counts", "[spare_cpu]") {
+    program::spare_cpu spare(process::cpu_set::of_thread(0)), uncounted(process::cpu_set{});
+    spare.read(seconds(1));
+    CHECK_FALSE(spare.mean_cores());
+    spare.read(seconds(2));
+    REQUIRE(spare.mean_cores());
+    CHECK(*spare.mean_cores() >= 0);
+    uncounted.read(seconds(1));
+    uncounted.read(seconds(2));
+    CHECK_FALSE(uncounted.mean_cores());
+}
+
 TEST_CASE("what is available lies between a twentieth and the whole, and small changes do not move it", "[spare_cpu]") {
     program::spare_cpu spare(process::cpu_set{});  // no CPU: nothing is ever idle
     spare.read(seconds(1));

@@ -71,7 +71,12 @@ TEST_CASE("run: every option arrives where it belongs") {
     CHECK(options({"--cpus", "4096"}).cpus == 4096u);
     auto const o = options({"--compare", "none,equal_share"});
     CHECK(o.compare);
-    CHECK(o.policies == words{"none", "equal_share"});
+    CHECK((o.compared == words{"none", "equal_share"} && o.repeat == 1));
+    auto const sets = options({"--compare", "none,tradl:scenario=AO,alpha=0.9", "--compare", "tradl", "--repeat", "5",
+                               "--set", "tradl.alpha=0.8", "--set", "none.x=1"});
+    CHECK(sets.compared == words{"none", "tradl:scenario=AO", "alpha=0.9", "tradl"});
+    CHECK(sets.settings == words{"tradl.alpha=0.8", "none.x=1"});
+    CHECK(sets.repeat == 5);
     CHECK_FALSE(options({"--policy", "none"}).compare);
 }
 
@@ -146,6 +151,17 @@ TEST_CASE("run: a wrong value of an option, or one that another excludes, earns 
           "ration: --policy: there is no policy ''; known here: none, equal_share, tradl");
     CHECK(refusal({"run", "f", "--compare", "none,tardl"}) ==
           "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--compare", "tardl:scenario=AO"}) ==
+          "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
+    CHECK(refusal({"run", "f", "--compare", "none,:x=1"}) ==
+          "ration: --compare: there is no policy ''; known here: none, equal_share, tradl");
+    CHECK(refusal({"run", "f", "--set", "alpha=0.9"}) ==
+          "ration: --set: 'alpha=0.9' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
+    CHECK(refusal({"run", "f", "--repeat", "3"}) ==
+          "ration: --repeat requires --compare; 'ration run --help' tells more");
+    for (auto const* bad : {"0", "101", "x", "-1", "99999"})
+        CHECK(refusal({"run", "f", "--compare", "none", "--repeat", bad}) ==
+              "ration: --repeat: '" + std::string(bad) + "' is no number of rounds from 1 to 100");
     CHECK(refusal({"run", "f", "--backend", "cgrop"}) ==
           "ration: --backend: there is no backend 'cgrop'; did you mean 'cgroup'?");
     for (auto const* bad : {"0", "4097", "x", "1.5", "-1", "99999999999"})
@@ -176,9 +192,9 @@ TEST_CASE("--help, --version: answers, not refusals") {
                              "1 a job or a probe failed", "4 interrupted"})
         CHECK(top.find(part) != std::string::npos);
     auto const run = reply({"run", "--help"});
-    for (auto const* part :
-         {"--policy NAME", "--compare A,B", "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME",
-          "--cpus N", "--reattach", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
+    for (auto const* part : {"--policy NAME", "--compare A,B[:NAME=VALUE,...]", "--repeat N", "--set POLICY.NAME=VALUE",
+                             "--dry-run", "--explain", "--json", "--log FILE", "--backend NAME", "--cpus N",
+                             "--reattach", "--quiet", "--metrics unix:PATH|127.0.0.1:PORT", "Examples:", "Ctrl-C"})
         CHECK(run.find(part) != std::string::npos);
     CHECK(reply({"--version"}).starts_with("ration "));
     CHECK(std::count(top.begin(), top.end(), '\n') > 10);
@@ -218,13 +234,18 @@ TEST_CASE("run: which policies run, and in which order") {
     config.policy = "tradl";
     auto const chosen = [&](words w) {
         auto o = options(std::move(w));
-        choose_policies(o, config);
-        return o.policies;
+        REQUIRE(choose_policies(o, config));
+        words labels;
+        for (auto const& choice : o.policies) labels.push_back(choice.label);
+        return labels;
     };
     CHECK(chosen({}) == words{"tradl"});
     CHECK(chosen({"--policy", "none"}) == words{"none"});
     CHECK(chosen({"--compare", "none,equal_share"}) == words{"none", "equal_share", "tradl"});
     CHECK(chosen({"--compare", "tradl,none"}) == words{"tradl", "none"});
+    CHECK(chosen({"--compare", "tradl:scenario=AO,alpha=0.9,tradl:scenario=FT"}) ==
+          words{"tradl:scenario=AO,alpha=0.9", "tradl:scenario=FT"});
+    CHECK(chosen({"--compare", "none,none:x=1"}) == words{"none", "none:x=1", "tradl"});
     CHECK(chosen({"--compare", "none", "--policy", "equal_share"}) == words{"none", "equal_share"});
     config.policy.clear();
     CHECK(chosen({"--compare", "none"}) == words{"none"});

@@ -148,12 +148,15 @@ TEST_CASE("to_json: the fields of the first and the last event of a run") {
     CHECK(end["jobs"] ==
           json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
-                                          "device_seconds":0}])"));
+                                          "device_seconds":0,"step":40,"released":true}])"));
     CHECK(end["mean_cpu"] == 1.5);
+    CHECK(end["available_cpu"] == 1.75);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");
     CHECK(run["schema"] == 2);
     CHECK(run["isolation"] == "none");
+    CHECK((run["label"] == "tradl:alpha=0.9" && run["round"] == 2));
+    CHECK(run["parameters"] == json::parse(R"({"alpha":0.9,"strict":true,"scenario":"AO"})"));
     CHECK(run["source"] == "policy = \"tradl\"\n");
     CHECK(run["seed"] == std::numeric_limits<std::uint64_t>::max());
     CHECK(run["controls"][1] ==

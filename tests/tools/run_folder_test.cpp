@@ -14,6 +14,7 @@
 
 #include "common/error_text.hpp"
 #include "run/kept_run.hpp"
+#include "run/run_order.hpp"
 #include "support/catch.hpp"
 
 using namespace ration::program;
@@ -58,8 +59,10 @@ void write(fs::path const& path, std::string const& text) { std::ofstream(path, 
     return std::mktime(&local);
 }
 
-[[nodiscard]] std::string made(std::string_view policy) {
-    auto const folder = make_run_folder(policy, noon());
+/// The folder of the last run of `rounds`, each under this policy.
+[[nodiscard]] std::string made(std::string const& policy, std::string parameters = {}, std::uint32_t rounds = 1) {
+    auto const runs = order_runs({{.policy = policy, .label = policy + parameters}}, rounds);
+    auto const folder = make_run_folder(runs.back().folder, noon());
     REQUIRE(folder);
     CHECK(fs::is_directory(*folder));
     return fs::path(*folder).lexically_relative(fs::current_path()).string();
@@ -99,8 +102,16 @@ TEST_CASE("make_run_folder: runs of one second have folders of their own") {
 TEST_CASE("make_run_folder: the name of a policy's file stays inside the folder") {
     working_directory const w;
     CHECK(made("./plugins/libmine.so") == "ration-output/20261124-124813-mine");
-    CHECK(made("/tmp/..so") == "ration-output/20261124-124813-policy");
-    CHECK(made("./a b\n.so") == "ration-output/20261124-124813-policy-2");
+    CHECK(made("/tmp/..so") == "ration-output/20261124-124813-.");
+    CHECK(made("./a b\n.so") == "ration-output/20261124-124813-a-b-");
+}
+
+TEST_CASE("make_run_folder: parameters and the round stand in the name") {
+    working_directory const w;
+    CHECK(made("tradl", ":scenario=AO,file=../$x", 12) ==
+          "ration-output/20261124-124813-tradl-scenario=AO-file=..--x-round-12");
+    CHECK(made("tradl", ':' + std::string(500, 'x'), 2).size() ==
+          std::string_view("ration-output/20261124-124813-").size() + 100 + 8);
 }
 
 TEST_CASE("make_run_folder: what is in the way is named") {

@@ -41,6 +41,9 @@ private:
         machine_facts const machine{.cpus = 4, .cpu_model = "a cpu", .memory = {1 << 30}, .kernel = "Linux 6"};
         add(run_started{.policy = "tradl",
                         .policy_version = "1.0.0",
+                        .label = "tradl:alpha=0.9",
+                        .round = 2,
+                        .parameters = {{"alpha", 0.9}, {"strict", true}, {"scenario", std::string("AO")}},
                         .isolation = "none",
                         .seed = std::numeric_limits<std::uint64_t>::max(),
                         .unix_time = 1'700'000'000,
@@ -125,9 +128,12 @@ private:
                                  .objective_at = std::nullopt,
                                  .ended_at = seconds(4),
                                  .how = condition::failed,
-                                 .why = "exit code 3"}},
+                                 .why = "exit code 3",
+                                 .step = 40,
+                                 .released = true}},
                        .makespan = seconds(5),
                        .mean_cpu = 1.5,
+                       .available_cpu = 1.75,
                        .approximate = {"cpu is limited by stopping processes"},
                        .interrupted = true,
                        .lost_events = 2}});

@@ -51,6 +51,7 @@ public:
         if (type == "texts") return misfit_of_elements(v, "text");
         if (type == "columns") return misfit_of_columns(v);
         if (type == "widths") return misfit_of_widths(v);
+        if (type == "parameters") return misfit_of_parameters(v);
         if (tables_.contains(type)) return misfit_of_table(v, type, {});
         bool const fits = type == "text"      ? v.is_string()
                           : type == "integer" ? v.is_number_integer()
@@ -86,6 +87,12 @@ private:
         if (!v.is_object()) return "no object";
         for (auto const& [name, width] : v.items())
             if (auto const m = misfit(width, "integer"); !m.empty()) return name + ": " + m;
+        return {};
+    }
+    [[nodiscard]] static std::string misfit_of_parameters(json const& v) {
+        if (!v.is_object()) return "no object";
+        for (auto const& [name, value] : v.items())
+            if (value.is_structured() || value.is_null()) return name + " is no parameter";
         return {};
     }
     [[nodiscard]] std::string misfit_of_columns(json const& v) const {

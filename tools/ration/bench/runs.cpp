@@ -13,7 +13,7 @@
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
-#include "common/suggestion.hpp"
+#include "config/settings.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "sim/input.hpp"
@@ -58,17 +58,7 @@ public:
     bench_run(bench_options const& options, results& into) : options_(options), into_(into) {}
 
     void read_settings(diagnostics& problems) {
-        std::vector<std::string_view> stems;
-        stems.reserve(options_.policies.size());
-        for (auto const& policy : options_.policies) stems.push_back(program::policy_stem(policy));
-        for (auto const& setting : options_.settings)
-            if (auto const added = program::add_setting(setting, settings_); !added)
-                problems.add(in_file("--set", added.failure()));
-        for (auto const& set : settings_.parameters)
-            if (std::ranges::find(stems, set.policy) == stems.end())
-                problems.add({.file = "--set",
-                              .text = fmt::format("{} is none of the policies that are measured{}", quoted(set.policy),
-                                                  program::suggestion(set.policy, stems))});
+        program::add_settings(options_.settings, options_.policies, "measured", settings_, problems);
     }
 
     /// Whether the policy can be asked at all; what is wrong with its file or its parameters is a problem.

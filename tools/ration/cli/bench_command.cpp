@@ -100,9 +100,7 @@ void add_options(CLI::App& to, bench_options& into, option_context& context) {
           "Where a .so runs: worker, as 'ration run' does it, or in-process; worker when left out")
         ->type_name("WORD")
         ->check(checked_by(check_isolation));
-    list("--set", into.settings, "A parameter of a policy, as in las.promote=0")
-        ->type_name("POLICY.NAME=VALUE")
-        ->check(checked_by(check_setting));
+    add_setting_option(to, into.settings, "A parameter of a policy, as in las.promote=0");
     to.add_option("--seed", into.seed, "Of the clusters and the small problems; 1 when left out")
         ->type_name("N")
         ->check(checked_by(parse_seed));

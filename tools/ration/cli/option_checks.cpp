@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "cli/option_checks.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
-#include "config/config.hpp"
-#include "sim/input.hpp"
+#include "config/settings.hpp"
 
 namespace ration::program {
 
@@ -25,9 +25,23 @@ std::function<std::string(std::string const&)> policy_check(option_context const
     return checked_by([&context](std::string const& name) { return check_policy(name, context.policies); });
 }
 
-result<void, diagnostic> check_setting(std::string_view word) {
-    run_config nobody;
-    return add_setting(word, nobody);
+std::function<std::string(std::string const&)> choice_check(option_context const& context) {
+    return checked_by([&context](std::string const& word) -> result<void, diagnostic> {
+        auto const policy = policy_of_word(word);
+        return policy ? check_policy(std::string(*policy), context.policies) : result<void, diagnostic>{};
+    });
+}
+
+void add_setting_option(CLI::App& to, std::vector<std::string>& into, char const* help) {
+    auto const check = [](std::string_view word) {
+        run_config nobody;
+        return add_setting(word, nobody);
+    };
+    to.add_option("--set", into, help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->expected(1)
+        ->type_name("POLICY.NAME=VALUE")
+        ->check(checked_by(check));
 }
 
 result<std::uint64_t, diagnostic> parse_seed(std::string_view word) {

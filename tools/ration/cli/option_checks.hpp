@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ration/sim/diagnostic.hpp>
 
@@ -24,7 +25,10 @@ template <class Parse>
 
 /// Takes a name among `context.policies` or the path of a .so. `context` outlives it.
 [[nodiscard]] std::function<std::string(std::string const&)> policy_check(option_context const& context);
-[[nodiscard]] result<void, diagnostic> check_setting(std::string_view word);
+/// The same of the words of a list of policies with parameters, as `read_choices` takes them.
+[[nodiscard]] std::function<std::string(std::string const&)> choice_check(option_context const& context);
+/// Declares --set, whose words `add_setting` takes.
+void add_setting_option(CLI::App& to, std::vector<std::string>& into, char const* help);
 [[nodiscard]] result<std::uint64_t, diagnostic> parse_seed(std::string_view word);
 
 }  // namespace ration::program

@@ -17,13 +17,13 @@
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
+#include "config/settings.hpp"
 #include "events/json_reader.hpp"
 #include "events/log_lines.hpp"
 #include "events/log_version.hpp"
 #include "policies/policy_registry.hpp"
 #include "replay/recorded_tick.hpp"
 #include "run/run_folder.hpp"
-#include "sim/input.hpp"
 
 namespace ration::program {
 namespace {
@@ -135,17 +135,27 @@ private:
     }
 };
 
-/// Parameters of the command line in the place of those of the jobs file.
-void override_with(policy_parameters const& given, run_config& settings) {
-    auto const same = std::ranges::find(settings.parameters, given.policy, &policy_parameters::policy);
-    if (same == settings.parameters.end()) {
-        settings.parameters.push_back(given);
-        return;
+/// The parameters that a run gave to its policy: those of its jobs file, unless the command line had others.
+[[nodiscard]] policy_parameters recorded_parameters(nlohmann::json const& run) {
+    policy_parameters all{
+        .policy = std::string(policy_stem(run.value("policy", std::string("?")))), .at = {}, .parameters = {}};
+    auto const given = run.find("parameters");
+    if (given == run.end() || !given->is_object()) return all;
+    for (auto const& [name, value] : given->items()) {
+        parameter one{.name = name, .value = {}, .name_at = {}, .value_at = {}};
+        if (value.is_boolean())
+            one.value = value.get<bool>();
+        else if (value.is_number_integer())
+            one.value = value.get<std::int64_t>();
+        else if (value.is_number())
+            one.value = value.get<double>();
+        else if (value.is_string())
+            one.value = value.get<std::string>();
+        else
+            continue;
+        all.parameters.push_back(std::move(one));
     }
-    for (auto const& p : given.parameters) {
-        std::erase_if(same->parameters, [&](parameter const& former) { return former.name == p.name; });
-        same->parameters.push_back(p);
-    }
+    return all;
 }
 
 /// Reads a log line by line and asks the policies at each decision.
@@ -200,10 +210,11 @@ private:
         auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
                                      {.policies = policy_names(), .policy_given = true, .named = options_.policies})
                             .config;
+        override_parameters(recorded_parameters(line), settings);
         run_config own;
         for (auto const& text : options_.settings)
             if (auto const read = add_setting(text, own); !read) return read;
-        for (auto const& given : own.parameters) override_with(given, settings);
+        for (auto const& given : own.parameters) override_parameters(given, settings);
         for (auto const& name : options_.policies) {
             diagnostics problems;
             auto policy = make_policy(settings, name, policy_log::common_to(name), problems);
@@ -271,12 +282,8 @@ void add_options(CLI::App& to, replay_options& into, option_context& context) {
         ->expected(1)
         ->required()
         ->type_name("A,B");
-    to.add_option("--set", into.settings,
-                  "A parameter of a policy, as in tradl.alpha=0.8, beside those of the recorded jobs file")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->expected(1)
-        ->type_name("POLICY.NAME=VALUE")
-        ->check(checked_by(check_setting));
+    add_setting_option(to, into.settings,
+                       "A parameter of a policy, as in tradl.alpha=0.8, beside those of the recorded run");
     to.add_flag("--json", into.json, "As JSON");
 }
 

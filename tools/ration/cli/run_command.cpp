@@ -10,6 +10,7 @@
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
+#include "config/settings.hpp"
 #include "metrics/endpoint.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/job_backends.hpp"
@@ -19,11 +20,12 @@ namespace ration::program {
 
 namespace {
 
-constexpr int most_cpus = 4096;
+constexpr int most_cpus = 4096, most_rounds = 100;
 
 constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml
   ration run jobs.toml --compare none,equal_share --log run.jsonl
+  ration run jobs.toml --compare none,tradl:scenario=AO,tradl:scenario=FT,alpha=0.9 --repeat 5
   ration run jobs.toml --policy ./libmine.so --cpus 2
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
@@ -35,10 +37,52 @@ The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. 
     return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
 }
 
-[[nodiscard]] result<void, diagnostic> check_cpus(std::string const& word) {
-    bool const digits = !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
-    if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_cpus) return {};
-    return diagnostic{.text = fmt::format("{} is no number of cores from 1 to {}", program::quoted(word), most_cpus)};
+/// A check for a whole number of `things` from 1 to `most`, which has up to four digits.
+[[nodiscard]] auto check_number(int most, char const* things) {
+    return checked_by([most, things](std::string const& word) -> result<void, diagnostic> {
+        bool const digits =
+            !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
+        if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most) return {};
+        return diagnostic{.text =
+                              fmt::format("{} is no number of {} from 1 to {}", program::quoted(word), things, most)};
+    });
+}
+
+/// Puts the parameters of --set in the place of those of the file. Pre: the policies are chosen.
+void set_parameters(run_options const& options, run_config& config, diagnostics& problems) {
+    std::vector<std::string> names{std::string(config.fallback_name())};
+    for (auto const& choice : options.policies) names.push_back(choice.policy);
+    run_config given;
+    add_settings(options.settings, names, "run", given, problems);
+    for (auto const& parameters : given.parameters) override_parameters(parameters, config);
+    if (auto sentence = repeated_choice(options.policies, config); !sentence.empty())
+        problems.add({.file = "--compare", .text = std::move(sentence)});
+}
+
+/// Declares what runs with which parameters. Returns `--compare`.
+CLI::Option* add_run_policies(CLI::App& to, run_options& into, option_context& context) {
+    auto* const policy =
+        to.add_option("--policy", into.policy, "A policy's name or the path of its .so, instead of the file's");
+    policy->type_name("NAME");
+    auto* const compare =
+        to.add_option("--compare", into.compared,
+                      "Run the jobs once under each of these policies, one after another, then under the "
+                      "file's, and print a table. NAME=VALUE after a ':' or a ',' is a parameter of the policy before");
+    compare->delimiter(',')
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->expected(1)
+        ->type_name("A,B[:NAME=VALUE,...]");
+    policy->check(policy_check(context));
+    compare->check(choice_check(context));
+    for (auto* const option : {policy, compare}) context.offers[option] = {.words = context.policies, .plugins = true};
+    to.add_option("--repeat", into.repeat,
+                  "Compare so often, in turns and in changing order, and give 95 % confidence intervals")
+        ->type_name("N")
+        ->check(check_number(most_rounds, "rounds"))
+        ->needs(compare);
+    add_setting_option(to, into.settings,
+                       "A parameter of a policy, as in tradl.alpha=0.8, instead of that of the jobs file");
+    return compare;
 }
 
 }  // namespace
@@ -46,18 +90,7 @@ The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. 
 void add_options(CLI::App& to, run_options& into, option_context& context) {
     to.footer(notes_of_run);
     to.add_option("FILE", into.file, "The jobs file; docs/run.md says what stands in it")->required()->type_name("");
-    auto* const policy =
-        to.add_option("--policy", into.policy, "A policy's name or the path of its .so, instead of the file's");
-    policy->type_name("NAME");
-    auto* const compare =
-        to.add_option("--compare", into.policies,
-                      "Run the jobs once under each of these policies, one after another, then under the "
-                      "file's, and print a table");
-    compare->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1)->type_name("A,B");
-    for (auto* const option : {policy, compare}) {
-        option->check(policy_check(context));
-        context.offers[option] = {.words = context.policies, .plugins = true};
-    }
+    auto* const compare = add_run_policies(to, into, context);
     auto* const dry_run = to.add_flag("--dry-run", into.dry_run, "Print what would be changed, start nothing");
     to.add_flag("--explain", into.explain, "Say for each job why it holds what it holds");
     to.add_flag("--json", into.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
@@ -70,7 +103,7 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     context.offers[backend].words.assign(backends.begin(), backends.end());
     to.add_option("--cpus", into.cpus, "How many cores the jobs share, instead of the file's number")
         ->type_name("N")
-        ->check(checked_by(check_cpus));
+        ->check(check_number(most_cpus, "cores"));
     auto* const reattach = to.add_flag("--reattach", into.reattach,
                                        "Take over jobs of this file that a ration which is gone left running");
     to.add_flag("--quiet", into.quiet,
@@ -81,25 +114,34 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(checked_by(parse_endpoint))->excludes(dry_run);
     context.offers[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
     compare->excludes(dry_run)->excludes(reattach);
-    to.callback([&into] { into.compare = !into.policies.empty(); });
+    to.callback([&into] { into.compare = !into.compared.empty(); });
 }
 
-void choose_policies(run_options& options, run_config const& config) {
+result<void, diagnostic> choose_policies(run_options& options, run_config const& config) {
+    auto choices = read_choices(options.compared);
+    if (!choices) return in_file("--compare", choices.failure());
+    options.policies = std::move(choices).value();
     auto const& one = options.policy.empty() ? config.policy : options.policy;
-    if (!one.empty() && std::ranges::find(options.policies, one) == options.policies.end())
-        options.policies.push_back(one);
+    if (!one.empty() && std::ranges::find(options.policies, one, &policy_choice::policy) == options.policies.end())
+        options.policies.push_back({.policy = one, .label = one});
+    return {};
 }
 
 exit_code run_file(run_options const& asked) {
     auto options = asked;
-    auto const known = policy_names();
-    auto named = options.policies;
+    std::vector<std::string> named;
+    for (auto const& word : options.compared)
+        if (auto const policy = policy_of_word(word)) named.emplace_back(*policy);
     if (!options.policy.empty()) named.push_back(options.policy);
-    auto read = load_config(options.file, {.policies = known, .policy_given = !named.empty(), .named = named});
+    auto read = load_config(options.file, {.policies = policy_names(), .policy_given = !named.empty(), .named = named});
     if (read.problems.empty()) read.problems = missing_files(read.config);
     print_to_stderr(read.problems);
     if (!read.problems.empty()) return exit_code::bad_input;
-    choose_policies(options, read.config);
+    diagnostics problems;
+    if (auto const chosen = choose_policies(options, read.config); !chosen) problems.add(chosen.failure());
+    set_parameters(options, read.config, problems);
+    print_to_stderr(problems, "ration: ");
+    if (!problems.empty()) return exit_code::bad_input;
     if (options.cpus) read.config.cpus = options.cpus;
     return run(options, read.config);
 }

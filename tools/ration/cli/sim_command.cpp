@@ -104,9 +104,7 @@ void add_policies(CLI::App& to, simulation_options& into, option_context& contex
         add_list(to, "--policy", into.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
     context.offers[policy] = {.words = context.policies, .plugins = true};
     policy->required()->delimiter(',')->type_name("A,B")->check(policy_check(context));
-    add_list(to, "--set", into.settings, "A parameter of a policy, as in las.promote=0")
-        ->type_name("POLICY.NAME=VALUE")
-        ->check(checked_by(check_setting));
+    add_setting_option(to, into.settings, "A parameter of a policy, as in las.promote=0");
     auto* const bad = to.add_option_function<std::string>(
         "--on-bad-grant", [&into](std::string const& word) { into.stop_at_bad_grant = word == "stop"; },
         "go-on with those grants that pass, or stop");

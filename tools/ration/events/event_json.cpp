@@ -70,6 +70,11 @@ void write(json_writer& json, run_started const& e) {
     json.member("ration", version_text());
     json.member("policy", e.policy);
     json.member("policy_version", e.policy_version);
+    json.member("label", e.label);
+    json.member("round", e.round);
+    json.key("parameters").object([&] {
+        for (auto const& p : e.parameters) std::visit([&](auto const& v) { json.member(p.name, v); }, p.value);
+    });
     json.member("isolation", e.isolation);
     json.member("seed", e.seed);
     json.member("unix_time", e.unix_time);
@@ -237,6 +242,8 @@ void write(json_writer& json, job_summary const& s) {
         json.member("how", name_of(s.how));
         json.member("why", s.why);
         json.member("device_seconds", s.device_seconds);
+        json.member("step", s.step);
+        json.member("released", s.released);
     });
 }
 
@@ -245,6 +252,7 @@ void write(json_writer& json, run_ended const& e) {
     json.member("policy", s.policy);
     json.member("makespan", s.makespan);
     json.member("mean_cpu", s.mean_cpu);
+    json.member("available_cpu", s.available_cpu);
     json.member("interrupted", s.interrupted);
     json.member("lost_events", s.lost_events);
     json.key("jobs").array([&] {

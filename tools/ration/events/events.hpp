@@ -51,6 +51,12 @@ struct control {
     std::string approximate;  ///< what is not exact about it; empty: nothing
 };
 
+/// A parameter of a policy.
+struct named_value {
+    std::string name;
+    std::variant<bool, std::int64_t, double, std::string> value;
+};
+
 struct machine_facts {
     std::uint32_t cpus = 0;  ///< that ration may use
     std::string cpu_model;
@@ -61,6 +67,9 @@ struct machine_facts {
 /// The first line of a run. A log may hold several runs, one after another.
 struct run_started {
     std::string policy, policy_version;
+    std::string label{};                    ///< the policy as the command line names it, with its parameters there
+    std::uint32_t round = 0;                ///< of a comparison that is repeated, from 1; else 0
+    std::vector<named_value> parameters{};  ///< of the policy, from the jobs file and the command line
     /// Where the policy runs: "worker", "in-process"; "none" when it is compiled in
     std::string_view isolation = "none";
     std::uint64_t seed = 0;
@@ -227,14 +236,17 @@ struct job_summary {
     condition how = condition::waiting;
     std::string why;
     double device_seconds = 0;  ///< used
+    std::uint64_t step = 0;     ///< the last one
+    bool released = false;      ///< ration ended it at its Objective
 };
 
 struct run_summary {
-    std::string policy;
-    std::vector<job_summary> jobs;         ///< in the order of the file
-    nanoseconds makespan;                  ///< from the start of the run to the end of its last job
-    double mean_cpu = 0;                   ///< cores used by all jobs together, mean over the makespan
-    std::vector<std::string> approximate;  ///< sentences: what this machine could only do roughly
+    std::string policy, label{};            ///< label: as in `run_started`
+    std::vector<job_summary> jobs;          ///< in the order of the file
+    nanoseconds makespan;                   ///< from the start of the run to the end of its last job
+    double mean_cpu = 0;                    ///< cores used by all jobs together, mean over the makespan
+    std::optional<double> available_cpu{};  ///< cores that they could have used: not those that other programs used
+    std::vector<std::string> approximate;   ///< sentences: what this machine could only do roughly
     bool interrupted = false;
     std::uint64_t lost_events = 0;
 };

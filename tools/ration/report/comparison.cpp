@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The figures by which several runs are compared. Means are over the same jobs in all of them.
+// The figures by which several runs are compared: those of `ration run --compare`, and counts that only a log has.
+#include "comparison/comparison.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <range/v3/view/zip.hpp>
-
-#include <ration/sim/summary.hpp>
+#include <set>
+#include <utility>
 
 #include "report/run_json.hpp"
 
@@ -13,82 +14,167 @@ namespace ration::program {
 namespace {
 
 using runs_list = std::vector<run_history>;
-using moment_of = std::optional<std::int64_t> (*)(job_record const&);
 
-/// For each job that had this moment in every run its times, run by run.
-[[nodiscard]] std::vector<std::vector<double>> times_in_every_run(runs_list const& runs, moment_of when) {
-    std::map<std::string, std::vector<double>> by_name;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        for (auto const& job : runs[i].jobs) {
-            auto const t = since_arrival(job, when(job));
-            auto& times = by_name[job.name];
-            if (t && times.size() == i) times.push_back(*t);
-        }
-    std::vector<std::vector<double>> all;
-    for (auto& [name, times] : by_name)
-        if (times.size() == runs.size()) all.push_back(std::move(times));
+[[nodiscard]] std::optional<nanoseconds> as_time(std::optional<std::int64_t> t) noexcept {
+    return t ? std::optional(nanoseconds{*t}) : std::nullopt;
+}
+
+[[nodiscard]] condition condition_of(std::string_view word) noexcept {
+    for (int i = 0; i <= static_cast<int>(condition::stopped); ++i)
+        if (word == name_of(static_cast<condition>(i))) return static_cast<condition>(i);
+    return condition::running;
+}
+
+/// What a log has of a job, as a run itself sums it up.
+[[nodiscard]] job_summary summary_of(job_record const& job) {
+    return {.name = job.name,
+            .arrived = {job.arrived.value_or(0)},
+            .started = as_time(job.started),
+            .acceptable_at = as_time(job.acceptable_at),
+            .objective_at = as_time(job.objective_at),
+            .ended_at = as_time(job.ended_at),
+            .has_acceptable = job.acceptable.has_value() || job.acceptable_at,
+            .has_objective = job.objective.has_value() || job.objective_at,
+            .how = condition_of(job.how),
+            .why = job.why,
+            .device_seconds = job.device_seconds,
+            .step = static_cast<std::uint64_t>(job.last_step),
+            .released = job.released};
+}
+
+using jobs_by_name = std::map<std::string_view, job_record const*>;
+
+[[nodiscard]] jobs_by_name jobs_of(run_history const& run) {
+    jobs_by_name all;
+    for (auto const& job : run.jobs) all.emplace(job.name, &job);
     return all;
 }
 
-void write_figure(json_writer& json, std::string_view figure, std::string_view unit, std::string const& of,
-                  std::vector<double> const& values) {
-    json.object([&] {
-        json.member("figure", figure);
-        json.member("unit", unit);
-        json.member("of", of);
-        json.key("values").array([&] {
-            for (double const v : values) json.value(v == v ? std::optional(v) : std::nullopt);
+/// The names of the jobs that every run has, in the order of the first one.
+[[nodiscard]] std::vector<std::string> common_jobs(runs_list const& runs) {
+    std::map<std::string_view, std::size_t> runs_with;
+    for (auto const& run : runs)
+        for (auto const& [name, job] : jobs_of(run)) ++runs_with[name];
+    std::vector<std::string> names;
+    for (auto const& job : runs.front().jobs)
+        if (std::exchange(runs_with[job.name], 0) == runs.size()) names.push_back(job.name);
+    return names;
+}
+
+/// With these jobs.
+[[nodiscard]] run_summary summary_of(run_history const& run, std::string label, std::vector<std::string> const& names) {
+    auto const by_name = jobs_of(run);
+    run_summary total{.policy = run.policy,
+                      .label = std::move(label),
+                      .jobs = {},
+                      .makespan = {run.makespan.value_or(0)},
+                      .mean_cpu = run.mean_cpu.value_or(0),
+                      .available_cpu = run.available_cpu,
+                      .approximate = {},
+                      .interrupted = run.interrupted};
+    for (auto const& name : names) total.jobs.push_back(summary_of(*by_name.at(name)));
+    return total;
+}
+
+/// For each run its side. The runs of one comparison that was repeated are the rounds of their sides; otherwise every
+/// run is a side of its own.
+[[nodiscard]] std::vector<std::string> sides_of(runs_list const& runs) {
+    std::set<std::pair<std::string, std::int64_t>> seen;
+    std::vector<std::string> labels;
+    for (auto const& run : runs) {
+        labels.push_back(side_label(run));
+        bool const is_round = run.round > 0 && run.file == runs.front().file;
+        if (!is_round || !seen.insert({labels.back(), run.round}).second) return labels_of(runs);
+    }
+    return labels;
+}
+
+class comparison_writer {
+    json_writer& json_;
+    runs_list const& runs_;
+    std::vector<std::string> labels_;
+    comparison all_;
+
+public:
+    comparison_writer(json_writer& json, runs_list const& runs) : json_(json), runs_(runs), labels_(sides_of(runs)) {
+        if (runs.empty()) return;
+        auto const names = common_jobs(runs);
+        std::vector<run_summary> summaries;
+        for (std::size_t i = 0; i < runs.size(); ++i) summaries.push_back(summary_of(runs[i], labels_[i], names));
+        all_ = compare(std::move(summaries));
+    }
+
+    void write() {
+        json_.object([&] {
+            json_.key("sides").array([&] {
+                for (auto const& side : all_.sides) json_.value(side.label);
+            });
+            json_.member("rounds", all_.rounds());
+            json_.key("figures").array([&] { write_figures(); });
+            json_.key("remarks").array([&] {
+                if (all_.sides.size() < 2) return;
+                for (auto const& remark : remarks_on(all_)) json_.value(remark);
+            });
         });
-    });
-}
+    }
 
-void write_mean(json_writer& json, runs_list const& runs, std::string_view figure, std::string_view what,
-                moment_of when) {
-    auto const jobs = times_in_every_run(runs, when);
-    if (jobs.empty()) return;
-    std::vector<double> means(runs.size());
-    for (auto const& times : jobs)
-        for (auto&& [mean, time] : ranges::views::zip(means, times)) mean += time / static_cast<double>(jobs.size());
-    write_figure(json, figure, "s",
-                 fmt::format("{} {} {} in every run", jobs.size(), jobs.size() == 1 ? "job that" : "jobs that", what),
-                 means);
-}
+private:
+    void write_figures() {
+        if (all_.sides.empty()) return;
+        for (auto const m : {moment::acceptable, moment::objective, moment::end})
+            for (auto const& figure : time_figures(all_, m))
+                write_figure(
+                    fmt::format("{} time to {}{}", figure.name, name_of(m), figure.rest), figure.unit,
+                    fmt::format("{} {} got there in every run", *figure.of, *figure.of == 1 ? "job that" : "jobs that"),
+                    figure.values);
+        for (auto const& figure : run_figures(all_))
+            write_figure(std::string(figure.name), figure.unit, "", figure.values);
+        write_count("jobs at Acceptable", "jobs", [](auto const& r) {
+            return std::ranges::count_if(r.jobs, [](auto const& j) { return j.acceptable_at.has_value(); });
+        });
+        write_count("jobs at Objective", "jobs", [](auto const& r) {
+            return std::ranges::count_if(r.jobs, [](auto const& j) { return j.objective_at.has_value(); });
+        });
+        write_count("jobs that were released", "jobs",
+                    [](auto const& r) { return std::ranges::count(r.jobs, true, &job_record::released); });
+        write_count("jobs that failed", "jobs", [](auto const& r) { return std::ranges::count_if(r.jobs, failed); });
+        write_count("changes", "changes", [](auto const& r) { return r.changes; });
+    }
 
-template <class Of>
-void write_plain(json_writer& json, runs_list const& runs, std::string_view figure, std::string_view unit, Of of) {
-    std::vector<double> values;
-    for (auto const& run : runs) values.push_back(of(run));
-    write_figure(json, figure, unit, "", values);
-}
+    /// `of` counts something in a run.
+    template <class Of>
+    void write_count(std::string const& name, std::string_view unit, Of of) {
+        std::vector<std::vector<std::optional<double>>> values;
+        for (auto const& side : all_.sides) {
+            auto& rounds = values.emplace_back();
+            for (std::size_t i = 0; i < runs_.size() && rounds.size() < all_.rounds(); ++i)
+                if (labels_[i] == side.label) rounds.emplace_back(static_cast<double>(of(runs_[i])));
+        }
+        write_figure(name, unit, "", compared(values));
+    }
 
-template <class Which>
-[[nodiscard]] double jobs_that(run_history const& run, Which which) {
-    return static_cast<double>(std::ranges::count_if(run.jobs, which));
-}
+    void write_figure(std::string const& name, std::string_view unit, std::string const& of,
+                      std::vector<compared_value> const& values) {
+        auto const write_all = [&](std::string_view key, std::optional<double> compared_value::* which) {
+            json_.key(key).array([&] {
+                for (auto const& value : values) json_.value(value.*which);
+            });
+        };
+        json_.object([&] {
+            json_.member("figure", name);
+            json_.member("unit", unit);
+            json_.member("of", of);
+            write_all("values", &compared_value::mean);
+            write_all("changes", &compared_value::change);
+            write_all("halves", &compared_value::half);
+        });
+    }
+};
 
 }  // namespace
 
-void write_comparison(json_writer& json, runs_list const& runs) {
-    json.array([&] {
-        write_mean(json, runs, "mean time to Acceptable", "reached it",
-                   [](job_record const& j) { return j.acceptable_at; });
-        write_mean(json, runs, "mean time to Objective", "reached it",
-                   [](job_record const& j) { return j.objective_at; });
-        write_mean(json, runs, "mean time to the end", "finished",
-                   [](job_record const& j) { return j.how == "finished" ? j.ended_at : std::nullopt; });
-        write_plain(json, runs, "makespan", "s",
-                    [](auto const& r) { return r.makespan ? static_cast<double>(*r.makespan) / 1e9 : sim::no_figure; });
-        write_plain(json, runs, "mean CPU use", "cores",
-                    [](auto const& r) { return r.mean_cpu.value_or(sim::no_figure); });
-        write_plain(json, runs, "jobs at Acceptable", "jobs", [](auto const& r) {
-            return jobs_that(r, [](auto const& j) { return j.acceptable_at.has_value(); });
-        });
-        write_plain(json, runs, "jobs at Objective", "jobs", [](auto const& r) {
-            return jobs_that(r, [](auto const& j) { return j.objective_at.has_value(); });
-        });
-        write_plain(json, runs, "jobs that failed", "jobs", [](auto const& r) { return jobs_that(r, failed); });
-        write_plain(json, runs, "changes", "changes", [](auto const& r) { return static_cast<double>(r.changes); });
-    });
+void write_comparison(json_writer& json, std::vector<run_history> const& runs) {
+    comparison_writer(json, runs).write();
 }
 
 }  // namespace ration::program

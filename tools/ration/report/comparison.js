@@ -4,21 +4,27 @@
 
 function comparisonTable(data) {
   const format = {s: time, cores: value => `${short(value)} cores`, jobs: short, changes: short};
-  const labels = data.runs.map(run => run.label);
-  const cell = (figure, i) => {
-    const text = (format[figure.unit] || short)(figure.values[i]),
-          by = i > 0 && ["s", "cores"].includes(figure.unit) ? change(figure.values[i], figure.values[0]) : "";
-    return by ? el("span", {}, text, el("small", {}, by)) : text;
+  const {sides, rounds, figures, remarks} = data.comparison;
+  const by = (figure, i) => {
+    const percent = figure.changes[i], half = figure.halves[i];
+    if (!isNumber(percent) || !["s", "cores"].includes(figure.unit)) return "";
+    const text = Math.abs(percent) < .05 ? "0.0" : `${percent > 0 ? "+" : ""}${percent.toFixed(1)}`;
+    return isNumber(half) ? `${text} \u00b1 ${half.toFixed(1)} %` : `${text} %`;
   };
-  const rows = data.comparison.map(
+  const cell = (figure, i) => {
+    const text = (format[figure.unit] || short)(figure.values[i]);
+    return by(figure, i) ? el("span", {}, text, el("small", {}, by(figure, i))) : text;
+  };
+  const rows = figures.map(
     figure =>
       [figure.of ? el("span", {}, figure.figure, el("small", {}, figure.of)) : figure.figure,
-       ...labels.map((_, i) => cell(figure, i))]);
+       ...sides.map((_, i) => cell(figure, i))]);
+  const means = rounds > 1 ? `means of ${rounds} rounds; ` : "",
+        against = sides.length > 1 ? `; changes are against ${sides[0]}` : "";
   return card(
-    el("h3", {}, labels.length > 1 ? "The runs beside each other" : "The run in figures"),
-    labels.length > 1 ? el("p", {class: "soft"}, `times count from a job's arrival; changes are against ${labels[0]}`) :
-                        el("p", {class: "soft"}, "times count from a job's arrival"),
-    table(["", ...labels], rows));
+    el("h3", {}, sides.length > 1 ? "The runs beside each other" : "The run in figures"),
+    el("p", {class: "soft"}, `${means}times count from a job's arrival${against}`), table(["", ...sides], rows),
+    notes(remarks));
 }
 
 /** Bars for each job and run, or curves where there are many jobs. */

@@ -64,8 +64,10 @@ struct job_record {
     std::string name, metric, how, why;  ///< `how` is empty while nothing says how it ended
     std::optional<std::int64_t> arrived, started, acceptable_at, objective_at, ended_at;
     std::optional<double> acceptable, objective;  ///< of the target, where the jobs file tells
-    std::int64_t starts = 0;                      ///< incarnations
-    std::int64_t changes = 0;                     ///< operations applied to it
+    std::int64_t starts = 0, last_step = 0;       ///< starts: incarnations
+    bool released = false;                        ///< ration ended it at its Objective
+    double device_seconds = 0;
+    std::int64_t changes = 0;  ///< operations applied to it
     progress_curve curve;
     std::vector<phase_segment> phases;  ///< from its first start on, in order
     job_phase phase = job_phase::waiting;
@@ -113,10 +115,12 @@ struct resource_record {
 
 struct run_history {
     std::string file, policy, policy_version, isolation, program, jobs_file, machine;
+    std::string label;       ///< the policy with its parameters on the command line; empty in older logs
+    std::int64_t round = 0;  ///< of a comparison that was repeated, from 1
     std::int64_t first_line = 0, unix_time = 0, cpus = 0, memory = 0, tick = 0, end = 0;
     std::vector<std::string> approximate;
     std::optional<std::int64_t> makespan;  ///< none: the log ends before the run did
-    std::optional<double> mean_cpu;
+    std::optional<double> mean_cpu, available_cpu;
     bool interrupted = false;
     std::int64_t lost_events = 0, rejected = 0, deferred = 0, changes = 0, warnings = 0;
     /// In the order of the jobs file once the run ended, before that as they came

@@ -292,10 +292,18 @@ std::optional<double> since_arrival(job_record const& job, std::optional<std::in
     return in_seconds(std::max<std::int64_t>(*when - *job.arrived, 0));
 }
 
+std::string side_label(run_history const& run) {
+    auto const& name = run.label.starts_with(run.policy) ? run.label : run.policy;
+    auto const folder = run.policy.rfind('/');
+    return name.substr(folder == std::string::npos ? 0 : folder + 1);
+}
+
 std::vector<std::string> labels_of(std::vector<run_history> const& runs) {
     std::vector<std::string> labels;
     labels.reserve(runs.size());
-    for (auto const& run : runs) labels.push_back(run.policy.substr(run.policy.rfind('/') + 1));
+    for (auto const& run : runs) labels.push_back(side_label(run));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (runs[i].round > 0) labels[i] += fmt::format(", round {}", runs[i].round);
     auto const plain = labels;
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (std::ranges::count(plain, plain[i]) > 1)

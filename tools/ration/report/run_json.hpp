@@ -23,14 +23,18 @@ inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_se
 
 [[nodiscard]] bool failed(job_record const& job) noexcept;
 
-/// What each run is called: its policy, with a number where several have the same.
+/// What each run is called: its policy with the parameters of the command line and its round, with a number where
+/// several have the same.
 [[nodiscard]] std::vector<std::string> labels_of(std::vector<run_history> const& runs);
+
+/// The policy without its folder, with the parameters of the command line.
+[[nodiscard]] std::string side_label(run_history const& run);
 
 /// An array with one object for each run.
 void write_runs(json_writer& json, std::vector<run_history>& runs);
 
-/// The figures that one compares runs by, an array: `figure`, `unit` ("s", "jobs", "cores", "changes"), `of` (over
-/// which jobs), `values`.
+/// The runs beside each other: the labels of the `sides`, their `figures` with `unit` ("s", "jobs", "cores",
+/// "changes"), `of` (over which jobs), `values`, `changes` and `halves` of their intervals in %, and `remarks`.
 void write_comparison(json_writer& json, std::vector<run_history> const& runs);
 
 }  // namespace ration::program

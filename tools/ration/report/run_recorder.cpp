@@ -7,25 +7,15 @@
 #include <utility>
 
 #include "common/diagnostics.hpp"
-#include "common/quantity.hpp"
-#include "config/target.hpp"
+#include "config/config.hpp"
+#include "config/document.hpp"
+#include "report/job_fields.hpp"
 
 namespace ration::program {
 namespace {
 
 [[nodiscard]] std::string amount_text(double amount) {
     return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount);
-}
-
-/// Name, arrival and target of one [[job]], as far as they can be read.
-void read_job(table const& from, job_record& job, diagnostics& ignored) {
-    table_reader keys(from, "[[job]]", ignored);
-    if (auto const* const at = keys.take<std::string>("at", ""))
-        if (auto const when = parse_duration(*at)) job.arrived = when->count;
-    auto const target = read_target(keys, "", {}, ignored);
-    job.metric = shortened(target.metric, longest_name);
-    job.acceptable = target.acceptable;
-    job.objective = target.objective;
 }
 
 }  // namespace
@@ -127,6 +117,8 @@ void run_recorder::run(event_fields& f, std::int64_t) {
     run_.policy = shortened(f.text("policy"), longest_text);
     run_.policy_version = shortened(f.text("policy_version"), longest_name);
     run_.isolation = shortened(f.text_or("isolation", ""), longest_name);
+    run_.label = shortened(f.text_or("label", ""), longest_text);
+    if (f.has("round")) run_.round = f.whole("round");
     run_.unix_time = f.whole("unix_time");
     run_.cpus = f.whole("cpus");
     run_.tick = f.whole("tick");
@@ -296,6 +288,7 @@ void run_recorder::lost(event_fields& f, std::int64_t t) {
 void run_recorder::run_ended(event_fields& f, std::int64_t) {
     run_.makespan = f.whole("makespan");
     run_.mean_cpu = f.number("mean_cpu");
+    if (f.has("available_cpu")) run_.available_cpu = f.maybe_number("available_cpu");
     run_.interrupted = f.boolean("interrupted");
     run_.lost_events = f.whole("lost_events");
     run_.approximate.clear();
@@ -305,25 +298,10 @@ void run_recorder::run_ended(event_fields& f, std::int64_t) {
     for (auto const& one : f.array("jobs")) {
         if (!one.is_object()) continue;
         event_fields summary(one);
-        auto const name = summary.text("job"), how = summary.text("how"), why = summary.text("why");
-        job_record reported;
-        reported.arrived = summary.whole("arrived");
-        reported.started = summary.maybe_whole("started");
-        reported.acceptable_at = summary.maybe_whole("acceptable_at");
-        reported.objective_at = summary.maybe_whole("objective_at");
-        reported.ended_at = summary.maybe_whole("ended_at");
-        if (!summary.status()) {
-            parts_ = diagnostic{.text = fmt::format("of a job, {}", summary.status().failure().text)};
-            return;
-        }
-        auto& job = job_called(name);
-        job.arrived = reported.arrived;
-        job.started = reported.started;
-        job.acceptable_at = reported.acceptable_at;
-        job.objective_at = reported.objective_at;
-        job.ended_at = reported.ended_at;
-        job.how = shortened(how, longest_name);
-        job.why = shortened(why, longest_text);
+        read_summary(summary, job_called(summary.text("job")));
+        if (summary.status()) continue;
+        parts_ = diagnostic{.text = fmt::format("of a job, {}", summary.status().failure().text)};
+        return;
     }
 }
 

@@ -36,12 +36,22 @@ void warn_of_placement(machine_topology const& topology, event_sink& events, nan
     return all;
 }
 
+[[nodiscard]] std::vector<named_value> parameters_of(run_parts const& parts) {
+    std::vector<named_value> all;
+    if (auto const* const given = parts.config.parameters_of(parts.planned.choice.policy))
+        for (auto const& p : given->parameters) all.push_back({p.name, p.value});
+    return all;
+}
+
 }  // namespace
 
 void announce(run_parts const& parts, job_table const& jobs, device_assigner& assigner, event_sink& events,
               nanoseconds now) {
-    run_started begin{.policy = parts.policy_name,
+    run_started begin{.policy = parts.planned.choice.policy,
                       .policy_version = std::string(parts.policy.about().version),
+                      .label = parts.planned.choice.label,
+                      .round = parts.planned.rounds > 1 ? parts.planned.round : 0,
+                      .parameters = parameters_of(parts),
                       .isolation = isolation_of(parts.policy),
                       .unix_time = std::time(nullptr),
                       .cpus = static_cast<std::uint32_t>(parts.node.jobs().capacity().count / 1000),

@@ -257,8 +257,8 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
 
 exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices,
                   machine_topology const& topology) {
-    for (auto const& policy : options.policies)
-        if (auto const code = plan_policy(options, config, devices, topology, policy); code != exit_code::ok)
+    for (auto const& choice : options.policies)
+        if (auto const code = plan_policy(options, config, devices, topology, choice.policy); code != exit_code::ok)
             return code;
     return exit_code::ok;
 }

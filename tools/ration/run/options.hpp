@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.hpp"
+
 namespace ration::program {
 
 /// Stands for the first backend that this machine allows.
@@ -15,9 +17,11 @@ inline constexpr std::string_view automatic_backend = "auto";
 
 struct run_options {
     std::string file;
-    /// Names or paths of a .so, in the order in which they run; several for a comparison
-    std::vector<std::string> policies;
-    std::string policy;  ///< of --policy; empty: the file's
+    std::vector<std::string> compared;    ///< words of --compare, as `read_choices` takes them
+    std::vector<policy_choice> policies;  ///< in the order of the first round; several for a comparison
+    std::string policy;                   ///< of --policy; empty: the file's
+    std::vector<std::string> settings;    ///< as `add_setting` takes them
+    std::uint32_t repeat = 1;             ///< rounds of a comparison
     bool compare = false;
     bool dry_run = false;                    ///< print the plan of the first tick with every job running, start nothing
     bool explain = false;                    ///< say for each job why it holds what it holds

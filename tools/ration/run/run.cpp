@@ -14,14 +14,15 @@
 #include "common/error_text.hpp"
 #include "common/exit_code.hpp"
 #include "common/printable.hpp"
+#include "comparison/output.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
-#include "run/compare.hpp"
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/job_table.hpp"
 #include "run/orphaned_runs.hpp"
+#include "run/run_order.hpp"
 #include "run/run_output.hpp"
 #include "run/supervisor.hpp"
 
@@ -40,9 +41,9 @@ struct session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-[[nodiscard]] std::unique_ptr<any_policy> policy_of(session const& s, std::string_view name, policy_log& log) {
-    diagnostics problems(s.config.file);
-    auto policy = make_policy(s.config, name, log, problems);
+[[nodiscard]] std::unique_ptr<any_policy> policy_of(run_config const& config, std::string_view name) {
+    diagnostics problems(config.file);
+    auto policy = make_policy(config, name, policy_log::for_good(), problems);
     RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
     return policy;
 }
@@ -100,14 +101,14 @@ struct run_resources {
 }
 
 /// One policy from start to end.
-[[nodiscard]] result<run_summary> run_policy(session const& s, std::string const& policy_name) {
-    auto& log = policy_log::for_good();
-    auto policy = policy_of(s, policy_name, log);
-    auto fallback = policy_of(s, s.config.fallback_name(), log);
+[[nodiscard]] result<run_summary> run_policy(session const& s, planned_run const& planned) {
+    run_config const config = with_parameters(s.config, planned.choice);
+    auto policy = policy_of(config, planned.choice.policy);
+    auto fallback = policy_of(config, config.fallback_name());
     auto opened = open_resources(s);
     if (!opened) return opened.failure();
-    run_output output({.config = s.config,
-                       .policy = policy_name,
+    run_output output({.config = config,
+                       .planned = planned,
                        .run = opened->name,
                        .log = s.options.log,
                        .private_folder = opened->directory.folder(),
@@ -115,15 +116,15 @@ struct run_resources {
                       s.out);
     auto const shares = shares_of(s, opened->directory.folder(), output.folder());
     if (!shares) return shares.failure();
-    supervisor one({.config = s.config,
-                    .policy_name = policy_name,
+    supervisor one({.config = config,
+                    .planned = planned,
                     .policy = *policy,
                     .fallback = *fallback,
                     .node = opened->node,
                     .devices = s.devices,
                     .shares = shares->get(),
                     .topology = s.topology,
-                    .log = log,
+                    .log = policy_log::for_good(),
                     .out = s.out,
                     .directory = opened->directory,
                     .run = opened->name,
@@ -132,7 +133,7 @@ struct run_resources {
                     .reattached = s.reattached},
                    std::move(opened->receiver));
     auto ended = one.run();
-    if (!ended) print_to_stderr(log, policy_name);
+    if (!ended) print_to_stderr(policy_log::for_good(), planned.choice.policy);
     if (!ended) return ended;
     output.end(*ended);
     opened->directory.remove_at_end();
@@ -162,6 +163,29 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
 
+/// The same for all policies of the command. A fault of a parameter without a place in the file is one of the command
+/// line.
+[[nodiscard]] bool try_policies(run_options const& options, run_config const& config) {
+    diagnostics in_the_file(config.file), in_the_options;
+    auto choices = options.policies;
+    std::string const fallback(config.fallback_name());
+    if (std::ranges::find(choices, fallback, &policy_choice::policy) == choices.end())
+        choices.push_back({.policy = fallback});
+    for (auto const& choice : choices) {
+        diagnostics found(config.file);
+        try_out(with_parameters(config, choice), choice.policy, found);
+        for (auto const& one : found) {
+            bool const has_place = one.line > 0 || (choice.parameters.empty() && options.settings.empty());
+            if (has_place)
+                in_the_file.add(one);
+            else
+                in_the_options.add({.file = choice.parameters.empty() ? "--set" : "--compare", .text = one.text});
+        }
+    }
+    print_to_stderr(in_the_options, "ration: ");
+    return !report_problems(in_the_file) && in_the_options.empty();
+}
+
 /// "fifo, las": those that the jobs of this file can have.
 [[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
     job_table const board(config.jobs,
@@ -181,10 +205,11 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
                           {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
     auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
     std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;
-    auto policies = options.policies;
-    if (!config.fallback.empty()) policies.push_back(config.fallback);
-    for (auto const& policy : policies) {
-        auto const any_policy = make_policy(config, policy, policy_log::for_good(), problems);
+    auto choices = options.policies;
+    if (!config.fallback.empty()) choices.push_back({.policy = config.fallback});
+    for (auto const& choice : choices) {
+        auto const& policy = choice.policy;
+        auto const any_policy = make_policy(with_parameters(config, choice), policy, policy_log::for_good(), problems);
         std::size_t const before = problems.size();
         bool const shares = any_policy != nullptr && any_policy->reads(devices_to_share);
         if (shares && !config.shares_devices())
@@ -313,21 +338,18 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
 
 void print_result(reporter& out, run_options const& options, std::vector<run_summary> const& runs) {
     out.close();
+    auto const all = compare(runs);
     if (options.json) {
-        if (options.compare) std::puts(comparison_json(runs).c_str());
+        if (options.compare) std::puts(comparison_json(all).c_str());
     } else if (!options.quiet || options.compare) {
-        std::fputs(comparison_text(runs).c_str(), stdout);
+        std::fputs(comparison_text(all).c_str(), stdout);
     }
 }
 
 }  // namespace
 
 exit_code run(run_options const& options, run_config const& config) {
-    diagnostics problems(config.file);
-    for (auto const& policy : options.policies) try_out(config, policy, problems);
-    std::string const fallback(config.fallback_name());
-    if (std::ranges::find(options.policies, fallback) == options.policies.end()) try_out(config, fallback, problems);
-    if (report_problems(problems)) return exit_code::bad_input;
+    if (!try_policies(options, config)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
     bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
@@ -345,8 +367,8 @@ exit_code run(run_options const& options, run_config const& config) {
     session s{options, config, *out, *signals, devices, topology, open_files};
     if (reattached) s.reattached = &*reattached;
     std::vector<run_summary> runs;
-    for (auto const& policy : options.policies) {
-        auto one = run_policy(s, policy);
+    for (auto const& planned : order_runs(options.policies, options.repeat)) {
+        auto one = run_policy(s, planned);
         if (!one) return fail(exit_code::no_backend, to_text(one.failure()));
         runs.push_back(std::move(one).value());
         if (s.reattached != nullptr)

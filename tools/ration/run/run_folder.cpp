@@ -12,7 +12,6 @@
 #include <ration/process/input_file.hpp>
 
 #include "common/printable.hpp"
-#include "config/config.hpp"
 #include "run/kept_run.hpp"
 
 namespace ration::program {
@@ -21,12 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int most_runs_of_a_second = 1000;
-
-/// The name of a policy's file may be anything.
-[[nodiscard]] std::string_view word_for(std::string_view policy) {
-    auto const stem = policy_stem(policy);
-    return is_plain_name(stem) ? stem : "policy";
-}
 
 [[nodiscard]] error cannot_make(std::string const& folder, int why) {
     return process::system_error("make the folder of the run", folder, why,
@@ -49,14 +42,14 @@ constexpr int most_runs_of_a_second = 1000;
 
 }  // namespace
 
-result<std::string> make_run_folder(std::string_view policy, std::time_t now) {
+result<std::string> make_run_folder(std::string_view name, std::time_t now) {
     std::error_code failure;
     auto const above = fs::absolute(folder_of_runs, failure).string();
     if (!failure) fs::create_directories(above, failure);
     if (failure) return cannot_make(above, failure.value());
     std::tm local{};
     ::localtime_r(&now, &local);
-    auto const first = fmt::format("{}/{:%Y%m%d-%H%M%S}-{}", above, local, word_for(policy));
+    auto const first = fmt::format("{}/{:%Y%m%d-%H%M%S}-{}", above, local, name);
     for (int number = 1;; ++number) {
         auto const path = number == 1 ? first : fmt::format("{}-{}", first, number);
         if (::mkdir(path.c_str(), 0777) == 0) return path;

@@ -16,9 +16,9 @@ namespace ration::program {
 /// Below the working directory: the folders of all runs, and the link to the newest one.
 inline constexpr std::string_view folder_of_runs = "ration-output", latest_run = "latest";
 
-/// Makes the folder of a new run, `ration-output/20261124-124813-tradl`; runs of the same second get `-2`, `-3` and so
-/// on behind it. Returns the absolute path. Errors: those of mkdir(2).
-[[nodiscard]] result<std::string> make_run_folder(std::string_view policy, std::time_t now);
+/// Makes the folder of a new run, `ration-output/20261124-124813-NAME`; runs of the same second get `-2`, `-3` and so
+/// on behind it. `name`: that of a `planned_run`. Returns the absolute path. Errors: those of mkdir(2).
+[[nodiscard]] result<std::string> make_run_folder(std::string_view name, std::time_t now);
 
 /// Lets `latest` beside the folder name it, in one step. Errors: `already_exists` if it is not a symbolic link, those
 /// of symlink(2) and rename(2).

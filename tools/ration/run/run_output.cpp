@@ -27,7 +27,7 @@ void warn_if_failed(result<void> const& done) {
 }
 
 [[nodiscard]] std::string new_folder(run_output_request const& request) {
-    auto made = make_run_folder(request.policy, std::time(nullptr));
+    auto made = make_run_folder(request.planned.folder, std::time(nullptr));
     if (!made) {
         warn_of(made.failure());
         std::fprintf(stderr, "ration: warning: the output of the jobs is in %s, which the end of the run removes\n",
@@ -48,7 +48,8 @@ void warn_if_failed(result<void> const& done) {
 }  // namespace
 
 run_output::run_output(run_output_request const& request, reporter& out)
-    : folder_(folder_of(request)), summary_(start_of_run(request.run, request.config, request.policy, wall_clock_ms())),
+    : folder_(folder_of(request)),
+      summary_(start_of_run(request.run, request.config, request.planned.choice.label, wall_clock_ms())),
       is_new_(request.reattached == nullptr) {
     if (auto const earlier = load_kept_run(folder_); earlier && !is_new_) summary_.started_ms = earlier->started_ms;
     warn_if_failed(replace_private_file(folder_ + "/jobs.toml", request.config.source));

@@ -6,12 +6,13 @@
 
 #include "run/kept_run.hpp"
 #include "run/reporter.hpp"
+#include "run/run_order.hpp"
 
 namespace ration::program {
 
 struct run_output_request {
     run_config const& config;
-    std::string const& policy;
+    planned_run const& planned;
     std::string const& run;             ///< its name among the records
     std::string const& log;             ///< of `--log`; empty: events go into the folder
     std::string const& private_folder;  ///< used if no other folder can be made; removed at the end of the run

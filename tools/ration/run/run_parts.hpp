@@ -13,6 +13,7 @@
 #include "run/orphaned_runs.hpp"
 #include "run/reporter.hpp"
 #include "run/run_directory.hpp"
+#include "run/run_order.hpp"
 #include "run/stop_signals.hpp"
 #include "topology/machine_topology.hpp"
 
@@ -20,7 +21,7 @@ namespace ration::program {
 
 struct run_parts {
     run_config const& config;
-    std::string policy_name;
+    planned_run const& planned;
     any_policy& policy;
     any_policy& fallback;  ///< decides once ration no longer calls the policy
     node_backend& node;

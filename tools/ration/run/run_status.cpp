@@ -2,8 +2,19 @@
 #include "run/run_status.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ration::program {
+
+run_status::run_status(run_parts const& parts, job_table const& jobs, progress_monitor const& progress,
+                       usage_meter const& usage, elastic_jobs const& elastic, scheduler const& scheduler,
+                       job_stopper const& stopper)
+    : policy_name_(parts.planned.choice.policy), label_(parts.planned.choice.label), shown_name_(label_),
+      node_(parts.node), jobs_(jobs), progress_(progress), usage_(usage), elastic_(elastic), scheduler_(scheduler),
+      stopper_(stopper), state_(parts.directory), out_(parts.out) {
+    auto const& planned = parts.planned;
+    if (planned.rounds > 1) shown_name_ += fmt::format(", round {} of {}", planned.round, planned.rounds);
+}
 
 void run_status::show(std::string const& notice, nanoseconds now) {
     auto const state = view(notice, now);
@@ -22,7 +33,7 @@ void run_status::show(std::string const& notice, nanoseconds now) {
 void run_status::show_end(std::string const& notice, nanoseconds now) { out_.end_of_run(view(notice, now), now); }
 
 view_model run_status::view(std::string const& notice, nanoseconds now) const {
-    view_model model{.policy = policy_name_,
+    view_model model{.policy = shown_name_,
                      .backend = node_.jobs().name(),
                      .elapsed = now,
                      .cpus = static_cast<std::uint32_t>(node_.jobs().capacity().count / 1000),
@@ -75,11 +86,20 @@ job_summary run_status::summary_of(live_job const& job) const {
             .has_objective = job.config->target.objective.has_value(),
             .how = job.now,
             .why = job.why,
-            .device_seconds = jobs_.device_seconds(job)};
+            .device_seconds = jobs_.device_seconds(job),
+            .step = progress.step,
+            .released = job.over() && stopper_.reason(job) == stop_reason::objective_reached};
+}
+
+std::optional<double> run_status::available_cpu(double used) const {
+    auto const spare = scheduler_.spare().mean_cores();
+    auto const capacity = static_cast<double>(node_.jobs().capacity().count) / 1000;
+    return spare ? std::optional(std::min(capacity, used + *spare)) : std::nullopt;
 }
 
 run_summary run_status::summary(bool interrupted, nanoseconds now) const {
     run_summary total{.policy = policy_name_,
+                      .label = label_,
                       .jobs = {},
                       .makespan = {},
                       .approximate = node_.jobs().approximations(),
@@ -90,6 +110,7 @@ run_summary run_status::summary(bool interrupted, nanoseconds now) const {
         total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
     }
     total.mean_cpu = total.makespan.count > 0 ? to_seconds(usage_.total()) / to_seconds(total.makespan) : 0;
+    total.available_cpu = available_cpu(total.mean_cpu);
     return total;
 }
 

@@ -2,34 +2,38 @@
 /// The state of a run as the display, the metrics and the summary show it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "run/elastic_jobs.hpp"
+#include "run/job_stopper.hpp"
 #include "run/job_table.hpp"
 #include "run/live_state.hpp"
 #include "run/node_backend.hpp"
 #include "run/progress_monitor.hpp"
 #include "run/reporter.hpp"
+#include "run/run_parts.hpp"
+#include "run/scheduler.hpp"
 #include "run/usage_meter.hpp"
 
 namespace ration::program {
 
 class run_status {
-    std::string policy_name_;
+    std::string policy_name_, label_, shown_name_;
     node_backend const& node_;
     job_table const& jobs_;
     progress_monitor const& progress_;
     usage_meter const& usage_;
     elastic_jobs const& elastic_;
+    scheduler const& scheduler_;
+    job_stopper const& stopper_;
     state_writer state_;
     reporter& out_;
 
 public:
-    run_status(std::string policy_name, node_backend const& node, job_table const& jobs,
-               progress_monitor const& progress, usage_meter const& usage, elastic_jobs const& elastic,
-               run_directory const& directory, reporter& out)
-        : policy_name_(std::move(policy_name)), node_(node), jobs_(jobs), progress_(progress), usage_(usage),
-          elastic_(elastic), state_(directory), out_(out) {}
+    run_status(run_parts const& parts, job_table const& jobs, progress_monitor const& progress,
+               usage_meter const& usage, elastic_jobs const& elastic, scheduler const& scheduler,
+               job_stopper const& stopper);
 
     /// Draws the state, writes it down for `ration list`, serves the metrics and flushes the logs. `notice`: a line for
     /// people.
@@ -42,6 +46,7 @@ private:
     [[nodiscard]] view_model view(std::string const& notice, nanoseconds now) const;
     [[nodiscard]] job_view view_of(live_job const& job, nanoseconds now) const;
     [[nodiscard]] job_summary summary_of(live_job const& job) const;
+    [[nodiscard]] std::optional<double> available_cpu(double used) const;
 };
 
 }  // namespace ration::program

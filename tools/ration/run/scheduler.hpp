@@ -52,6 +52,8 @@ public:
     /// arrived; `devices`: that jobs can have together. The spans of the report are valid until the next call.
     [[nodiscard]] tick_report tick(nanoseconds now, std::span<training_progress const> progress,
                                    std::span<std::optional<observation> const> seen, std::int64_t devices);
+    /// Of the CPUs of the run, read at each tick.
+    [[nodiscard]] spare_cpu const& spare() const noexcept { return spare_; }
     /// The tables as the policy saw them at the last tick.
     [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
 

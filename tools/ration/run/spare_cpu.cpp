@@ -61,8 +61,18 @@ void spare_cpu::read(nanoseconds now) {
         spare_ += weight * (rate - spare_);
         known_ = true;
     }
+    if (!first_at_) {
+        first_at_ = now;
+        first_ticks_ = ticks;
+    }
     at_ = now;
     spare_ticks_ = ticks;
+}
+
+std::optional<double> spare_cpu::mean_cores() const noexcept {
+    if (!known_ || spare_ticks_ == 0) return std::nullopt;
+    return static_cast<double>(spare_ticks_ - first_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) /
+           to_seconds(*at_ - *first_at_);
 }
 
 millicores spare_cpu::available(double used, millicores most) noexcept {

@@ -19,6 +19,8 @@ class spare_cpu {
     bool niced_;  // whether time of niced tasks is spare
     std::optional<nanoseconds> at_;
     std::int64_t spare_ticks_ = 0;
+    std::optional<nanoseconds> first_at_;  // the first reading
+    std::int64_t first_ticks_ = 0;
     double spare_ = 0;  // millicores, smoothed
     bool known_ = false;
     std::optional<double> answer_;  // in twentieths
@@ -35,6 +37,9 @@ public:
     /// was until it is off by more than three quarters of one, so that noise does not move every limit. `most` until
     /// the first two readings.
     [[nodiscard]] millicores available(double used, millicores most) noexcept;
+    /// Spare cores between the first and the last reading, on average. None before the second one, and where /proc/stat
+    /// has never counted any spare time, as in some containers.
+    [[nodiscard]] std::optional<double> mean_cores() const noexcept;
 };
 
 /// The time, in clock ticks, that the CPUs of a text like /proc/stat were idle, with iowait. With `niced`, also the

@@ -30,7 +30,7 @@ namespace {
 [[nodiscard]] run_record head_of(run_parts const& parts) {
     return {.run = parts.run,
             .file = parts.config.file,
-            .policy = parts.policy_name,
+            .policy = parts.planned.choice.policy,
             .output = parts.output_folder,
             .memberships = parts.node.memberships(),
             .boot = {},
@@ -58,8 +58,9 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       reaper_(parts.node, progress_, exits_, usage_, commands_, stopper_, gpus_, models_, hooks_, scheduler_, record_,
               events_),
       resizes_(elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_, record_, events_),
-      tick_events_(parts.policy_name, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_, events_),
-      status_(parts.policy_name, parts.node, jobs_, progress_, usage_, elastic_, parts.directory, parts.out) {
+      tick_events_(parts.planned.choice.policy, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_,
+                   events_),
+      status_(parts, jobs_, progress_, usage_, elastic_, scheduler_, stopper_) {
     auto const path = progress_.path();
     if (auto const opened = commands_.open(std::string(path.substr(0, path.rfind('/')))); !opened)
         events_.warn_once("commands", to_text(opened.failure()), clock_.now());

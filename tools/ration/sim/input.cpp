@@ -15,6 +15,7 @@
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
 #include "common/suggestion.hpp"
+#include "config/settings.hpp"
 #include "sim/fault_options.hpp"
 
 namespace ration::program {
@@ -72,23 +73,6 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
     group.type = static_cast<std::uint32_t>(found - to.types.begin());
     to.groups.push_back(group);
     return true;
-}
-
-/// Reads all of `text`; false also where the number does not fit into the type.
-template <class Number>
-[[nodiscard]] bool is_number(std::string_view text, Number& into) noexcept {
-    auto const* const end = text.data() + text.size();
-    auto const read = std::from_chars(text.data(), end, into);
-    return read.ec == std::errc{} && read.ptr == end;
-}
-
-[[nodiscard]] std::variant<bool, std::int64_t, double, std::string> as_value(std::string_view text) {
-    if (text == "true" || text == "false") return text == "true";
-    std::int64_t whole = 0;
-    double number = 0;
-    if (is_number(text, whole)) return whole;
-    if (is_number(text, number)) return number;
-    return std::string(text);
 }
 
 /// The models of one path.
@@ -328,22 +312,6 @@ std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
     return parse_duration(text);
 }
 
-result<void, diagnostic> add_setting(std::string_view text, run_config& into) {
-    std::size_t const dot = text.find('.'), equals = text.find('=');
-    if (equals == text.npos || dot >= equals || dot == 0 || dot + 1 == equals)
-        return diagnostic{.text = program::quoted(text) +
-                                  " is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0"};
-    std::string const policy(text.substr(0, dot)), name(text.substr(dot + 1, equals - dot - 1));
-    auto found = std::ranges::find(into.parameters, policy, &policy_parameters::policy);
-    if (found == into.parameters.end())
-        found = into.parameters.insert(found, {.policy = policy, .at = {}, .parameters = {}});
-    if (std::ranges::find(found->parameters, name, &parameter::name) != found->parameters.end())
-        return diagnostic{.text = fmt::format("{}.{} is set twice: leave one out", policy, name)};
-    found->parameters.push_back(
-        {.name = name, .value = as_value(text.substr(equals + 1)), .name_at = {}, .value_at = {}});
-    return {};
-}
-
 simulation_input read_simulation(simulation_options const& options, diagnostics& problems) {
     simulation_input input;
     auto machines = parse_cluster(options.cluster);
@@ -352,17 +320,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
         return input;
     }
     input.machines = *std::move(machines);
-    std::vector<std::string_view> stems;
-    stems.reserve(options.policies.size());
-    for (auto const& policy : options.policies) stems.push_back(policy_stem(policy));
-    for (auto const& setting : options.settings)
-        if (auto const added = add_setting(setting, input.settings); !added)
-            problems.add(in_file("--set", added.failure()));
-    for (auto const& set : input.settings.parameters)
-        if (std::ranges::find(stems, set.policy) == stems.end())
-            problems.add({.file = "--set",
-                          .text = fmt::format("{} is none of the policies that are run{}", program::quoted(set.policy),
-                                              suggestion(set.policy, stems))});
+    add_settings(options.settings, options.policies, "run", input.settings, problems);
     auto const library = read_library(options, input.machines, problems);
     if (options.traces.empty() == options.generate.empty())
         problems.add({.text = "name the jobs: either --trace FILE, or --generate KIND"});

@@ -51,9 +51,6 @@ struct generated {
 /// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
 
-/// "las.promote=0" becomes a parameter of las. The diagnostic does not name the option.
-[[nodiscard]] result<void, diagnostic> add_setting(std::string_view text, run_config& into);
-
 /// Everything that the options name. If one is added to `problems`, the returned input is incomplete.
 [[nodiscard]] simulation_input read_simulation(simulation_options const& options, diagnostics& problems);
 

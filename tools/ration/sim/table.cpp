@@ -12,11 +12,6 @@
 namespace ration::program {
 namespace {
 
-/// Of two-sided intervals with 95 %, by degrees of freedom from 1; beyond them the normal distribution's is within 2 %.
-constexpr std::array student{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                             2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                             2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-
 /// How far above the bound; a run that left jobs undone has no such figure, since it had less to do.
 [[nodiscard]] double gap(simulated_run const& run, sample const& of, double reached, double bound) noexcept {
     bool const complete = run.figures.finished == run.figures.jobs && of.bounds.jobs == run.figures.jobs;
@@ -133,20 +128,6 @@ constexpr figure_line lines[] = {
 }  // namespace
 
 std::span<figure_line const> figure_lines() noexcept { return lines; }
-
-interval_figure interval_of(std::span<double const> values) noexcept {
-    interval_figure made;
-    if (values.empty()) return made;
-    double const n = static_cast<double>(values.size());
-    double sum = 0, squares = 0;
-    for (double const v : values) sum += v;
-    made.mean = sum / n;
-    if (values.size() == 1) return made;
-    for (double const v : values) squares += (v - made.mean) * (v - made.mean);
-    double const t = values.size() - 2 < student.size() ? student[values.size() - 2] : 1.96;
-    made.half = t * std::sqrt(squares / (n - 1) / n);
-    return made;
-}
 
 interval_figure figure_of(simulation_results const& all, std::size_t policy, figure_line const& line) {
     std::vector<double> values;

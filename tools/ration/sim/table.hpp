@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/statistics.hpp"
 #include "sim/runs.hpp"
 
 namespace ration::program {
@@ -23,12 +24,6 @@ struct simulation_results {
     }
 };
 
-/// Over the samples; NaN when one of them has no such figure.
-struct interval_figure {
-    double mean = sim::no_figure;
-    double half = sim::no_figure;  ///< half of the 95 % confidence interval of the mean; NaN for one sample
-};
-
 enum class figure_unit : std::uint8_t { time, share, number, change };
 
 /// One line of the table.
@@ -40,8 +35,7 @@ struct figure_line {
 };
 [[nodiscard]] std::span<figure_line const> figure_lines() noexcept;
 
-/// Mean and Student's interval.
-[[nodiscard]] interval_figure interval_of(std::span<double const> values) noexcept;
+/// Over the samples; NaN when one of them has no such figure.
 [[nodiscard]] interval_figure figure_of(simulation_results const& all, std::size_t policy, figure_line const& line);
 
 /// Seconds, minutes or hours: what all times of a table are in, so that one can compare them.
