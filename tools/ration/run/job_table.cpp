@@ -177,12 +177,6 @@ void job_table::refresh_devices(live_job const& job, nanoseconds now) noexcept {
     store_[of(resource_id::gpu).used][job.row] = job.alive() ? static_cast<double>(job.devices->size()) : 0;
 }
 
-double job_table::used_cores() const noexcept {
-    double sum = 0;
-    for (double const millicores : store_[of(resource_id::cpu).used]) sum += millicores;
-    return sum / 1000;
-}
-
 double job_table::used_cores(live_job const& job) const noexcept {
     return arrived(job) ? store_[of(resource_id::cpu).used][job.row] / 1000 : 0;
 }

@@ -42,7 +42,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), clock_(clock_of(parts.reattached)), events_(parts.out), elastic_(parts.devices.names()),
       jobs_(parts.config.jobs, supply_of(parts)), progress_(std::move(receiver), jobs_, parts.node, events_),
       commands_(parts.config.jobs.size()), usage_(parts.config.jobs.size()), policy_(parts.policy, parts.fallback),
-      scheduler_(policy_, parts.node, jobs_, parts.config.tick, events_),
+      scheduler_(policy_, parts.node, jobs_, usage_, parts.config.tick, events_),
       gpus_(parts.devices, elastic_.table(), parts.config.jobs.size(), scheduler_, events_),
       assigner_(parts.devices, parts.shares, parts.topology, elastic_, gpus_, parts.node, events_),
       shares_(parts.shares, parts.devices, elastic_.table(), parts.node, jobs_, events_),
