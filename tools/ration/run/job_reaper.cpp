@@ -30,6 +30,11 @@ using exit_kind = process::exit_report::kind;
            how.number == (how.how == exit_kind::killed ? signal : 128 + signal);
 }
 
+/// As PyTorch can end when the interpreter does, after the whole script (pytorch#190489), or a shell around it.
+[[nodiscard]] bool aborted(process::exit_report const& how) noexcept {
+    return how.number == (how.how == exit_kind::killed ? SIGABRT : 128 + SIGABRT);
+}
+
 /// SIGTERM of a user who interrupts the run is not worth a reason.
 [[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how, int signal,
                                            std::string const& trouble) {
@@ -72,8 +77,11 @@ void job_reaper::end_job(live_job& job, process::exit_report const& how, nanosec
         why = sentence_of_stop(reason, how, job.config->stop_signal, trouble);
     } else if (how.success() || how.how == exit_kind::unknown) {
         state = condition::finished;
+    } else if (progress_.said_done(job)) {
+        if (aborted(how)) state = condition::finished;
+        why = "it reported its end, then " + trouble;
     } else {
-        why = progress_.said_done(job) ? "it said that it was done, then " + trouble : trouble;
+        why = trouble;
     }
     finish(job, state, std::move(why), how, now);
 }

@@ -308,7 +308,7 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
     out.close();
     if (options.json) {
         if (options.compare) std::puts(comparison_json(runs).c_str());
-    } else if (!options.quiet || options.compare) {
+    } else {
         std::fputs(comparison_text(runs).c_str(), stdout);
     }
 }
