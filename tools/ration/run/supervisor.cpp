@@ -85,6 +85,7 @@ result<run_summary> supervisor::run() {
                    .stopper = stopper_,
                    .reaper = reaper_,
                    .resizes = resizes_,
+                   .record = record_,
                    .ticks = scheduler_,
                    .tick_events = tick_events_,
                    .status = status_,
