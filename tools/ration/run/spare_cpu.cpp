@@ -13,7 +13,7 @@
 namespace ration::program {
 namespace {
 
-constexpr double parts = 20;  // of the whole, in an answer
+constexpr double answer_parts = 20;  // of the whole, in an answer
 
 /// The number at the front of `text`, which is taken away with the spaces before it; 0 when there is none.
 [[nodiscard]] std::int64_t take_number(std::string_view& text) noexcept {
@@ -64,7 +64,7 @@ void spare_cpu::take(cpu_reading const& now) noexcept {
         double const spare =
             static_cast<double>(now.spare_ticks - last_->spare_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
         double const cores = (used + spare) / elapsed;
-        follow(std::clamp(cores * 1000 / static_cast<double>(most_.count) * parts, 1.0, parts), elapsed);
+        follow(std::clamp(cores * 1000 / static_cast<double>(most_.count) * answer_parts, 1.0, answer_parts), elapsed);
     }
     last_ = now;
 }
@@ -83,7 +83,7 @@ void spare_cpu::follow(double twentieths, double elapsed_seconds) noexcept {
 
 millicores spare_cpu::available() const noexcept {
     if (!answer_) return most_;
-    return {static_cast<std::int64_t>(*answer_ / parts * static_cast<double>(most_.count))};
+    return {static_cast<std::int64_t>(*answer_ / answer_parts * static_cast<double>(most_.count))};
 }
 
 }  // namespace ration::program
