@@ -89,7 +89,7 @@ struct two {
 
 [[nodiscard]] inline findings sia_scenario() {
     using namespace sia_table;
-    policies::sia_parameters const sums{.p = 1, .doubling = false};
+    policies::sia_parameters const sums{.at_changes = false, .p = 1, .doubling = false};
     findings found;
     found.print("goodput of J1 and J2 with 2 devices of type A and 4 of type B\n%-44s %6s %6s %6s\n", "", "J1", "J2",
                 "sum");
@@ -98,8 +98,8 @@ struct two {
     };
     two const ours = chosen(first, second, sums, true), turned = chosen(second, first, sums, true),
               only_a = chosen(first, second, sums, false);
-    two const fair = chosen(first, second, {.doubling = false}, true),
-              slow_start = chosen(first, second, {.p = 1}, true);
+    two const fair = chosen(first, second, {.at_changes = false, .doubling = false}, true),
+              slow_start = chosen(first, second, {.at_changes = false, .p = 1}, true);
     two const greedy{1.5, 3.6};  // J2 first, which is fastest with 4 B; J1 has what is left
     row("published: J1 4 B, J2 2 A", {3.5, 2.1});
     row("sia, p = 1", ours);

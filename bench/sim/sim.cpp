@@ -163,6 +163,19 @@ void bench_growth() {
     }
 }
 
+/// Divisions only at intervals, as in the papers.
+[[nodiscard]] std::vector<named_policy> elastic_policies() {
+    using namespace policies;
+    return {named("optimus", optimus({.at_changes = false})),
+            named<las>("las"),
+            named<srtf>("srtf"),
+            named<afs>("afs"),
+            named("sia", sia({.at_changes = false})),
+            named("pollux", pollux({.at_changes = false})),
+            named("pollux p=1", pollux({.at_changes = false, .p = 1})),
+            named("good_enough", good_enough({.at_changes = false}))};
+}
+
 void bench_elastic() {
     std::string const data = RATION_BENCH_DATA "/pollux";
     auto const library = sim::load_profiles(data);
@@ -192,11 +205,7 @@ void bench_elastic() {
         }
         std::printf("  %8.0f\n", sum / 4);
     };
-    for (auto const& p :
-         {named<policies::optimus>("optimus"), named<policies::las>("las"), named<policies::srtf>("srtf"),
-          named<policies::afs>("afs"), named<policies::sia>("sia"), named<policies::pollux>("pollux"),
-          named("pollux p=1", policies::pollux({.p = 1})), named<policies::good_enough>("good_enough")})
-        row(p);
+    for (auto const& p : elastic_policies()) row(p);
     std::printf("%-14s", "bound");
     for (auto const& jobs : workloads)
         std::printf("  %6.0f       ", sim::bounds_of(jobs, sim::needs_of(jobs, machines), machines).mean_jct);

@@ -209,10 +209,10 @@ BEFORE_JOBS_START = {
 }
 
 WHILE_JOBS_RUN = {
-    "failed: exit code": run(shell("echo loss=1; echo no such layer; exit 3")),
-    "it said that it was done, then": run(HEAD + job(f"""["python3", "-c", '''{DIES_WHEN_DONE}''']""", f'{TARGET}\nenvironment = {{ PYTHONPATH = "{CLIENT}" }}')),
+    "exit code <code>": run(shell("echo loss=1; echo no such layer; exit 3")),
+    "it reported its end, then": run(HEAD + job(f"""["python3", "-c", '''{DIES_WHEN_DONE}''']""", f'{TARGET}\nenvironment = {{ PYTHONPATH = "{CLIENT}" }}')),
     "objective reached, then": run(shell("exec 2>/dev/null; trap \"exit 134\" TERM; echo loss=1; sleep 0.5; while :; do echo loss=0.01; sleep 0.05; done", 'at_objective = "stop"'), "--policy", "tradl"),
-    "killed by signal 9": run(shell("kill -9 $$")),
+    "killed by signal 9": run(shell("echo loss=1; sleep 0.3; kill -9 $$")),
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
     "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),

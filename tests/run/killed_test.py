@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 import unittest
 
 from elastic_test import HEAD, ElasticTest, elastic
@@ -69,11 +70,15 @@ class Killed(RunTest):
         pid = self.pid_of("plain")
         self.addCleanup(lambda: alive(pid) and os.kill(pid, signal.SIGKILL))
         self.wait_for(lambda: of(self.events(), "tier_reached"))
+        (first,) = of(self.events(), "tier_reached")
+        time.sleep(1)
         run.kill()
         run.wait()
         again = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [1, 2])
+        acceptable, objective = of(self.events(), "tier_reached")
+        self.assertEqual((acceptable["tier"], acceptable["after"], objective["tier"]), (1, first["after"], 2))
+        self.assertLess(first["after"] + 1e9, objective["after"], "time counts from the start of the first run")
 
     def start_and_kill_between_jobs(self) -> None:
         run = self.start()
@@ -85,8 +90,11 @@ class Killed(RunTest):
         first = job("first", ["/bin/sh", "-c", "echo >> first; exit 3"])
         self.write(first, job("second", ["touch", "second"], more='at = "4s"'))
         self.start_and_kill_between_jobs()
+        time.sleep(1)
         adopts = self.run_jobs("--reattach", "--log", "log.jsonl")
         self.assertEqual(((self.folder / "first").read_text(), (self.folder / "second").exists()), ("\n", True), adopts.stdout)
+        (ended,) = of(self.events(), "run_ended")
+        self.assertLess(ended["jobs"][0]["ended_at"] + 1e9, ended["jobs"][1]["started"], "it ended under the first run")
         self.assertEqual(adopts.returncode, 1, "that it failed was forgotten")
         self.assertEqual([e["job"] for e in of(self.events(), "job_started")], ["second"])
 

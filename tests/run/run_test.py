@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import time
@@ -85,15 +86,20 @@ class Endings(RunTest):
         self.assertEqual(of(events, "job_ended", "broken")[0]["why"], "exit code 3; its last line: no such layer: conv9")
         self.assertEqual(of(events, "job_ended", "good")[0]["how"], "finished")
 
-    def test_a_crash_after_the_last_step_is_told_as_one(self) -> None:
-        crash = "print('terminate called', flush=True); import os; os.abort()"
-        done = "from ration import progress; p = progress.open(); p.hello(); p.step(7, 1.0); p.bye(0); p.close()"
-        package = f'environment = {{ PYTHONPATH = "{HERE.parents[1] / "python"}" }}'
-        self.write(job("abrupt", [PYTHON, "-c", f"{done}; {crash}"], package))
-        ended, said = self.only_end(1)
-        self.assertEqual((ended["how"], ended["step"], ended["signal"]), ("failed", 7, signal.SIGABRT))
-        self.assertEqual(ended["why"], "it said that it was done, then killed by signal 6 (Aborted); its last line: terminate called")
-        self.assertIn(f"abrupt failed: {ended['why']} at step 7", said)
+    def test_a_job_that_aborts_after_its_end_has_finished_and_other_crashes_are_failures(self) -> None:
+        done = "from ration import progress; p = progress.open(); p.hello(); p.step(7, 1.0); p.bye(0); p.close(); print('last', flush=True); import os; "
+        stopped = done.replace("p.bye(0)", "p.bye(0, 'stop')")
+        crashes = [(done + "os.abort()", "finished", "it reported its end, then killed by signal 6 (Aborted); its last line: last"),
+                   (done + "os._exit(134)", "finished", "it reported its end, then exit code 134; its last line: last"),
+                   (done + "os._exit(6)", "failed", "it reported its end, then exit code 6; its last line: last"),
+                   (done + "os.kill(os.getpid(), 9)", "failed", "it reported its end, then killed by signal 9 (Killed); its last line: last"),
+                   (stopped + "os.abort()", "failed", "killed by signal 6 (Aborted); its last line: last")]
+        for script, how, why in crashes:
+            with self.subTest(script=script):
+                self.write(job("abrupt", [PYTHON, "-c", script], f'environment = {{ PYTHONPATH = "{HERE.parents[1] / "python"}" }}'))
+                ended, said = self.only_end(how == "failed")
+                self.assertEqual((ended["how"], ended["step"], ended["why"]), (how, 7, why))
+                self.assertIn(f"abrupt {how} at step 7: {why}", said)
 
     def test_what_a_job_does_when_its_objective_is_reached_is_told_unless_it_obeys(self) -> None:
         told = {"exit 134": "objective reached, then exit code 134; its last line: loss=0.01", "exit 143": "objective reached", "exit 0": "objective reached",
@@ -104,7 +110,7 @@ class Endings(RunTest):
                 self.write(job("a", ["/bin/sh", "-c", script], 'at_objective = "stop"\n' + r"log = 'loss=(?<loss>\S+)'"), head='policy = "tradl"\ncpus = 1\ntick = "100ms"\n')
                 ended, said = self.only_end(0)
                 self.assertEqual((ended["how"], ended["why"]), ("finished", why))
-                self.assertIn(f"a finished: {why} at step", said)
+                self.assertRegex(said, rf"a finished at step \d+: {re.escape(why)}")
 
     def only_end(self, status: int) -> tuple[dict, str]:
         """Of the only job, of a run that ends with this exit code; and all that was said of it."""
@@ -132,6 +138,14 @@ class Endings(RunTest):
         done = self.run_jobs()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(alive(int((self.folder / "child").read_text())))
+
+
+class Quiet(RunTest):
+    def test_only_the_table_is_printed(self) -> None:
+        self.write(job("a", ["/bin/sh", "-c", "echo loss=0.1"], "log = 'loss=(?<loss>\\S+)'\nat_objective = \"continue\""))
+        done = self.run_jobs("--quiet")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"\A +none\ntime to Acceptable\n  a +\S+ s\n(?s:.*)\nmakespan +\S+ s\nmean cpu use +\S+ cores\n(cpu available .*\n)?\Z")
 
 
 class Interruption(RunTest):

@@ -208,10 +208,10 @@ TEST_CASE("job_table: what a job has used is counted while it lives") {
     CHECK(run.real("jobs/used.gpu") == 2);
     CHECK(run.whole("jobs/started") == seconds(10).count);  // of its present launch
     CHECK(run.whole("jobs/requested.gpu") == 3);
-    CHECK(run.board.used_cores() == 1.5);
+    CHECK(run.board.used_cores(job) == 1.5);
     job.process.reset();
     run.refresh(seconds(20));
     CHECK(run.real("jobs/attained") == 8);
     CHECK(run.real("jobs/used.gpu") == 0);
-    CHECK(run.board.used_cores() == 0);
+    CHECK(run.board.used_cores(job) == 0);
 }

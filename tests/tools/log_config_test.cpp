@@ -77,6 +77,10 @@ TEST_CASE("metrics names a file and its columns") {
     REQUIRE(other.problems.empty());
     CHECK(other.config.jobs[0].metrics->format == metric_format::jsonl);
     CHECK(other.config.jobs[0].metrics->columns.size() == 1);
+    auto const events = read_line("metrics = { tensorboard = 'runs/*', loss = 'Loss/train' }");
+    REQUIRE(events.problems.empty());
+    CHECK(events.config.jobs[0].metrics->format == metric_format::tensorboard);
+    CHECK(events.config.jobs[0].metrics->columns[0].column == "Loss/train");
     CHECK_FALSE(read_line("").config.jobs[0].metrics);
 }
 
@@ -88,8 +92,10 @@ TEST_CASE("faulty metrics are refused with the correction") {
         return made.problems.front().text;
     };
     CHECK(says(refused("metrics = 'm.csv'"), "'metrics' must be a table, such as { csv ="));
-    for (auto const* const table : {"{}", "{ csv = '' }", "{ csv = 'a', jsonl = 'b' }"})
+    for (auto const* const table :
+         {"{}", "{ csv = '' }", "{ csv = 'a', jsonl = 'b' }", "{ csv = 'a', jsonl = 'b', tensorboard = 'c' }"})
         CHECK(says(refused(std::string("metrics = ") + table), "must name one file; add csv = "));
+    CHECK(says(refused("metrics = { tensorboard = 'a', step = 'b' }"), "TensorBoard events have their own step"));
     CHECK(says(refused("metrics = { csv = 'a', loss = 3 }"), "'loss' in 'metrics' must be the name of a column"));
     CHECK(says(refused("metrics = { csv = 'a', 'x y' = 'x' }"), "cannot be a metric"));
     CHECK(says(refused("metrics = { csv = 'a' }\nlog = '(?<loss>x)'"), "remove one of them"));

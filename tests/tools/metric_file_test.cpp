@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <sys/stat.h>
@@ -46,10 +47,9 @@ class followed {
     ration::nanoseconds now_{};
 
 public:
-    explicit followed(metric_format format, std::string path = "m")
-        : config_{.path = std::move(path),
-                  .format = format,
-                  .columns = {{"loss", "train_loss"}, {"val_loss", "val_loss"}}} {
+    explicit followed(metric_format format, std::string path = "m",
+                      std::vector<metric_column> columns = {{"loss", "train_loss"}, {"val_loss", "val_loss"}})
+        : config_{.path = std::move(path), .format = format, .columns = std::move(columns)} {
         start();
     }
 
@@ -80,6 +80,13 @@ public:
 using values = std::vector<read_value>;
 constexpr auto csv = metric_format::csv;
 constexpr auto jsonl = metric_format::jsonl;
+constexpr auto tensorboard = metric_format::tensorboard;
+
+std::string bytes_of(std::string const& name) {
+    std::ifstream file(RATION_EVENT_FILES "/" + name, std::ios::binary);
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
 
 }  // namespace
 
@@ -194,4 +201,55 @@ TEST_CASE("a line without an end does not grow in memory, and a poll reads one M
     for (int polls = 0; polls < 2; ++polls) CHECK(m.poll().empty());
     CHECK(m.poll() == values{{"loss", 1, 5}});
     CHECK(m.problem().find("64 KiB") != std::string::npos);
+}
+
+TEST_CASE("TensorBoard events are read as the file grows") {
+    followed m(tensorboard, "runs", {{"loss", "Loss/train"}, {"val_loss", "Loss/val"}});
+    std::filesystem::create_directory(m.path("runs"));
+    CHECK(m.poll().empty());
+    auto const all = bytes_of("tensorboardX.tfevents");
+    values read;
+    for (std::size_t at = 0; at < all.size(); at += 100) {
+        m.add(all.substr(at, 100), "runs/events.out.tfevents.1");
+        for (auto const& value : m.poll()) read.push_back(value);
+    }
+    double const third = static_cast<float>(1 / 3.0);
+    CHECK(read == values{{"loss", 0, 1},
+                         {"loss", 1, 0.5},
+                         {"loss", 2, third},
+                         {"loss", 3, 0.25},
+                         {"val_loss", 3, 0.25},
+                         {"loss", 4, -1}});
+    CHECK(m.problem().empty());
+    CHECK(m.file().header() == std::vector<std::string>{"Loss/train", "lr", "Loss/val"});
+}
+
+TEST_CASE("a folder stands for its newest event file, and event files of an earlier run are not read") {
+    followed m(tensorboard, "runs", {{"loss", "loss"}});
+    std::filesystem::create_directories(m.path("runs/hparams"));
+    m.write(bytes_of("tensorboard.tfevents"), "runs/events.out.tfevents.1");
+    m.start();
+    CHECK(m.poll().empty());
+    m.write("step\n1\n", "runs/other");
+    m.write(bytes_of("tensorboard.tfevents"), "runs/hparams/events.out.tfevents.3");
+    CHECK(m.poll().empty());
+    m.write(bytes_of("tensorboard.tfevents"), "runs/events.out.tfevents.2");
+    CHECK(m.poll().size() == 5);
+    CHECK(m.file().path() == m.path("runs/events.out.tfevents.2"));
+    CHECK(m.problem().empty());
+}
+
+TEST_CASE("a file without TensorBoard events, or with damage, gives one problem") {
+    followed m(tensorboard, "m", {{"loss", "loss"}});
+    m.write("step,loss\n1,2\n");
+    CHECK(m.poll().empty());
+    CHECK(m.problem() == m.path() +
+                             ": it has no TensorBoard events, or is damaged; name a file events.out.tfevents.* or its "
+                             "folder");
+    m.start();
+    auto damaged = bytes_of("tensorboard.tfevents");
+    damaged[damaged.find("loss")] = 'b';
+    m.write(damaged);
+    CHECK(m.poll().size() == 4);
+    CHECK(m.problem() == m.path() + ": a record has a wrong checksum and is skipped; check the disk and the writer");
 }

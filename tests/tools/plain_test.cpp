@@ -21,7 +21,7 @@ TEST_CASE("plain view: the events worth a line, each as one sentence") {
               "[  0.0 s] vae: cpu.max from max 100000 to 50000 100000 (at fair share)",
               "[  0.0 s] warning: vae: 12 messages with a wrong token",
               "[  0.0 s] error of policy mine.so: a?[2Jb",
-              "[  0.0 s] vae failed: exit code 3 at step 40",
+              "[  0.0 s] vae failed at step 40: exit code 3",
               "[  0.0 s] mlp failed at step 41",
               "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
               "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",

@@ -28,6 +28,8 @@ namespace {
             .incarnation = 2,
             .token = "0123456789abcdef",
             .started_ns = 7,
+            .acceptable_ns = 8,
+            .objective_ns = 9,
             .tier = 1,
             .definition = {"\"command\" = [\"a \\\"b\"]", "\"name\" = \"vae\""},
             .phase = resize_phase::saving,
@@ -137,6 +139,14 @@ TEST_CASE("run_record: what a job printed does not keep a record from being writ
     run_record again;
     REQUIRE(read_record(to_json(record), again).empty());
     CHECK(again.jobs[2].why == "exit code 3; its last line: caf\xef\xbf\xbd");
+}
+
+TEST_CASE("read_record: a time after the record is named") {
+    for (std::string const field : {"started_ns", "acceptable_ns", "objective_ns", "ended_ns"}) {
+        CHECK(message_of_run_with(("/jobs/1/" + field).c_str(), 2'000'000'000).empty());
+        CHECK(message_of_run_with(("/jobs/1/" + field).c_str(), 2'000'000'001) ==
+              "its field 'jobs/1/" + field + "' is missing or cannot be");
+    }
 }
 
 TEST_CASE("read_record: a field that cannot be is named") {

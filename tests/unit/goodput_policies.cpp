@@ -88,8 +88,26 @@ TEST_CASE("pollux: leaves a job what it holds unless a change is worth its penal
     }
 }
 
-TEST_CASE("pollux: divides at its interval, and when a node fails", "[pollux]") {
-    cluster<pollux> c({4, 4});
+TEMPLATE_TEST_CASE("pollux, good_enough, sia: divide at an arrival and at an end", "[pollux][good_enough][sia]", pollux,
+                   good_enough, sia) {
+    cluster<TestType> c({1});
+    auto const first = c.submit({.least = 1, .most = 1});
+    CHECK(c.decide() == counts{1});
+    c.pass(1);
+    c.submit({.least = 1, .most = 1});
+    CHECK(c.decide() == counts{1, 0});
+    c.end(first);
+    c.pass(1);
+    CHECK(c.decide() == counts{1});
+    c.capacity(0) = 3;
+    c.submit({.least = 1, .most = 1});
+    c.pass(1);
+    CHECK(c.decide() == counts{1, 1});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("pollux: without at_changes divides at its interval, and when a node fails", "[pollux]") {
+    cluster<pollux> c({4, 4}, pollux({.at_changes = false}));
     c.submit({.least = 1, .most = 8});
     CHECK(c.decide() == counts{8});
     c.pass(59);
@@ -156,6 +174,17 @@ TEST_CASE("good_enough: gives to whom a device brings nearest to its end", "[goo
     diminishing.submit({.least = 1, .most = 4, .length = 100, .goodput = goodput});
     diminishing.submit({.least = 1, .most = 4, .length = 50, .goodput = goodput});
     CHECK(diminishing.decide() == counts{2, 2});
+}
+
+TEST_CASE("good_enough: without at_changes divides at its interval", "[good_enough]") {
+    cluster<good_enough> c({2}, good_enough({.at_changes = false}));
+    c.submit({.least = 1, .most = 1});
+    CHECK(c.decide() == counts{1});
+    c.pass(59);
+    c.submit({.least = 1, .most = 1});
+    CHECK(c.decide() == counts{1, 0});
+    c.pass(1);
+    CHECK(c.decide() == counts{1, 1});
 }
 
 TEST_CASE("good_enough: leaves a job what it holds unless a change is worth restart and penalty", "[good_enough]") {

@@ -66,8 +66,23 @@ TEST_CASE("optimus, afs: where more devices help only from some number on, they 
     }
 }
 
-TEST_CASE("optimus: divides once in an interval, or when a node fails", "[optimus]") {
+TEST_CASE("optimus: divides at an arrival and at an end", "[optimus]") {
     cluster<optimus> c({4, 4});
+    auto const first = c.submit(linear(1e5));
+    CHECK(c.decide() == counts{8});
+    c.pass(1);
+    c.submit(linear(1e5));
+    CHECK(c.decide() == counts{4, 4});
+    c.pass(1);
+    CHECK(c.decide() == counts{4, 4});
+    c.end(first);
+    c.pass(1);
+    CHECK(c.decide() == counts{8});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("optimus: without at_changes divides once in an interval, or when a node fails", "[optimus]") {
+    cluster<optimus> c({4, 4}, optimus({.at_changes = false}));
     c.submit(linear(1e5));
     CHECK(c.decide() == counts{8});
     c.pass(1);
@@ -168,6 +183,7 @@ TEST_CASE("optimus, afs: feasible answers in any cluster", "[optimus][afs]") {
         INFO("seed " << seed);
         CHECK(trouble(seed, optimus({.interval = 0}), false) == "");
         CHECK(trouble(seed, optimus({.interval = 300}), false, 2) == "");
+        CHECK(trouble(seed, optimus({.interval = 300, .at_changes = false}), false, 2) == "");
         CHECK(trouble(seed, afs{}, false) == "");
         CHECK(trouble(seed, afs({.interval = 60}), true, 2) == "");
     }

@@ -39,9 +39,10 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, p, restart_penalty);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, reached, patience, restart_penalty);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval, at_changes);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, at_changes, p, restart_penalty);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, at_changes, reached, patience,
+                        restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, p, lambda, doubling, steps);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, at_changes, p, lambda, doubling, steps);

@@ -65,7 +65,7 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.is_due(t, parameters_.interval, true)) return status::ok;
+        if (!jobs_.is_due(t, parameters_.interval, parameters_.at_changes)) return status::ok;
         std::int64_t const widest = detail::widest_of(t.get<"jobs/goodput.fixed">().width(), t.get<"nodes/type">());
         auto const shares = jobs_.list(t, [&](std::size_t) noexcept { return widest; });
         players_.clear();

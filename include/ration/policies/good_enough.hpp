@@ -19,7 +19,8 @@ namespace ration::policies {
 
 /// Parameters of `good_enough`; each member has its unit and its default.
 struct good_enough_parameters {
-    double interval = 60;  ///< seconds from one division of the devices to the next
+    double interval = 60;    ///< seconds from one division of the devices to the next
+    bool at_changes = true;  ///< divides also when jobs or devices come or go; false = only at intervals
     /// Worth of a job for each tier that it has reached, relative to a job without a tier
     double reached = 0.25;
     /// Seconds since its submission that double the worth of a job; 0 = age does not count
@@ -33,6 +34,7 @@ struct good_enough_parameters {
          .meaning = "seconds from one division of the devices to the next, 0 to 1000000",
          .least = 0,
          .most = 1e6},
+        {.name = "at_changes", .meaning = "divide also when jobs or devices come or go"},
         {.name = "reached",
          .meaning = "what a job is worth for each tier that it has reached, 0 to 1",
          .least = 0,
@@ -59,13 +61,13 @@ struct good_enough_parameters {
     }
 };
 
-/// Every interval, the devices are divided so that the sum of all jobs' rates is the largest. A
-/// job's rate with k devices is 1 / (remaining steps / goodput(k) + restart cost if k is not the
-/// present number): the inverse of the time to its next tier, or to its end.
+/// Every interval, and with `at_changes` also when jobs or devices come or go, the devices are divided so that the sum
+/// of all jobs' rates is the largest. A job's rate with k devices is 1 / (remaining steps / goodput(k) + restart cost
+/// if k is not the present number): the inverse of the time to its next tier, or to its end.
 ///
 /// The rate counts more by the penalty where a running job keeps its devices, less for each tier
 /// that the job has reached, and more the older the job is, which prevents starvation. O(jobs x
-/// counts) and the time of `allocation_dp` every interval; O(jobs + nodes) otherwise. State: the
+/// counts) and the time of `allocation_dp` for a division; O(jobs + nodes) otherwise. State: the
 /// time of the last division.
 class good_enough {
 public:
@@ -95,7 +97,7 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.is_due(t, parameters_.interval)) return status::ok;
+        if (!jobs_.is_due(t, parameters_.interval, parameters_.at_changes)) return status::ok;
         if (jobs_.list(t).empty()) return jobs_.apply(t, out);
         auto const remaining = t.get<"jobs/remaining">(), cost = t.get<"jobs/restart_cost">();
         jobs_.divide([&](detail::share const& s, detail::speed_curve const& goodput, std::int64_t held) noexcept {

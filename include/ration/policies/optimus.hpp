@@ -17,17 +17,16 @@
 
 namespace ration::policies {
 
-/// Every interval, each job gets its minimum in the order of submission, while devices are left.
-/// Then devices are granted one by one to the job whose predicted remaining time they reduce most,
-/// per device, until no job gains or no device is left. The remaining time is the predicted
-/// remaining steps divided by the speed with the requested batch. Where more devices help only from
-/// some number on, all of them count as one step. A job of unknown length keeps its minimum. Ties
-/// go to the job submitted first.
+/// Every interval, and with `at_changes` also when jobs or devices come or go, each job gets its minimum in the order
+/// of submission, while devices are left. Then devices are granted one by one to the job whose predicted remaining time
+/// they reduce most, per device, until no job gains or no device is left. The remaining time is the predicted remaining
+/// steps divided by the speed with the requested batch. Where more devices help only from some number on, all of them
+/// count as one step. A job of unknown length keeps its minimum. Ties go to the job submitted first.
 ///
 /// The paper divides between parameter servers and workers, fits the speed itself, and spreads a
 /// job's tasks evenly. Here a job has workers only, the host supplies the speed, and devices are
 /// placed as for all policies. Devices of all types count as the first type. O((jobs + devices) log
-/// jobs) every interval, O(jobs + nodes) otherwise. State: the time of the last division.
+/// jobs) for a division, O(jobs + nodes) otherwise. State: the time of the last division.
 class optimus {
 public:
     /// Declares the class as a policy.
@@ -57,7 +56,7 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.is_due(t, parameters_.interval, false)) return status::ok;
+        if (!jobs_.is_due(t, parameters_.interval, parameters_.at_changes)) return status::ok;
         std::int64_t const widest = detail::widest_of(t.get<"jobs/goodput.fixed">().width(), t.get<"nodes/type">());
         auto const shares = jobs_.list(t, [&](std::size_t) noexcept { return widest; });
         std::int64_t left = jobs_.devices();

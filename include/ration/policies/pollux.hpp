@@ -23,7 +23,9 @@ namespace ration::policies {
 
 /// Parameters of `pollux`; each member has its unit and its default.
 struct pollux_parameters {
-    double interval = 60;          ///< seconds from one division of the devices to the next
+    double interval = 60;  ///< seconds from one division of the devices to the next
+    /// Divides also when jobs or devices come or go; false = only at intervals, as the paper does
+    bool at_changes = true;
     double p = 0.5;                ///< exponent of the mean of speed-ups that is maximised; lower is fairer
     double restart_penalty = 0.1;  ///< share of a speed-up that a change of the devices has to gain first
 
@@ -33,6 +35,7 @@ struct pollux_parameters {
          .meaning = "seconds from one division of the devices to the next, 0 to 1000000",
          .least = 0,
          .most = 1e6},
+        {.name = "at_changes", .meaning = "divide also when jobs or devices come or go"},
         {.name = "p",
          .meaning = "of the mean of speed-ups that is made the most of, -10 to 1; lower is fairer",
          .least = -10,
@@ -54,15 +57,15 @@ struct pollux_parameters {
     }
 };
 
-/// Every interval, the devices are divided so that the p-mean of all jobs' speed-ups is the
-/// largest. A job's speed-up with k devices is its goodput with them, divided by its goodput with
-/// the fair share, devices / jobs; it is reduced by the penalty if k is not the present number. As
+/// Every interval, and with `at_changes` also when jobs or devices come or go, the devices are divided so that the
+/// p-mean of all jobs' speed-ups is the largest. A job's speed-up with k devices is its goodput with them, divided by
+/// its goodput with the fair share, devices / jobs; it is reduced by the penalty if k is not the present number. As
 /// many jobs run as possible: for p < 0 a job without devices would make the mean 0, so one more
 /// running job outweighs everything else. Each job gets the batch with its best goodput.
 ///
 /// The published search also avoids two multi-node jobs on one node. Here jobs that change are
 /// placed again, the largest first, on as few nodes as possible. O(jobs x counts) and the time of
-/// `allocation_dp` every interval; O(jobs + nodes) otherwise. State: the time of the last division.
+/// `allocation_dp` for a division; O(jobs + nodes) otherwise. State: the time of the last division.
 class pollux {
 public:
     /// Declares the class as a policy.
@@ -90,7 +93,7 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.is_due(t, parameters_.interval)) return status::ok;
+        if (!jobs_.is_due(t, parameters_.interval, parameters_.at_changes)) return status::ok;
         auto const shares = jobs_.list(t);
         if (shares.empty()) return jobs_.apply(t, out);
         std::int64_t const fair = jobs_.devices() / static_cast<std::int64_t>(shares.size());

@@ -28,22 +28,25 @@ namespace ration::policies {
 /// Parameters of `sia`; each member has its unit and its default.
 struct sia_parameters {
     double round = 60;  ///< seconds from one decision to the next
+    /// Decides also when jobs or devices come or go; false = only once in a round, as the paper does
+    bool at_changes = true;
     /// Fairness: the exponent of the goodputs in the sum. With an exponent below 0 the sum is
     /// minimised.
     double p = -0.5;
     double lambda = 1.1;              ///< cost of a job without devices
-    bool doubling = true;             ///< a job starts at its minimum and at most doubles in a round
+    bool doubling = true;             ///< a job starts at its minimum and at most doubles in a decision
     std::int64_t steps = 10'000'000;  ///< additions of an exact decision; with more, the result is near the optimum
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "round", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
+        {.name = "at_changes", .meaning = "decide also when jobs or devices come or go"},
         {.name = "p",
          .meaning = "the power of goodputs that is added up, not 0; below 0 it is fairer",
          .least = -10,
          .most = 10},
         {.name = "lambda", .meaning = "what it costs to leave a job without devices, above 0", .least = 0},
-        {.name = "doubling", .meaning = "a job starts at its minimum, and at most doubles in a round"},
+        {.name = "doubling", .meaning = "a job starts at its minimum, and at most doubles in a decision"},
         {.name = "steps", .meaning = "additions an exact decision may take, 0 to 1000000000", .least = 0, .most = 1e9}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
@@ -56,8 +59,9 @@ struct sia_parameters {
     }
 };
 
-/// Every round each job gets one configuration or none. Configurations are, for each type of
-/// devices: 1, 2, 4 ... devices on one node, several whole nodes, and the job's own minimum.
+/// Every round, and with `at_changes` also when jobs or devices come or go, each job gets one configuration or none.
+/// Configurations are, for each type of devices: 1, 2, 4 ... devices on one node, several whole nodes, and the job's
+/// own minimum.
 ///
 /// The goodputs G of a job are scaled so that the smallest equals its minimum of devices. All but
 /// that of the present configuration are multiplied by the restart factor (T - N S) / (T + S): T is
@@ -112,7 +116,7 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.is_due(t, parameters_.round, false)) return status::ok;
+        if (!jobs_.is_due(t, parameters_.round, parameters_.at_changes)) return status::ok;
         types_.count(t);
         widest_ = static_cast<std::int64_t>(t.get<"jobs/goodput">().width() / types_.declared()) - 1;
         auto const shares = jobs_.list(t, [&](std::size_t) noexcept { return widest_; });

@@ -98,9 +98,9 @@ enum class objective_action : std::uint8_t {
 enum class hook : std::uint8_t { acceptable, objective, end, failure };
 inline constexpr std::array<std::string_view, 4> hook_keys{"on_acceptable", "on_objective", "on_end", "on_failure"};
 
-enum class metric_format : std::uint8_t { csv, jsonl };
+enum class metric_format : std::uint8_t { csv, jsonl, tensorboard };
 
-/// A metric, and the column of a file that has it.
+/// A metric, and the column of a file that has it, or the tag of TensorBoard events.
 struct metric_column {
     std::string metric, column;
 };
@@ -109,7 +109,7 @@ struct metric_column {
 struct metric_file_config {
     std::string path;  ///< or a pattern of glob(7); relative to the job's directory
     metric_format format = metric_format::csv;
-    std::string step = "step";           ///< the column of the step
+    std::string step = "step";           ///< the column of the step; TensorBoard events have their own
     std::vector<metric_column> columns;  ///< at least that of the target's metric
 };
 

@@ -22,6 +22,15 @@ constexpr std::string_view metrics_form = "a table, such as { csv = \"logs/*/met
     return true;
 }
 
+void read_step(table_reader& keys, metric_file_config& into, diagnostics& problems) {
+    auto const* const step = keys.take<std::string>("step", "the name of a column");
+    if (step == nullptr) return;
+    into.step = *step;
+    if (into.format == metric_format::tensorboard)
+        problems.add(keys.place_of("step"),
+                     "'step' names a column, and TensorBoard events have their own step; remove it");
+}
+
 void read_columns(table_reader const& keys, std::string const& metric, metric_file_config& into,
                   diagnostics& problems) {
     keys.each_unknown([&](entry const& e) {
@@ -45,12 +54,14 @@ std::optional<metric_file_config> read_metrics(table_reader& keys, std::string c
     metric_file_config out;
     auto const before = problems.size();
     table_reader entries(*from, "'metrics'", problems);
-    bool const csv = read_path(entries, "csv", metric_format::csv, out);
-    bool const jsonl = read_path(entries, "jsonl", metric_format::jsonl, out);
-    if (auto const* const step = entries.take<std::string>("step", "the name of a column")) out.step = *step;
+    int const paths = static_cast<int>(read_path(entries, "csv", metric_format::csv, out)) +
+                      static_cast<int>(read_path(entries, "jsonl", metric_format::jsonl, out)) +
+                      static_cast<int>(read_path(entries, "tensorboard", metric_format::tensorboard, out));
+    read_step(entries, out, problems);
     read_columns(entries, metric, out, problems);
-    if (problems.size() == before && (csv == jsonl || out.path.empty() || out.path.find('\0') != std::string::npos))
-        problems.add(keys.place_of("metrics"), "'metrics' must name one file; add csv = \"PATH\" or jsonl = \"PATH\"");
+    if (problems.size() == before && (paths != 1 || out.path.empty() || out.path.find('\0') != std::string::npos))
+        problems.add(keys.place_of("metrics"),
+                     "'metrics' must name one file; add csv = \"PATH\", jsonl = \"PATH\" or tensorboard = \"FOLDER\"");
     if (problems.size() == before && keys.take("log") != nullptr)
         problems.add(keys.place_of("metrics"), "'metrics' and 'log' report the same job; remove one of them");
     return problems.size() == before ? std::optional(std::move(out)) : std::nullopt;

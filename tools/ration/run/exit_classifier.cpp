@@ -25,6 +25,11 @@ using exit_kind = process::exit_report::kind;
            how.number == (how.how == exit_kind::killed ? signal : 128 + signal);
 }
 
+/// As PyTorch can end when the interpreter does, after the whole script (pytorch#190489), or a shell around it.
+[[nodiscard]] bool aborted(process::exit_report const& how) noexcept {
+    return how.number == (how.how == exit_kind::killed ? SIGABRT : 128 + SIGABRT);
+}
+
 /// SIGTERM of a user who interrupts the run is not worth a reason.
 [[nodiscard]] std::string sentence_of_stop(stop_reason reason, process::exit_report const& how, int signal,
                                            std::string const& trouble) {
@@ -46,8 +51,8 @@ exit_classifier::verdict exit_classifier::classify(live_job const& job, process:
     }
     if (report.success() || report.how == exit_kind::unknown) return {condition::finished, sentence_of(report)};
     auto trouble = trouble_of(job, report);
-    return {condition::failed,
-            progress_.said_done(job) ? "it said that it was done, then " + trouble : std::move(trouble)};
+    if (!progress_.said_done(job)) return {condition::failed, std::move(trouble)};
+    return {aborted(report) ? condition::finished : condition::failed, "it reported its end, then " + trouble};
 }
 
 /// Why a process failed, with the last line that it printed. The kernel's SIGKILL for a lack of memory is not worth a

@@ -102,12 +102,6 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
     if (devices_) devices_->refresh(jobs_, now);
 }
 
-double job_table::used_cores() const noexcept {
-    double sum = 0;
-    for (double const millicores : store_[of(resource_id::cpu).used]) sum += millicores;
-    return sum / 1000;
-}
-
 double job_table::used_cores(live_job const& job) const noexcept {
     return arrived(job) ? store_[of(resource_id::cpu).used][job.row] / 1000 : 0;
 }

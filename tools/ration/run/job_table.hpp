@@ -80,8 +80,7 @@ public:
         if (devices_) devices_->set_capacity(count);
     }
 
-    /// Cores in use by all jobs, and by one, as measured at the last tick.
-    [[nodiscard]] double used_cores() const noexcept;
+    /// Cores that the job used at the last tick.
     [[nodiscard]] double used_cores(live_job const& job) const noexcept;
     /// Millicores that the job holds; 0: none, or none that anybody granted.
     [[nodiscard]] std::int64_t held_cpu(live_job const& job) const noexcept;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <glob.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -22,6 +24,8 @@ constexpr std::size_t most_each_time = std::size_t{1} << 20;
 constexpr std::size_t longest_head = 4096;
 constexpr nanoseconds search_interval = seconds(1);
 constexpr std::size_t longest_sample = 120;
+constexpr std::size_t most_tags_shown = 32;
+constexpr std::size_t most_files_of_folder = 4096;
 
 constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a regular file that the job writes"};
 
@@ -113,12 +117,26 @@ std::vector<metric_file::candidate> metric_file::matches() const {
     std::vector<candidate> out;
     glob_t found{};
     if (::glob(pattern_.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-        for (std::size_t at = 0; at < found.gl_pathc; ++at) {
-            struct stat about{};
-            if (::stat(found.gl_pathv[at], &about) == 0) out.push_back({found.gl_pathv[at], version_of(about)});
-        }
+        for (std::size_t at = 0; at < found.gl_pathc; ++at) add_match(found.gl_pathv[at], out);
     ::globfree(&found);
     return out;
+}
+
+/// A folder of TensorBoard stands for the event files in it; those of its folders are of other writers.
+void metric_file::add_match(std::string const& path, std::vector<candidate>& into) const {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) return;
+    if (config_.format != metric_format::tensorboard || !S_ISDIR(about.st_mode))
+        return into.push_back({path, version_of(about)});
+    std::error_code failure;
+    std::size_t files = 0;
+    for (std::filesystem::directory_iterator at(path, failure), end; !failure && at != end; at.increment(failure)) {
+        if (++files > most_files_of_folder) return;
+        auto const& file = at->path();
+        bool const has_events = file.filename().string().find("tfevents") != std::string::npos;
+        if (has_events && ::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
+            into.push_back({file.string(), version_of(about)});
+    }
 }
 
 /// Files that did not change since the start are of an earlier run.
@@ -156,6 +174,7 @@ void metric_file::restart(std::uint64_t skipped_rows, off_t skipped_bytes) {
     head_.clear();
     header_.clear();
     lines_ = progress::line_reader(longest_row);
+    records_ = {};
 }
 
 /// Lightning writes the whole file again when a metric is added.
@@ -172,7 +191,10 @@ void metric_file::feed(std::string_view bytes, handler const& handle) {
     head_ += bytes.substr(0, longest_head - std::min(longest_head, head_.size()));
     for (char const byte : bytes) {
         ++offset_;
-        if (lines_.put(byte)) take_line(handle);
+        if (config_.format == metric_format::tensorboard)
+            take_record(records_.put(byte), handle);
+        else if (lines_.put(byte))
+            take_line(handle);
     }
 }
 
@@ -184,9 +206,37 @@ void metric_file::take_line(handler const& handle) {
         header_ = cells_of(line);
         return;
     }
-    if (++rows_ <= skipped_rows_ || offset_ <= skipped_bytes_) return;
-    ++rows_read_;
+    if (!is_new_row()) return;
     config_.format == metric_format::csv ? take_csv(line, handle) : take_json(line, handle);
+}
+
+bool metric_file::is_new_row() noexcept {
+    if (++rows_ <= skipped_rows_ || offset_ <= skipped_bytes_) return false;
+    ++rows_read_;
+    return true;
+}
+
+void metric_file::take_record(event_records::outcome found, handler const& handle) {
+    using enum event_records::outcome;
+    if (found == damaged) report("a record has a wrong checksum and is skipped; check the disk and the writer");
+    if (found == lost)
+        report("it has no TensorBoard events, or is damaged; name a file events.out.tfevents.* or its folder");
+    if (found != record) return;
+    auto const event = read_event(records_.record());
+    if (!event) return report("a record is not a TensorBoard event; name a file events.out.tfevents.* or its folder");
+    if (!event->scalars.empty() && is_new_row()) take_event(*event, handle);
+}
+
+void metric_file::take_event(scalar_event const& event, handler const& handle) {
+    for (auto const& scalar : event.scalars) {
+        if (header_.size() < most_tags_shown && std::ranges::find(header_, scalar.tag) == header_.end())
+            header_.emplace_back(scalar.tag);
+        for (auto const& [metric, tag] : config_.columns) {
+            if (tag != scalar.tag) continue;
+            set_step(event.step);
+            take_value(metric, scalar.value, handle);
+        }
+    }
 }
 
 void metric_file::take_csv(std::string_view line, handler const& handle) {
@@ -196,7 +246,7 @@ void metric_file::take_csv(std::string_view line, handler const& handle) {
         return at < std::min(cells.size(), header_.size()) ? std::string_view(cells[at]) : std::string_view();
     };
     if (!take_step(cell(config_.step))) return;
-    for (auto const& [metric, column] : config_.columns) take_value(metric, cell(column), handle);
+    for (auto const& [metric, column] : config_.columns) take_text(metric, cell(column), handle);
 }
 
 void metric_file::take_json(std::string_view line, handler const& handle) {
@@ -206,7 +256,7 @@ void metric_file::take_json(std::string_view line, handler const& handle) {
         return report(
             fmt::format("{} is not a JSON object; write one in each line", quoted(line.substr(0, longest_sample))));
     if (!take_step(text_of(row, config_.step))) return;
-    for (auto const& [metric, column] : config_.columns) take_value(metric, text_of(row, column), handle);
+    for (auto const& [metric, column] : config_.columns) take_text(metric, text_of(row, column), handle);
 }
 
 /// Rows without a step belong to the last one; a file without steps has one for each row.
@@ -224,19 +274,26 @@ bool metric_file::take_step(std::string_view text) {
                            quoted(text.substr(0, longest_sample))));
         return false;
     }
-    auto const step = static_cast<std::uint64_t>(*number);
-    went_back_ = step < step_;
-    step_ = step;
+    set_step(static_cast<std::uint64_t>(*number));
     return true;
 }
 
-void metric_file::take_value(std::string const& metric, std::string_view text, handler const& handle) {
+void metric_file::set_step(std::uint64_t step) noexcept {
+    went_back_ = step < step_;
+    step_ = step;
+}
+
+void metric_file::take_text(std::string const& metric, std::string_view text, handler const& handle) {
     if (text.empty()) return;
     auto const number = number_of(text);
     if (!number)
         return report(fmt::format("the {} {} is not a number; name another column", metric,
                                   quoted(text.substr(0, longest_sample))));
-    bool const finite = std::isfinite(*number);
+    take_value(metric, *number, handle);
+}
+
+void metric_file::take_value(std::string const& metric, double value, handler const& handle) {
+    bool const finite = std::isfinite(value);
     progress::update out{job_, run_, 0, 0, false, {}};
     out.body.step = step_;
     out.body.non_finite = finite ? 0 : 1;
@@ -244,11 +301,11 @@ void metric_file::take_value(std::string const& metric, std::string_view text, h
         out.rollback = went_back_;
         out.body.type = progress::message_type::step;
         out.body.loss_count = finite ? 1 : 0;
-        out.body.loss_mean = finite ? *number : 0;
+        out.body.loss_mean = finite ? value : 0;
     } else {
         out.body.type = progress::message_type::eval;
         out.body.metric = metric;
-        out.body.value = finite ? *number : 0;
+        out.body.value = finite ? value : 0;
     }
     ++reported_;
     handle(out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The metrics of a job from a file that its framework writes: CSV, or one JSON object for each line.
+/// The metrics of a job from a file that its framework writes: CSV, one JSON object for each line, or TensorBoard
+/// events.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,13 @@
 #include <ration/progress/update.hpp>
 
 #include "config/config.hpp"
+#include "run/tensorboard_events.hpp"
 
 namespace ration::program {
 
-/// Follows the newest file that matches a path. A file that is written anew is read from its start; rows that were read
-/// before are skipped. Whatever the file contains, polling reads at most 1 MiB and reports one problem at most.
+/// Follows the newest file that matches a path, or of TensorBoard events the newest one in matching folders. A file
+/// that is written anew is read from its start; rows that were read before are skipped. Whatever the file contains,
+/// polling reads at most 1 MiB and reports one problem at most.
 class metric_file {
 public:
     using handler = std::function<void(progress::update const&)>;
@@ -41,7 +44,7 @@ public:
     [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
     /// The file, or the pattern before one was found.
     [[nodiscard]] std::string const& path() const noexcept { return path_.empty() ? pattern_ : path_; }
-    /// Of a CSV file, for messages.
+    /// The columns of a CSV file, or the tags of events up to now; for messages.
     [[nodiscard]] std::vector<std::string> const& header() const noexcept { return header_; }
 
 private:
@@ -60,16 +63,22 @@ private:
 
     [[nodiscard]] static version version_of(struct stat const& about) noexcept;
     [[nodiscard]] std::vector<candidate> matches() const;
+    void add_match(std::string const& path, std::vector<candidate>& into) const;
     void search();
     void open(candidate const& found);
     void restart(std::uint64_t skipped_rows, off_t skipped_bytes);
     [[nodiscard]] bool was_written_anew();
     void feed(std::string_view bytes, handler const& handle);
     void take_line(handler const& handle);
+    void take_record(event_records::outcome found, handler const& handle);
+    [[nodiscard]] bool is_new_row() noexcept;
     void take_csv(std::string_view line, handler const& handle);
     void take_json(std::string_view line, handler const& handle);
+    void take_event(scalar_event const& event, handler const& handle);
     [[nodiscard]] bool take_step(std::string_view text);
-    void take_value(std::string const& metric, std::string_view text, handler const& handle);
+    void set_step(std::uint64_t step) noexcept;
+    void take_text(std::string const& metric, std::string_view text, handler const& handle);
+    void take_value(std::string const& metric, double value, handler const& handle);
     void report(std::string_view cause);
 
     metric_file_config const& config_;
@@ -86,6 +95,7 @@ private:
     std::string head_;  // the first bytes, as they were read
     std::string buffer_;
     progress::line_reader lines_;
+    event_records records_;
     std::vector<std::string> header_;
     std::uint64_t rows_ = 0, skipped_rows_ = 0;  // since the start of the file
     std::uint64_t rows_read_ = 0, reported_ = 0;

@@ -140,11 +140,13 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
 
 void progress_monitor::emit_tier(live_job const& job, nanoseconds now) {
     auto const& progress = of(job);
+    auto const reached_at =
+        progress.tracker.tier() == two_tier_target::acceptable_tier ? progress.acceptable_at : progress.objective_at;
     events_.emit(tier_reached{.job = job.config->name,
                               .tier = progress.tracker.tier(),
                               .step = progress.step,
                               .value = progress.tracker.smoothed().value_or(0),
-                              .after = now - job.config->at},
+                              .after = reached_at.value_or(now) - job.config->at},
                  now);
 }
 

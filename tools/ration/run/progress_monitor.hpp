@@ -53,6 +53,12 @@ public:
     /// `existing`: whether rows that the file has now are of this incarnation.
     void follow_output(live_job const& job, std::string const& path, metric_file::existing_rows existing,
                        nanoseconds now);
+    /// An earlier run has seen the job reach these tiers, and its reports are read again.
+    void restore_tiers(live_job const& job, std::optional<nanoseconds> acceptable_at,
+                       std::optional<nanoseconds> objective_at) noexcept {
+        progress_[job.row].acceptable_at = acceptable_at;
+        progress_[job.row].objective_at = objective_at;
+    }
     /// The process of the job has ended, and another one follows.
     void end_incarnation(live_job const& job) { progress_[job.row].tracker.clear_window(); }
     /// The job has ended; later messages are those of an unknown job.

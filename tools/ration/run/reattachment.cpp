@@ -13,6 +13,10 @@
 namespace ration::program {
 namespace {
 
+[[nodiscard]] std::optional<nanoseconds> time_of(std::int64_t recorded) noexcept {
+    return recorded > 0 ? std::optional(nanoseconds{recorded}) : std::nullopt;
+}
+
 constexpr char const* ended_unseen = "ended while no ration was there to see how";
 
 }  // namespace
@@ -39,9 +43,10 @@ void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job
     }
     job.started_at = job.launched_at = std::min(nanoseconds{recorded.started_ns}, now);
     job.token = std::string_view(recorded.token);
+    progress_.restore_tiers(job, time_of(recorded.acceptable_ns), time_of(recorded.objective_ns));
     if (job.devices != nullptr && !recorded.is_over()) return reattach_devices(job, recorded, traces, now);
     if (recorded.is_over()) {
-        job.ended_at = now;
+        job.ended_at = time_of(recorded.ended_ns).value_or(now);
         bool const known = recorded.how && is_over(*recorded.how);
         return set_condition(job, known ? *recorded.how : condition::failed, recorded.why, now, events_);
     }

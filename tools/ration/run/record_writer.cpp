@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/record_writer.hpp"
 
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -9,6 +10,11 @@
 #include "common/error_text.hpp"
 
 namespace ration::program {
+namespace {
+
+[[nodiscard]] std::int64_t count_of(std::optional<nanoseconds> at) noexcept { return at ? at->count : 0; }
+
+}  // namespace
 
 record_writer::record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
                              std::span<training_progress const> progress, command_channel const& commands,
@@ -33,13 +39,17 @@ void record_writer::save() {
 }
 
 recorded_job record_writer::row_of(live_job const& job) const {
+    auto const& progress = progress_[job.row];
     recorded_job row{.name = job.config->name,
                      .id = job.id.value,
                      .incarnation = job.run.value,
                      .token = std::string(job.token.view()),
                      .launching = job.launching,
-                     .started_ns = job.started_at ? job.started_at->count : 0,
-                     .tier = progress_[job.row].tracker.tier(),
+                     .started_ns = count_of(job.started_at),
+                     .acceptable_ns = count_of(progress.acceptable_at),
+                     .objective_ns = count_of(progress.objective_at),
+                     .ended_ns = count_of(job.ended_at),
+                     .tier = progress.tracker.tier(),
                      .definition = job.config->definition};
     if (job.alive()) {
         row.pid = job.child().pid();

@@ -341,7 +341,7 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
     auto const all = compare(runs);
     if (options.json) {
         if (options.compare) std::puts(comparison_json(all).c_str());
-    } else if (!options.quiet || options.compare) {
+    } else {
         std::fputs(comparison_text(all).c_str(), stdout);
     }
 }

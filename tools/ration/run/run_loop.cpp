@@ -105,6 +105,7 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
     c_.ticks.request_tick();
     c_.models.handle_tier(job, progress.step);
     c_.progress.emit_tier(job, now);
+    c_.record.save();
     if (job.config->target.acceptable) c_.hooks.run(job, hook::acceptable, now);
     if (progress.tracker.tier() < two_tier_target::objective_tier) return;
     c_.hooks.run(job, hook::objective, now);

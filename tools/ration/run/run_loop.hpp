@@ -12,6 +12,7 @@
 #include "run/job_stopper.hpp"
 #include "run/model_delivery.hpp"
 #include "run/progress_monitor.hpp"
+#include "run/record_writer.hpp"
 #include "run/resize_controller.hpp"
 #include "run/run_clock.hpp"
 #include "run/run_status.hpp"
@@ -38,6 +39,7 @@ struct loop_components {
     job_stopper& stopper;
     job_reaper& reaper;
     resize_controller& resizes;
+    record_writer& record;
     scheduler& ticks;
     tick_reporter& tick_events;
     run_status& status;

@@ -31,6 +31,9 @@ void for_each_field(Job& job, Visit&& visit) {
     visit("token", job.token);
     visit("launching", job.launching);
     visit("started_ns", job.started_ns);
+    visit("acceptable_ns", job.acceptable_ns);
+    visit("objective_ns", job.objective_ns);
+    visit("ended_ns", job.ended_ns);
     visit("tier", job.tier);
     visit("definition", job.definition);
     visit("phase", job.phase);
@@ -90,6 +93,9 @@ template <class Enum>
     if (job.incarnation == std::numeric_limits<std::uint32_t>::max()) return "incarnation";
     if (!is_token(job.token) && !(job.token.empty() && !has_process)) return "token";
     if (job.started_ns > clock_ns) return "started_ns";
+    if (job.acceptable_ns > clock_ns) return "acceptable_ns";
+    if (job.objective_ns > clock_ns) return "objective_ns";
+    if (job.ended_ns > clock_ns) return "ended_ns";
     if (has_process && job.phase && job.holds.empty()) return "holds";
     for (std::int64_t const amount : {job.wanted, job.batch, job.launched_batch})
         if (amount > std::int64_t{1} << 40) return "wanted";

@@ -24,7 +24,8 @@ struct recorded_job {
     std::string token;
     /// Its launch was decided; whether it was made is written elsewhere, by the process itself
     bool launching = false;
-    std::int64_t started_ns = 0;  ///< on the clock of the run
+    // On the clock of the run; 0: not yet
+    std::int64_t started_ns = 0, acceptable_ns = 0, objective_ns = 0, ended_ns = 0;
     std::uint32_t tier = 0;
     std::vector<std::string> definition{};  ///< of `job_config`
     // --- of a job with devices; by their names
@@ -42,8 +43,8 @@ struct recorded_job {
     [[nodiscard]] bool is_over() const noexcept { return phase == resize_phase::over; }
 };
 
-/// What a run writes down before and after every start of a job, at its end, and before each step of a change of its
-/// size.
+/// What a run writes down before and after every start of a job, at its tiers and its end, and before each step of a
+/// change of its size.
 struct run_record {
     std::string run;  ///< its name, also that of its groups
     pid_t owner = 0;

@@ -7,11 +7,11 @@
 
 namespace ration::program {
 
-scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval,
-                     event_sink& events)
-    : policy_(policy), node_(node), jobs_(jobs), events_(events), interval_(interval), shown_(policy),
+scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
+                     nanoseconds interval, event_sink& events)
+    : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(interval), shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()), {}),
-      spare_(node.cpus().all()) {}
+      spare_(node.cpus().all(), node.jobs().capacity()) {}
 
 void scheduler::start_tick(nanoseconds now) noexcept {
     requested_ = false;
@@ -20,8 +20,8 @@ void scheduler::start_tick(nanoseconds now) noexcept {
 
 tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> progress,
                             std::span<std::optional<observation> const> seen, std::int64_t devices) {
-    spare_.read(now);
-    jobs_.set_capacity(spare_.available(jobs_.used_cores() * 1000, node_.jobs().capacity()));
+    spare_.read(now, usage_.total());
+    jobs_.set_capacity(spare_.available());
     jobs_.set_devices(devices);
     jobs_.refresh(now, progress);
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) replace_policy(now);

@@ -15,6 +15,7 @@
 #include "run/published_tables.hpp"
 #include "run/replaceable_policy.hpp"
 #include "run/spare_cpu.hpp"
+#include "run/usage_meter.hpp"
 
 namespace ration::program {
 
@@ -22,6 +23,7 @@ class scheduler {
     replaceable_policy& policy_;
     node_backend& node_;
     job_table& jobs_;
+    usage_meter const& usage_;
     event_sink& events_;
     nanoseconds interval_, next_{0};
     bool requested_ = true;
@@ -32,8 +34,8 @@ class scheduler {
 
 public:
     /// `interval`: between two ticks without a request.
-    scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, nanoseconds interval,
-              event_sink& events);
+    scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
+              nanoseconds interval, event_sink& events);
     scheduler(scheduler const&) = delete;
     scheduler& operator=(scheduler const&) = delete;
 

@@ -13,6 +13,8 @@
 namespace ration::program {
 namespace {
 
+constexpr double answer_parts = 20;  // of the whole, in an answer
+
 /// The number at the front of `text`, which is taken away with the spaces before it; 0 when there is none.
 [[nodiscard]] std::int64_t take_number(std::string_view& text) noexcept {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -45,42 +47,50 @@ std::int64_t spare_ticks(std::string_view proc_stat, process::cpu_set const& cpu
     return spare;
 }
 
-spare_cpu::spare_cpu(process::cpu_set const& cpus) noexcept
-    : cpus_(cpus), niced_(::getpriority(PRIO_PROCESS, 0) <= 0) {}
+spare_cpu::spare_cpu(process::cpu_set const& cpus, millicores most) noexcept
+    : cpus_(cpus), most_(most), niced_(::getpriority(PRIO_PROCESS, 0) <= 0) {}
 
-void spare_cpu::read(nanoseconds now) {
-    if (at_ && now - *at_ < least_interval) return;
-    auto const text = process::read_input("/proc/stat", {});
-    if (!text) return;
-    std::int64_t const ticks = spare_ticks(*text, cpus_, niced_);
-    if (at_) {
-        double const elapsed = to_seconds(now - *at_);
-        double const rate =
-            1000.0 * static_cast<double>(ticks - spare_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / elapsed;
-        double const weight = known_ ? elapsed / (2 + elapsed) : 1;
-        spare_ += weight * (rate - spare_);
-        known_ = true;
+void spare_cpu::read(nanoseconds now, nanoseconds used_by_jobs) {
+    if (last_ && now - last_->at < least_interval) return;
+    if (auto const text = process::read_input("/proc/stat", {}))
+        take({now, used_by_jobs, spare_ticks(*text, cpus_, niced_)});
+}
+
+/// Both counters over the same time: CPU time that moves from one to the other does not show.
+void spare_cpu::take(cpu_reading const& now) noexcept {
+    if (last_) {
+        double const elapsed = to_seconds(now.at - last_->at),
+                     used = to_seconds(now.used_by_jobs - last_->used_by_jobs);
+        double const spare =
+            static_cast<double>(now.spare_ticks - last_->spare_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+        double const cores = (used + spare) / elapsed;
+        follow(std::clamp(cores * 1000 / static_cast<double>(most_.count) * answer_parts, 1.0, answer_parts), elapsed);
     }
-    if (!first_at_) {
-        first_at_ = now;
-        first_ticks_ = ticks;
-    }
-    at_ = now;
-    spare_ticks_ = ticks;
+    if (!first_) first_ = now;
+    last_ = now;
+}
+
+void spare_cpu::follow(double twentieths, double elapsed_seconds) noexcept {
+    constexpr double memory_seconds = 2, rounding = 0.75, patience = 10;
+    double const weight = elapsed_seconds / (memory_seconds + elapsed_seconds);
+    smoothed_ = smoothed_ ? *smoothed_ + weight * (twentieths - *smoothed_) : twentieths;
+    if (!answer_) answer_ = std::round(*smoothed_);
+    double const deviation = *smoothed_ - *answer_;
+    deviated_ = std::abs(deviation) > rounding ? deviated_ + deviation * elapsed_seconds : 0;
+    if (std::abs(deviated_) < patience) return;
+    answer_ = std::round(*smoothed_);
+    deviated_ = 0;
+}
+
+millicores spare_cpu::available() const noexcept {
+    if (!answer_) return most_;
+    return {static_cast<std::int64_t>(*answer_ / answer_parts * static_cast<double>(most_.count))};
 }
 
 std::optional<double> spare_cpu::mean_cores() const noexcept {
-    if (!known_ || spare_ticks_ == 0) return std::nullopt;
-    return static_cast<double>(spare_ticks_ - first_ticks_) / static_cast<double>(::sysconf(_SC_CLK_TCK)) /
-           to_seconds(*at_ - *first_at_);
-}
-
-millicores spare_cpu::available(double used, millicores most) noexcept {
-    if (!known_) return most;
-    constexpr double parts = 20;
-    double const exact = std::clamp((used + spare_) / static_cast<double>(most.count) * parts, 1.0, parts);
-    if (!answer_ || std::abs(exact - *answer_) > 0.75) answer_ = std::round(exact);
-    return {static_cast<std::int64_t>(*answer_ / parts * static_cast<double>(most.count))};
+    if (!answer_ || last_->spare_ticks == 0) return std::nullopt;
+    return static_cast<double>(last_->spare_ticks - first_->spare_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)) /
+           to_seconds(last_->at - first_->at);
 }
 
 }  // namespace ration::program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What this machine's CPUs have left, whoever uses the rest.
+/// What jobs can have of this machine's CPUs, whoever uses the rest.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,46 @@
 
 namespace ration::program {
 
-/// Follows the spare time of some CPUs in /proc/stat. A shared machine cannot give its jobs what others use at their
-/// priority: the share of the whole that a policy divides is what the jobs use plus what is spare. Time of niced tasks
-/// is spare unless ration, and so its jobs, is niced itself. A job that lowers its own priority counts twice.
+/// The counters of one moment; each grows.
+struct cpu_reading {
+    nanoseconds at, used_by_jobs;
+    std::int64_t spare_ticks;  ///< of `spare_ticks()`
+};
+
+/// Follows the CPU time that jobs use together with the spare time of their CPUs in /proc/stat. A shared machine cannot
+/// give its jobs what others use at their priority. Time of niced tasks is spare unless ration, and so its jobs, is
+/// niced itself. A job that lowers its own priority counts twice.
+///
+/// Each change of the answer changes every limit that is a share of it. The answer therefore moves only after a
+/// deviation that lasts: by a twentieth of the whole for 10 s, or by ten of them for 1 s. Noise ends
+/// before.
 class spare_cpu {
     process::cpu_set cpus_;
+    millicores most_;
     bool niced_;  // whether time of niced tasks is spare
-    std::optional<nanoseconds> at_;
-    std::int64_t spare_ticks_ = 0;
-    std::optional<nanoseconds> first_at_;  // the first reading
-    std::int64_t first_ticks_ = 0;
-    double spare_ = 0;  // millicores, smoothed
-    bool known_ = false;
-    std::optional<double> answer_;  // in twentieths
+    std::optional<cpu_reading> first_, last_;
+    std::optional<double> smoothed_, answer_;  // in twentieths of `most_`
+    double deviated_ = 0;                      // the deviation from the answer, times the seconds that it lasts
 
 public:
     static constexpr nanoseconds least_interval = milliseconds(200);  // /proc/stat counts hundredths of a second
 
-    explicit spare_cpu(process::cpu_set const& cpus) noexcept;
+    /// `most`: what the jobs can have on an idle machine, above 0.
+    spare_cpu(process::cpu_set const& cpus, millicores most) noexcept;
 
-    /// Takes a reading, unless the last one is too recent.
-    void read(nanoseconds now);
+    /// Reads /proc/stat, unless the last reading is too recent. `used_by_jobs`: all their CPU time up to now.
+    void read(nanoseconds now, nanoseconds used_by_jobs);
+    /// Takes a reading that is later than the last one.
+    void take(cpu_reading const& now) noexcept;
 
-    /// What jobs that use `used` millicores can have in all, of at most `most`, in twentieths of `most`. Stays where it
-    /// was until it is off by more than three quarters of one, so that noise does not move every limit. `most` until
-    /// the first two readings.
-    [[nodiscard]] millicores available(double used, millicores most) noexcept;
+    /// In twentieths of the whole, and at least one of them. The whole until the first two readings.
+    [[nodiscard]] millicores available() const noexcept;
     /// Spare cores between the first and the last reading, on average. None before the second one, and where /proc/stat
     /// has never counted any spare time, as in some containers.
     [[nodiscard]] std::optional<double> mean_cores() const noexcept;
+
+private:
+    void follow(double twentieths, double elapsed_seconds) noexcept;
 };
 
 /// The time, in clock ticks, that the CPUs of a text like /proc/stat were idle, with iowait. With `niced`, also the

@@ -58,9 +58,10 @@ namespace {
     return e.for_people ? fmt::format("{} of policy {}: {}", e.level, e.policy, e.text) : std::string();
 }
 
+/// The step stands before the reason, which can be a long sentence.
 [[nodiscard]] std::string sentence(job_ended const& e) {
-    return fmt::format("{} {}{}", e.job, with_reason(name_of(e.how), e.why),
-                       e.step > 0 ? fmt::format(" at step {}", e.step) : "");
+    std::string const step = e.step > 0 ? fmt::format(" at step {}", e.step) : "";
+    return fmt::format("{} {}{}", e.job, name_of(e.how), with_reason(step, e.why));
 }
 
 [[nodiscard]] std::string sentence(run_ended const& e) {

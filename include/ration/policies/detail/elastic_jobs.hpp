@@ -19,14 +19,16 @@ namespace ration::policies {
 
 /// Parameters of `optimus` and `afs`.
 struct division_parameters {
-    /// Seconds after which the devices are divided again; `afs` also does so when jobs come or go
-    double interval = 600;
+    double interval = 600;  ///< seconds after which the devices are divided again
+    /// Divides also when jobs or devices come or go, as AFS does; false = only at intervals, as Optimus does
+    bool at_changes = true;
 
     static constexpr parameter_note notes[] = {
         {.name = "interval",
          .meaning = "seconds after which the devices are divided anew, 0 to 1000000",
          .least = 0,
-         .most = 1e6}};
+         .most = 1e6},
+        {.name = "at_changes", .meaning = "divide also when jobs or devices come or go"}};
 
     /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {

@@ -64,10 +64,10 @@ public:
         choices_.reserve(jobs);
     }
 
-    /// As `elastic_jobs::is_due`, without regard to arrivals.
+    /// As in `elastic_jobs`.
     template <class Tick>
-    [[nodiscard]] bool is_due(Tick const& t, double interval) noexcept {
-        return jobs_.is_due(t, interval, false);
+    [[nodiscard]] bool is_due(Tick const& t, double interval, bool at_changes) noexcept {
+        return jobs_.is_due(t, interval, at_changes);
     }
 
     /// The jobs that can run, without devices yet, in the order of submission.
