@@ -39,6 +39,7 @@ namespace {
                                .owner_start_time = 77,
                                .file = "jobs.toml",
                                .policy = "tradl",
+                               .output = "/o",
                                .memberships = "0::/x\n",
                                .boot = "b",
                                .pid_namespace = 3,
