@@ -3,7 +3,7 @@
 ///
 /// For authors of policies whose cost has to follow the changes and not the number of jobs. A policy reads it through
 /// `tick::changes`; one that ignores it reads all rows. A host records the changes with `change_log`
-/// (host/change_log.hpp). The layout is shared with plugins.
+/// (host/change_log.hpp). The layout is that of `ration_changes` in plugin/abi.h.
 #pragma once
 
 #include <cstddef>

@@ -72,9 +72,9 @@ struct tick_data {
     nanoseconds budget{};
     /// The tables of this tick.
     snapshot data{};
-    /// The rows that have changed since this policy was last asked, one element for each `table_id`; nullptr: any row
+    /// The rows that have changed since this policy was last asked, one pointer for each `table_id`; nullptr: any row
     /// of any table may have changed.
-    table_changes const* changes = nullptr;
+    table_changes const* const* changes = nullptr;
 };
 
 /// The largest numbers of rows until the next call of `prepare`. A policy allocates for these.
@@ -220,7 +220,7 @@ public:
 
     /// The rows of a table that have changed since this policy was last asked.
     [[nodiscard]] table_changes const& changes(table_id t) const noexcept {
-        return data_->changes == nullptr ? everything_changed : data_->changes[static_cast<std::size_t>(t)];
+        return data_->changes == nullptr ? everything_changed : *data_->changes[static_cast<std::size_t>(t)];
     }
 
     /// Returns a declared column: `std::span<T const>` for `in<T, Name>`, `vector_column<T>` for

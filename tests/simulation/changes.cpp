@@ -115,8 +115,8 @@ public:
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         auto const* const found = found_.between(t.data, schema_);
         for (auto const table : {table_id::jobs, table_id::nodes}) {
-            auto const& listed = t.changes[static_cast<std::size_t>(table)];
-            auto const& differs = found[static_cast<std::size_t>(table)];
+            auto const& listed = *t.changes[static_cast<std::size_t>(table)];
+            auto const& differs = *found[static_cast<std::size_t>(table)];
             if (listed.everything != 0) continue;
             for (std::size_t i = 0; i < differs.count; ++i)
                 if (std::find(listed.row, listed.row + listed.count, differs.row[i]) == listed.row + listed.count)

@@ -24,6 +24,7 @@ class change_log {
     };
     std::array<one_table, table_count> tables_;
     std::array<table_changes, table_count> shown_;
+    std::array<table_changes const*, table_count> view_{};
     bool followed_ = false;
 
 public:
@@ -90,7 +91,7 @@ public:
     }
 
     /// The changes, one for each `table_id`; nullptr if the host does not follow them. Valid until the next change.
-    [[nodiscard]] table_changes const* view() noexcept {
+    [[nodiscard]] table_changes const* const* view() noexcept {
         if (!followed_) return nullptr;
         for (std::size_t t = 0; t < table_count; ++t) {
             table_changes& shown = shown_[t];
@@ -98,13 +99,14 @@ public:
             shown.row = tables_[t].rows.data();
             shown.groups = tables_[t].groups.data();
             shown.at = tables_[t].at.data();
+            view_[t] = &shown;
         }
-        return shown_.data();
+        return view_.data();
     }
     /// The changes of one table.
     [[nodiscard]] table_changes const& of(table_id t) noexcept {
         auto const* const all = view();
-        return all == nullptr ? everything_changed : all[static_cast<std::size_t>(t)];
+        return all == nullptr ? everything_changed : *all[static_cast<std::size_t>(t)];
     }
 
     /// The policy has been asked: a new log begins.

@@ -27,6 +27,7 @@ class found_changes {
     };
     std::array<one_table, table_count> last_;
     std::array<table_changes, table_count> changes_;
+    std::array<table_changes const*, table_count> view_{};
     bool has_last_ = false;
     bool lists_holders_;
 
@@ -37,10 +38,11 @@ public:
 
     /// The changes since the last call, one for each `table_id`; everything at the first one. Valid until the next
     /// call.
-    [[nodiscard]] table_changes const* between(snapshot const& data, std::span<column_info const> schema) {
+    [[nodiscard]] table_changes const* const* between(snapshot const& data, std::span<column_info const> schema) {
         for (std::size_t t = 0; t < table_count; ++t) compare(data, schema, static_cast<table_id>(t));
         has_last_ = true;
-        return changes_.data();
+        for (std::size_t t = 0; t < table_count; ++t) view_[t] = &changes_[t];
+        return view_.data();
     }
 
 private:
