@@ -57,6 +57,18 @@ public:
         return true;
     }
 
+    /// True if the known jobs are still in their rows.
+    [[nodiscard]] bool begins(std::span<std::uint64_t const> ids) const noexcept {
+        return ids.size() >= ids_.size() && same(ids.first(ids_.size()));
+    }
+    /// The same for a table of which no row has moved: only rows behind the known ones are new. O(new rows).
+    void follow_new(std::span<std::uint64_t const> ids) {
+        for (std::size_t row = ids_.size(); row < ids.size(); ++row) {
+            ids_.push_back(ids[row]);
+            values_.push_back(T{});
+        }
+    }
+
     /// The value of a row, without a check.
     [[nodiscard]] T& operator[](std::size_t row) noexcept { return values_[row]; }
     /// The same, read-only.

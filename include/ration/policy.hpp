@@ -30,6 +30,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <ration/changes.hpp>
 #include <ration/column.hpp>
 #include <ration/event.hpp>
 #include <ration/grant.hpp>
@@ -71,6 +72,9 @@ struct tick_data {
     nanoseconds budget{};
     /// The tables of this tick.
     snapshot data{};
+    /// The rows that have changed since this policy was last asked, one pointer for each `table_id`; nullptr: any row
+    /// of any table may have changed.
+    table_changes const* const* changes = nullptr;
 };
 
 /// The largest numbers of rows until the next call of `prepare`. A policy allocates for these.
@@ -214,6 +218,11 @@ public:
     /// Rows of the nodes table.
     [[nodiscard]] std::size_t nodes() const noexcept { return data_->data[table_id::nodes].rows; }
 
+    /// The rows of a table that have changed since this policy was last asked.
+    [[nodiscard]] table_changes const& changes(table_id t) const noexcept {
+        return data_->changes == nullptr ? everything_changed : *data_->changes[static_cast<std::size_t>(t)];
+    }
+
     /// Returns a declared column: `std::span<T const>` for `in<T, Name>`, `vector_column<T>` for
     /// `in_rows<T, Name>`. O(1). A name that was not declared is a compile error.
     template <fixed_string Name>
@@ -283,12 +292,18 @@ concept has_parameters =
         { given.problem() } -> std::convertible_to<std::string_view>;
     };
 
+/// Optional: `P::follows_changes` is true. The policy keeps state for each job, and goes by `tick::changes`. A host may
+/// then leave the progress columns of a row as they were at its last listed change.
+template <class P>
+concept has_followed_changes = requires { requires P::follows_changes; };
+
 /// A rule that allocates resources to jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
 /// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock,
 /// no rng but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered
 /// the same, and so are those after it; (6) what is saved is all that a policy remembers; (7) a job that runs on an
-/// ample node is not paused on a scarce one (a grant of `least_cpu` always fits). Cost: as documented by the policy; it
+/// ample node is not paused on a scarce one (a grant of `least_cpu` always fits); (8) the list of changes makes no
+/// difference to an answer. Cost: as documented by the policy; it
 /// has to fit `tick.budget()`. Smallest model: `ration::testing::policy_archetype`.
 template <class P>
 concept Policy = has_policy_tag<P> && has_about<P> && has_inputs<P> && has_noexcept_decide<P>;

@@ -13,7 +13,7 @@ ROOT = HERE.parents[1]
 GROWS = "abi.h has grown"
 LOSES = "the ABI only grows"
 LOOSE = "the ABI has no padding and fixed-width types only"
-LAST = "    uint64_t scratch_size;\n"
+LAST = "    const ration_changes *const *changes; /* indexed as `table`; null: any row of any table may have changed */\n"
 CHANGES = {
     "a field is inserted": (LAST, "    uint64_t epoch;\n" + LAST, LOSES),
     "a field has another type": ("int64_t now_ns, budget_ns; ", "uint64_t now_ns, budget_ns; ", LOSES),

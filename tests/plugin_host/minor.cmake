@@ -4,7 +4,7 @@
 file(READ ${PROJECT_SOURCE_DIR}/include/ration/plugin/abi.h header)
 set(before "${header}")
 string(REPLACE "RATION_ABI_MINOR 0u" "RATION_ABI_MINOR 1u" header "${header}")
-string(REPLACE "    uint64_t scratch_size;\n} ration_tick;" "    uint64_t scratch_size;\n    uint64_t incarnation;\n} ration_tick;" header "${header}")
+string(REPLACE "\n} ration_tick;" "\n    uint64_t incarnation;\n} ration_tick;" header "${header}")
 string(REPLACE "may be NULL */\n} ration_policy;" "may be NULL */\n    int32_t (*idle)(void *self);\n} ration_policy;" header "${header}")
 string(REPLACE "RATION_EV_STATE_LOST = 48 " "RATION_EV_STATE_LOST = 48, RATION_EV_IDLE = 49 " header "${header}")
 string(REPLACE "\n} ration_manifest;" "\n    char homepage[64];\n} ration_manifest;" header "${header}")

@@ -170,6 +170,42 @@ TEST_CASE("ledger: agrees with a map through any history, in order and without a
     }
 }
 
+TEST_CASE("ledger: with many jobs, a change moves few slots, and jobs stay together", "[ledger]") {
+    constexpr std::size_t jobs = 3000, changes = 60'000;
+    ledger l;
+    l.reset(4, 4, jobs * 4);
+    ledger_model model;
+    unit::rng random(7);
+    std::size_t moved = 0;
+    for (std::size_t i = 0; i < changes; ++i) {
+        // Most changes are close to each other, which is the worst case of an array with vacant slots.
+        job_id const job{1 + (random.one_in(4) ? random.below(jobs) : jobs / 2 + random.below(200))};
+        l.forget_changes();
+        if (random.one_in(4)) {
+            l.release(job);
+            model.release(job);
+        } else {
+            ration::setting const s{job, static_cast<std::uint32_t>(random.below(4)), resource_id::gpu,
+                                    static_cast<std::int64_t>(random.below(3))};
+            l.set(s, {});
+            model.set(s);
+        }
+        for (auto const& place : l.changes().places) moved += place.slots.last - place.slots.first;
+        if (i % 997 != 0) continue;
+        REQUIRE(model.equals(l));
+        REQUIRE(std::ranges::is_sorted(l.slots(),
+                                       [](auto const& a, auto const& b) { return ledger::before(a.what, b.what); }));
+        for (auto const& held : l.all()) {
+            auto const its = l.of(held.what.job);
+            REQUIRE(its.first <= &held);
+            REQUIRE(&held < its.last);
+        }
+    }
+    CHECK(l.slots().size() <= 4 * l.all().size() + 128);
+    // A sorted array without vacant slots moves a thousand and more.
+    CHECK(moved < 60 * changes);
+}
+
 TEST_CASE("show_holdings: shows holdings per job over all nodes, and free amounts per node", "[holdings]") {
     unit::host h(3, 2);
     h.hold(0, cpu, 100, 0);

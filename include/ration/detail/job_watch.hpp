@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
 #include <ration/event.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
@@ -32,12 +33,15 @@ public:
         now_.reserve(jobs);
     }
 
-    /// Appends the events since the last call. `row` is a row of the last tick's table. O(rows).
-    void probe(snapshot_store const& store, standard_columns const& columns, nanoseconds now,
+    /// Appends the events since the last call. `row` is a row of the last tick's table. O(rows), or
+    /// O(changes) for a store whose changes are followed.
+    void probe(snapshot_store& store, standard_columns const& columns, nanoseconds now,
                buffer<event>& events) noexcept {
         std::uint64_t const* const ids = store.data(columns.id);
         std::uint32_t const* const states = store.data(columns.state);
         std::size_t const rows = store.rows(table_id::jobs);
+        table_changes const& changes = store.changes().of(table_id::jobs);
+        if (changes.everything == 0 && changes.moved == 0) return probe_listed(changes, rows, ids, states, now, events);
         std::size_t same = 0;
         // The common case: the same jobs in the same rows. Nothing is copied.
         for (; same < last_.size() && same < rows && last_[same].id == ids[same]; ++same)
@@ -49,6 +53,23 @@ public:
     }
 
 private:
+    /// Compares the rows that have changed; new ones are behind the others.
+    void probe_listed(table_changes const& changes, std::size_t rows, std::uint64_t const* ids,
+                      std::uint32_t const* states, nanoseconds now, buffer<event>& events) noexcept {
+        std::size_t const first = events.size();
+        for (std::size_t i = 0; i < changes.count; ++i) {
+            std::size_t const row = changes.row[i];
+            if (row >= last_.size() || last_[row].state == states[row]) continue;
+            emit_changed(row, {ids[row], states[row]}, now, events);
+            last_[row].state = states[row];
+        }
+        sort(events.data() + first, events.size() - first,
+             [](event const& a, event const& b) { return a.row < b.row; });
+        for (std::size_t row = last_.size(); row < rows; ++row) {
+            events.push_back({.kind = event_kind::job_arrived, .id = ids[row], .at = now});
+            last_.push_back({ids[row], states[row]});
+        }
+    }
     /// Compares from row `same` on, where the tables begin to differ. Both are sorted by id, so one
     /// merge pass finds jobs that came and jobs that left.
     void probe_from(std::size_t same, std::size_t rows, std::uint64_t const* ids, std::uint32_t const* states,

@@ -33,6 +33,8 @@ public:
     [[nodiscard]] virtual result<void> bind(std::span<column_info const> schema, limits const& most) noexcept = 0;
     /// True if the policy reads this column. A host need not fill columns that no policy reads.
     [[nodiscard]] virtual bool reads(std::string_view) const noexcept { return true; }
+    /// True if the policy goes by the list of changes, so that a host need not refresh rows that have not changed.
+    [[nodiscard]] virtual bool follows_changes() const noexcept { return false; }
     /// Writes the grants of one tick. After a status other than `ok` the fallback answers.
     [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;
     /// Reports the outcome of the grants of its last answer, and other events. Called between two
@@ -91,6 +93,8 @@ public:
             if (input.name == column) return true;
         return false;
     }
+    /// True if the class says so.
+    [[nodiscard]] bool follows_changes() const noexcept override { return has_followed_changes<P>; }
     /// Calls `decide` of the class.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         return policy_.decide(tick<typename P::inputs>(t, bound_), out);

@@ -132,6 +132,7 @@ public:
         failed_.reserve(grants);
         events_.reserve(grants + 2 * most.jobs);
         watch_.prepare(most.jobs);
+        store_.changes().mark_everything();
         return {};
     }
 
@@ -171,7 +172,7 @@ private:
                       "engine: more rows than bind() was told: call it again with higher limits");
         emit_jobs(now);
         show_changes(ledger_, store_, columns_);
-        show_free(ledger_, store_, columns_);
+        show_capacities();
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         answer.read_by_rows();
@@ -179,13 +180,12 @@ private:
                               .seed = options_.seed + report.number,
                               .now = now,
                               .budget = options_.budget,
-                              .data = store_.view()};
+                              .data = store_.view(),
+                              .changes = policy_.follows_changes() ? store_.changes().view() : nullptr};
         report.policy_status = policy_.decide(shown, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
-        if (report.fell_back) {
-            answer.clear();
-            if (fallback_.decide(shown, answer) != status::ok || answer.overflowed()) answer.clear();
-        }
+        store_.changes().clear();
+        if (report.fell_back) ask_fallback(shown, answer);
         checker_.check(ledger_, answer.rows(), accepted_, rejected_);
         settler_.settle(
             options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return estimate_of(g); },
@@ -200,6 +200,22 @@ private:
         report.operations = texts_.view();
         report.failed = failed_.view();
         return report;
+    }
+
+    /// The policy may have taken in a part of the changes only, and the fallback was not asked before.
+    void ask_fallback(tick_data shown, grants& answer) noexcept {
+        store_.changes().mark_everything();
+        shown.changes = nullptr;
+        answer.clear();
+        if (fallback_.decide(shown, answer) != status::ok || answer.overflowed()) answer.clear();
+    }
+
+    /// Updates nodes/free.* after the host has changed capacities.
+    void show_capacities() noexcept {
+        table_changes const& changed = store_.changes().of(table_id::nodes);
+        if (changed.everything != 0) return show_free(ledger_, store_, columns_);
+        for (std::size_t i = 0; i < changed.count; ++i)
+            if ((changed.groups[i] & capacity_columns) != 0) show_free_of(changed.row[i], ledger_, store_, columns_);
     }
 
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {

@@ -13,6 +13,15 @@
 
 namespace ration {
 
+/// Updates nodes/free.* of one node. O(resources).
+inline void show_free_of(std::size_t node, ledger const& held, snapshot_store& store,
+                         standard_columns const& columns) noexcept {
+    for (std::size_t r = 0; r < columns.resources.size(); ++r)
+        store.at(columns.resources[r].free, node) =
+            store.at(columns.resources[r].capacity, node) -
+            held.sum(static_cast<std::uint32_t>(node), static_cast<resource_id>(r));
+}
+
 /// Updates nodes/free.*, for a host whose capacities may have changed. O(nodes x resources).
 inline void show_free(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     for (std::size_t r = 0; r < columns.resources.size(); ++r) {
@@ -30,6 +39,7 @@ namespace detail {
 /// them.
 inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
                      standard_columns const& columns) noexcept {
+    store.changes().mark(table_id::jobs, row, held_columns);
     for (auto const& r : columns.resources) store.at(r.held, row) = 0;
     for (auto const& h : held) {
         auto& shown = store.at(columns.resources[static_cast<std::size_t>(h.what.resource)].held, row);
@@ -47,19 +57,23 @@ inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
     return true;
 }
 
-/// Updates the table `held` from row `first` on.
-inline void show_table(ledger const& held, std::size_t first, snapshot_store& store,
+/// Updates these rows of the table `held`. A vacant slot is a row with the amount 0.
+inline void show_slots(ledger const& held, slot_range changed, snapshot_store& store,
                        standard_columns const& columns) noexcept {
-    auto const& all = held.all();
-    if (first == all.size() && store.rows(table_id::held) == first) return;
-    if (!store.resize(table_id::held, all.size())) return;  // shorter than the holdings if memory has run out
-    for (std::size_t i = first; i < all.size(); ++i) {
-        setting const& s = all[i].what;
+    std::size_t const last = changed.last < held.slots().size() ? changed.last : held.slots().size();
+    for (std::size_t i = changed.first; i < last; ++i) {
+        setting const& s = held.slots()[i].what;
         store.at(columns.held_job, i) = s.job.value;
         store.at(columns.held_node, i) = s.node;
         store.at(columns.held_resource, i) = static_cast<std::uint32_t>(s.resource);
         store.at(columns.held_amount, i) = s.amount;
     }
+}
+
+/// Gives the table `held` a row for each slot. Returns false if memory has run out; then it stays shorter.
+[[nodiscard]] inline bool size_table(ledger const& held, snapshot_store& store) noexcept {
+    std::size_t const slots = held.slots().size();
+    return store.rows(table_id::held) == slots || store.resize(table_id::held, slots);
 }
 
 }  // namespace detail
@@ -69,23 +83,21 @@ inline void show_table(ledger const& held, std::size_t first, snapshot_store& st
 /// nodes x resources).
 inline bool show_holdings(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     std::uint64_t const* const ids = store.data(columns.id);
-    holding const *next = held.all().begin(), *const end = held.all().end();
+    ledger::walk walk(held);
     std::size_t shown = 0;
-    // Rows and holdings are both sorted by job id, so one merge pass is enough.
     for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
-        while (next != end && next->what.job.value < ids[row]) ++next;
-        holding const* const first = next;
-        while (next != end && next->what.job.value == ids[row]) ++next;
-        detail::show_job({first, next}, row, store, columns);
-        shown += static_cast<std::size_t>(next - first);
+        holding_range const owned = walk.of({ids[row]});
+        detail::show_job(owned, row, store, columns);
+        shown += static_cast<std::size_t>(owned.last - owned.first);
     }
-    detail::show_table(held, 0, store, columns);
+    if (detail::size_table(held, store)) detail::show_slots(held, {0, held.slots().size()}, store, columns);
     show_free(held, store, columns);
     return shown == held.all().size();
 }
 
 /// Writes only the changes since the last call. Precondition: rows and capacities are unchanged
-/// since. O(log jobs + its holdings) for each job whose holdings have changed.
+/// since. O(log jobs + its holdings) for each job whose holdings have changed, and O(1) for each changed row of the
+/// table held.
 inline void show_changes(ledger& held, snapshot_store& store, standard_columns const& columns) noexcept {
     ledger_changes const& changes = held.changes();
     if (!changes.any()) return;
@@ -94,15 +106,16 @@ inline void show_changes(ledger& held, snapshot_store& store, standard_columns c
         all_shown = show_holdings(held, store, columns);
     } else {
         job_id last{};
-        for (std::size_t i = 0; i < changes.count; ++i) {
-            auto const& [job, node, resource] = changes.places[i];
+        bool const sized = detail::size_table(held, store);
+        for (auto const& [job, node, resource, slots] : changes.places) {
             auto const& c = columns.resources[static_cast<std::size_t>(resource)];
             store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, resource);
+            store.changes().mark(table_id::nodes, node, held_columns);
             // Changes of one job are usually listed together, so it is written once.
             if (job != last) all_shown &= detail::show_job(job, held, store, columns);
             last = job;
+            if (sized) detail::show_slots(held, slots, store, columns);
         }
-        detail::show_table(held, changes.first, store, columns);
     }
     if (all_shown) held.forget_changes();
 }

@@ -7,16 +7,10 @@
 #include <cstdint>
 
 #include <ration/buffer.hpp>
+#include <ration/detail/holding_slots.hpp>
 #include <ration/host/plan.hpp>
 
 namespace ration {
-
-/// The amount of one resource that a job holds on a node, and the time of its last change.
-struct holding {
-    /// Job, node, resource and amount.
-    setting what;
-    nanoseconds since;  ///< time of the last change of the amount
-};
 
 /// Consecutive holdings. Not a std::span, which would increase the compile time of every user of
 /// the core.
@@ -31,10 +25,55 @@ struct holding_range {
     [[nodiscard]] holding const* end() const noexcept { return last; }
 };
 
+/// The holdings of all jobs, in ascending order of (job, node, resource).
+class all_holdings {
+    detail::holding_slots const* slots_;
+
+public:
+    /// A view of the slots.
+    explicit all_holdings(detail::holding_slots const& slots) noexcept : slots_(&slots) {}
+
+    /// Skips the vacant slots.
+    class iterator {
+        holding const *at_ = nullptr, *end_ = nullptr;
+
+        void skip() noexcept {
+            while (at_ != end_ && detail::holding_slots::is_vacant(*at_)) ++at_;
+        }
+
+    public:
+        using value_type = holding;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() noexcept = default;
+        /// The first holding from `at` on.
+        iterator(holding const* at, holding const* end) noexcept : at_(at), end_(end) { skip(); }
+        [[nodiscard]] holding const& operator*() const noexcept { return *at_; }
+        iterator& operator++() noexcept {
+            ++at_;
+            skip();
+            return *this;
+        }
+        iterator operator++(int) noexcept {
+            iterator const before = *this;
+            ++*this;
+            return before;
+        }
+        [[nodiscard]] friend bool operator==(iterator const& a, iterator const& b) noexcept { return a.at_ == b.at_; }
+    };
+
+    /// The first holding.
+    [[nodiscard]] iterator begin() const noexcept { return {slots_->begin(), slots_->end()}; }
+    /// Behind the last holding.
+    [[nodiscard]] iterator end() const noexcept { return {slots_->end(), slots_->end()}; }
+    /// The number of holdings. O(1).
+    [[nodiscard]] std::size_t size() const noexcept { return slots_->live(); }
+    /// True if no job holds anything. O(1).
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+};
+
 /// The changes of a ledger since the last `forget_changes`.
 struct ledger_changes {
-    static constexpr std::size_t most_places = 128;  ///< with more changes, `everything` is set instead
-
     /// A changed amount.
     struct place {
         /// The job that holds it.
@@ -43,27 +82,21 @@ struct ledger_changes {
         std::uint32_t node;
         /// The resource.
         resource_id resource;
+        /// The slots that have changed with it.
+        detail::slot_range slots;
     };
-    place places[most_places];  ///< changed amounts; one can be listed twice
-    std::size_t count = 0;      ///< of places
-    std::size_t first = 0;      ///< holdings before this index are unchanged
+    buffer<place> places;  ///< changed amounts; one can be listed twice
     /// Anything may have changed.
     bool everything = true;
 
-    /// Records a change at index `at`.
-    void note(setting const& s, std::size_t at) noexcept {
-        first = at < first ? at : first;
-        everything = everything || count == most_places;
-        if (!everything) places[count++] = {s.job, s.node, s.resource};
-    }
     /// True if anything has changed.
-    [[nodiscard]] bool any() const noexcept { return everything || count > 0; }
+    [[nodiscard]] bool any() const noexcept { return everything || !places.empty(); }
 };
 
-/// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set`
-/// moves the holdings behind it.
+/// Holdings in ascending order of (job, node, resource), and their sums. `find` is O(log n); `set` and `release` are
+/// O(log^2 n), amortised.
 class ledger {
-    buffer<holding> holdings_;
+    detail::holding_slots slots_;
     buffer<std::int64_t> sums_;  // resource-major
     std::size_t nodes_ = 0;
     ledger_changes changes_;
@@ -71,10 +104,10 @@ class ledger {
 public:
     /// Removes everything. Afterwards, up to `holdings` holdings need no allocation.
     void reset(std::size_t nodes, std::size_t resources, std::size_t holdings) {
-        holdings_.clear();
-        holdings_.reserve(holdings);
+        slots_.reset(holdings);
         sums_.reset(nodes * resources);
         nodes_ = nodes;
+        changes_.places.reserve(holdings);
         forget_changes();
         changes_.everything = true;
     }
@@ -83,19 +116,19 @@ public:
     [[nodiscard]] ledger_changes const& changes() const noexcept { return changes_; }
     /// Starts a new list of changes.
     void forget_changes() noexcept {
-        changes_.count = 0;
-        changes_.first = holdings_.size();
+        changes_.places.clear();
         changes_.everything = false;
     }
 
     /// All holdings, sorted.
-    [[nodiscard]] buffer<holding> const& all() const noexcept { return holdings_; }
+    [[nodiscard]] all_holdings all() const noexcept { return all_holdings(slots_); }
+    /// All holdings with the vacant slots between them, as the rows of the table `held`.
+    [[nodiscard]] detail::holding_slots const& slots() const noexcept { return slots_; }
 
     /// One holding; nullptr if the job holds nothing of the resource there.
     [[nodiscard]] holding const* find(job_id job, std::uint32_t node, resource_id resource) const noexcept {
-        std::size_t const i = lower_bound({job, node, resource, 0});
-        return i < holdings_.size() && same_place(holdings_[i].what, {job, node, resource, 0}) ? &holdings_[i]
-                                                                                               : nullptr;
+        std::size_t const i = slots_.lower_bound({job, node, resource, 0});
+        return is_at(i, {job, node, resource, 0}) ? &slots_[i] : nullptr;
     }
 
     /// The amount; 0 if the job holds nothing of the resource there.
@@ -116,38 +149,41 @@ public:
 
     /// All holdings of a job. O(log n).
     [[nodiscard]] holding_range of(job_id job) const noexcept {
-        std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
-        return {holdings_.data() + first, holdings_.data() + end_of(job, first)};
+        std::size_t const first = slots_.lower_bound({job, 0, resource_id{}, 0});
+        return {slots_.begin() + first, slots_.begin() + end_of(job, first)};
     }
 
     /// Sets an amount; 0 removes the holding.
     void set(setting const& s, nanoseconds now) {
-        std::size_t const i = lower_bound(s);
-        changes_.note(s, i);
-        bool const known = i < holdings_.size() && same_place(holdings_[i].what, s);
+        std::size_t const i = slots_.lower_bound(s);
+        bool const known = is_at(i, s);
         auto& sum = sums_[place_of(s.node, s.resource)];
-        if (known) sum -= promised(holdings_[i].what.amount, s.resource);
+        if (known) sum -= promised(slots_[i].what.amount, s.resource);
         sum += promised(s.amount, s.resource);
+        detail::slot_range changed{i, i};
         if (s.amount == 0) {
-            if (known) holdings_.erase(i, i + 1);
+            if (known) changed = slots_.erase(i, i + 1);
         } else if (known) {
-            holdings_[i] = {s, now};
+            slots_[i] = {s, now};
+            changed = {i, i + 1};
         } else {
-            holdings_.insert(i, {s, now});
+            changed = slots_.insert(i, {s, now});
         }
+        note(s, changed);
     }
 
     /// Removes all holdings of a job.
     void release(job_id job) {
-        std::size_t const first = lower_bound({job, 0, resource_id{}, 0});
+        std::size_t const first = slots_.lower_bound({job, 0, resource_id{}, 0});
         std::size_t const last = end_of(job, first);
         if (first == last) return;
         for (std::size_t i = first; i < last; ++i) {
-            setting const& s = holdings_[i].what;
-            changes_.note(s, first);
+            setting const& s = slots_[i].what;
+            note(s, {first, first});
             sums_[place_of(s.node, s.resource)] -= promised(s.amount, s.resource);
         }
-        holdings_.erase(first, last);
+        detail::slot_range const changed = slots_.erase(first, last);
+        if (!changes_.everything) changes_.places.back().slots = changed;
     }
 
     /// The holdings of jobs that are requested once each, in ascending order: O(holdings) for all
@@ -162,13 +198,12 @@ public:
 
     public:
         /// Starts before the first job.
-        explicit walk(ledger const& all) noexcept
-            : all_(&all), next_(all.holdings_.begin()), end_(all.holdings_.end()) {}
+        explicit walk(ledger const& all) noexcept : all_(&all), next_(all.slots_.begin()), end_(all.slots_.end()) {}
         /// The holdings of a job.
         [[nodiscard]] holding_range of(job_id job) noexcept {
             go_to(job);
             holding const* const first = next_;
-            while (next_ != end_ && next_->what.job == job) ++next_;
+            while (next_ != end_ && is_of(job, *next_)) ++next_;
             return {first, next_};
         }
         /// The amount of the resource if the job holds it on that node only. Otherwise -1; then
@@ -177,7 +212,7 @@ public:
             go_to(job);
             holding const* h = next_;
             std::int64_t amount = 0;
-            for (; h != end_ && h->what.job == job; ++h) {
+            for (; h != end_ && is_of(job, *h); ++h) {
                 if (h->what.resource != resource) continue;
                 if (h->what.node != node) return -1;
                 amount = h->what.amount;
@@ -200,39 +235,37 @@ public:
     }
     /// The order of the holdings.
     [[nodiscard]] static bool before(setting const& a, setting const& b) noexcept {
-        if (a.job != b.job) return a.job < b.job;
-        return a.node != b.node ? a.node < b.node : a.resource < b.resource;
+        return detail::holding_slots::before(a, b);
     }
 
 private:
     [[nodiscard]] std::size_t place_of(std::uint32_t node, resource_id r) const noexcept {
         return static_cast<std::size_t>(r) * nodes_ + node;
     }
+    /// True if the slot has a holding of the job.
+    [[nodiscard]] static bool is_of(job_id job, holding const& h) noexcept {
+        return h.what.job == job && !detail::holding_slots::is_vacant(h);
+    }
+    /// True if the slot has a holding in this place.
+    [[nodiscard]] bool is_at(std::size_t slot, setting const& s) const noexcept {
+        return slot < slots_.size() && same_place(slots_[slot].what, s);
+    }
     [[nodiscard]] std::size_t end_of(job_id job, std::size_t first) const noexcept {
-        while (first < holdings_.size() && holdings_[first].what.job == job) ++first;
+        while (first < slots_.size() && is_of(job, slots_[first])) ++first;
         return first;
+    }
+    void note(setting const& s, detail::slot_range slots) noexcept {
+        changes_.everything = changes_.everything || changes_.places.size() == changes_.places.capacity();
+        if (!changes_.everything) changes_.places.push_back({s.job, s.node, s.resource, slots});
     }
     /// The first holding of a job, or the place for it, behind a holding of an earlier job. Most
     /// are near, so it searches linearly first.
     [[nodiscard, gnu::noinline]] holding const* not_before(job_id job, holding const* from) const noexcept {
         constexpr int near = 8;
         for (int step = 0; step < near; ++step)
-            if (++from == holdings_.end() || !(from->what.job < job)) return from;
-        return holdings_.data() +
-               lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(from - holdings_.data()));
-    }
-    /// The first holding that is not before `s`, from `low` on.
-    [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {
-        if (holdings_.empty() || before(holdings_.back().what, s)) return holdings_.size();
-        std::size_t high = holdings_.size();
-        while (low < high) {
-            std::size_t const middle = low + (high - low) / 2;
-            if (before(holdings_[middle].what, s))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return low;
+            if (++from == slots_.end() || !(from->what.job < job)) return from;
+        return slots_.begin() +
+               slots_.lower_bound({job, 0, resource_id{}, 0}, static_cast<std::size_t>(from - slots_.begin()));
     }
 };
 

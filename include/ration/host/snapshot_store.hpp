@@ -26,6 +26,7 @@
 #include <ration/buffer.hpp>
 #include <ration/column.hpp>
 #include <ration/detail/aligned_buffer.hpp>
+#include <ration/host/change_log.hpp>
 #include <ration/host/column_memory.hpp>
 #include <ration/result.hpp>
 #include <ration/snapshot.hpp>
@@ -69,6 +70,7 @@ class snapshot_store {
     std::array<table_view const*, table_count> shown_;
     buffer<column_info> schema_;
     column_memory* memory_;
+    change_log changes_;
 
 public:
     /// A store on the heap.
@@ -91,6 +93,7 @@ public:
         column_memory* const mine = memory_;
         memory_ = other.memory_;
         other.memory_ = mine;
+        std::swap(changes_, other.changes_);
     }
 
     /// The declared columns, in the order of their declaration.
@@ -189,14 +192,20 @@ public:
             else if (rows < before)
                 std::memset(c.data.data() + rows * c.row_bytes, 0, (before - rows) * c.row_bytes);
         table.shown.rows = rows;
+        if (rows < before) changes_.mark_all(t);
+        for (std::size_t row = before; row < rows; ++row) changes_.mark(t, row, all_columns);
         return {};
     }
+
+    /// The changed rows. A host that follows its changes marks each row that it writes; new rows are marked.
+    [[nodiscard]] change_log& changes() noexcept { return changes_; }
 
     /// Removes one row; later rows move up. O(rows x columns).
     void erase_row(table_id t, std::size_t row) noexcept {
         auto& table = table_at(t);
         RATION_ASSERT(row < table.shown.rows, "erase_row: there is no such row");
         std::size_t const last = --table.shown.rows;
+        changes_.mark_all(t);
         for (auto& c : table.columns) {
             unsigned char* const place = c.data.data() + row * c.row_bytes;
             std::memmove(place, place + c.row_bytes, (last - row) * c.row_bytes);
@@ -221,6 +230,7 @@ public:
             std::memset(data + kept * c.row_bytes, 0, (rows - kept) * c.row_bytes);
         }
         table.shown.rows = kept;
+        changes_.note_removed(t, gone, rows);
     }
 
     /// The read-only view. It refers to this store, so it shows later changes.

@@ -68,7 +68,8 @@ enum {
     RATION_F_DETERMINISTIC = 1,      /* the same calls give the same bytes */
     RATION_F_OWN_THREADS = 2,        /* has threads of its own; they call [any thread] functions only */
     RATION_F_NO_UNLOAD = 4,          /* must stay loaded until the process ends */
-    RATION_F_OUT_OF_PROCESS_ONLY = 8 /* must not share a process with the host */
+    RATION_F_OUT_OF_PROCESS_ONLY = 8, /* must not share a process with the host */
+    RATION_F_FOLLOWS_CHANGES = 16     /* goes by ration_tick.changes; without it, that is null */
 };
 enum { RATION_LOG_DEBUG = 0, RATION_LOG_INFO = 1, RATION_LOG_WARNING = 2, RATION_LOG_ERROR = 3 };
 
@@ -102,6 +103,25 @@ typedef struct ration_table {
     const void *const *slot; /* slot[k]: contiguous, 64-byte aligned, zero-padded to a multiple of 64 bytes */
 } ration_table;
 
+/* Columns of a row that change together: bits of ration_changes.groups. */
+enum {
+    RATION_C_PROGRESS = 1,    /* jobs: step, loss, remaining, attained and other measurements */
+    RATION_C_STATE = 2,       /* jobs: state, tier, started, restarts */
+    RATION_C_HELD = 4,        /* jobs/held.*, nodes/free.* */
+    RATION_C_CAPACITY = 8,    /* nodes/capacity.*, nodes/type */
+    RATION_C_DESCRIPTION = 16 /* all others: bounds, weights, targets, scaling */
+};
+
+/* The rows of a table that have changed since the last `decide` of this instance. */
+typedef struct ration_changes {
+    uint32_t struct_size;
+    uint16_t everything;    /* 1: any row may have changed, and the list is empty */
+    uint16_t moved;         /* 1: rows were removed and later ones moved up, in the same order; the list has the present numbers */
+    uint64_t count;         /* entries; each row is listed once, in no particular order */
+    const uint32_t *row, *groups;
+    const int64_t *at_ns;   /* jobs/attained of the row is as of then, and grows by jobs/held.gpu a second; -1: as of now */
+} ration_changes;
+
 /* Every pointer in it dies when `decide` returns. */
 typedef struct ration_tick {
     uint32_t struct_size, n_tables;
@@ -111,6 +131,7 @@ typedef struct ration_tick {
     const ration_table *const *table; /* indexed by RATION_JOBS, RATION_NODES, ... */
     void *scratch;                    /* 64-byte aligned, contents undefined, of the size asked for in `bind` */
     uint64_t scratch_size;
+    const ration_changes *const *changes; /* indexed as `table`; null: any row of any table may have changed */
 } ration_tick;
 
 /* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen for ever. */
@@ -227,6 +248,13 @@ RATION_FROZEN_FIELD(ration_table, struct_size, 0, 4);
 RATION_FROZEN_FIELD(ration_table, n_slots, 4, 4);
 RATION_FROZEN_FIELD(ration_table, n_rows, 8, 8);
 RATION_FROZEN_FIELD(ration_table, slot, 16, 8);
+RATION_FROZEN_FIELD(ration_changes, struct_size, 0, 4);
+RATION_FROZEN_FIELD(ration_changes, everything, 4, 2);
+RATION_FROZEN_FIELD(ration_changes, moved, 6, 2);
+RATION_FROZEN_FIELD(ration_changes, count, 8, 8);
+RATION_FROZEN_FIELD(ration_changes, row, 16, 8);
+RATION_FROZEN_FIELD(ration_changes, groups, 24, 8);
+RATION_FROZEN_FIELD(ration_changes, at_ns, 32, 8);
 RATION_FROZEN_FIELD(ration_tick, struct_size, 0, 4);
 RATION_FROZEN_FIELD(ration_tick, n_tables, 4, 4);
 RATION_FROZEN_FIELD(ration_tick, number, 8, 8);
@@ -237,6 +265,7 @@ RATION_FROZEN_FIELD(ration_tick, cancel, 40, 8);
 RATION_FROZEN_FIELD(ration_tick, table, 48, 8);
 RATION_FROZEN_FIELD(ration_tick, scratch, 56, 8);
 RATION_FROZEN_FIELD(ration_tick, scratch_size, 64, 8);
+RATION_FROZEN_FIELD(ration_tick, changes, 72, 8);
 RATION_FROZEN(sizeof(ration_grant) == 24);
 RATION_FROZEN_FIELD(ration_grant, job, 0, 4);
 RATION_FROZEN_FIELD(ration_grant, node, 4, 4);
@@ -337,10 +366,16 @@ RATION_FROZEN(RATION_F_DETERMINISTIC == 1);
 RATION_FROZEN(RATION_F_OWN_THREADS == 2);
 RATION_FROZEN(RATION_F_NO_UNLOAD == 4);
 RATION_FROZEN(RATION_F_OUT_OF_PROCESS_ONLY == 8);
+RATION_FROZEN(RATION_F_FOLLOWS_CHANGES == 16);
 RATION_FROZEN(RATION_LOG_DEBUG == 0);
 RATION_FROZEN(RATION_LOG_INFO == 1);
 RATION_FROZEN(RATION_LOG_WARNING == 2);
 RATION_FROZEN(RATION_LOG_ERROR == 3);
+RATION_FROZEN(RATION_C_PROGRESS == 1);
+RATION_FROZEN(RATION_C_STATE == 2);
+RATION_FROZEN(RATION_C_HELD == 4);
+RATION_FROZEN(RATION_C_CAPACITY == 8);
+RATION_FROZEN(RATION_C_DESCRIPTION == 16);
 RATION_FROZEN(sizeof(RATION_ABI_MAGIC) == 8);
 RATION_FROZEN(sizeof(RATION_ABI_SYMBOL) == 17);
 RATION_FROZEN(sizeof(RATION_ABI_SECTION) == 7);

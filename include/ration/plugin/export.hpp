@@ -37,6 +37,11 @@ static_assert(sizeof(event) == sizeof(ration_event) && offsetof(event, at) == of
 static_assert(sizeof(table_view) == sizeof(ration_table) &&
               offsetof(table_view, rows) == offsetof(ration_table, n_rows) &&
               offsetof(table_view, slot) == offsetof(ration_table, slot));
+static_assert(sizeof(table_changes) == sizeof(ration_changes) &&
+              offsetof(table_changes, moved) == offsetof(ration_changes, moved) &&
+              offsetof(table_changes, at) == offsetof(ration_changes, at_ns) &&
+              std::uint32_t{capacity_columns} == RATION_C_CAPACITY &&
+              std::uint32_t{description_columns} == RATION_C_DESCRIPTION);
 static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT && least_cpu.count == RATION_LEAST_CPU);
 static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL &&
               static_cast<int>(status::state) == RATION_E_STATE);
@@ -172,6 +177,13 @@ public:
         });
     }
 
+    /// The list of changed rows, if the policy goes by it; an older host has none.
+    [[nodiscard]] static table_changes const* const* changes_of(ration_tick const& t) noexcept {
+        if constexpr (!has_followed_changes<P>) return nullptr;
+        bool const has_any = t.struct_size >= offsetof(ration_tick, changes) + sizeof t.changes;
+        return has_any ? reinterpret_cast<table_changes const* const*>(t.changes) : nullptr;
+    }
+
     /// Decides one tick. Flattened and with one call of the policy, since the tick of a small
     /// policy consists mostly of calls.
     [[gnu::flatten]] static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
@@ -180,7 +192,8 @@ public:
                              .seed = t->seed,
                              .now = {t->now_ns},
                              .budget = {t->budget_ns},
-                             .data = {reinterpret_cast<table_view const* const*>(t->table)}};
+                             .data = {reinterpret_cast<table_view const* const*>(t->table)},
+                             .changes = changes_of(*t)};
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
         changed_rows changed = list_of(mine.changed);
         grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
@@ -223,7 +236,7 @@ public:
     [[nodiscard]] static constexpr ration_policy table(ration_manifest const* manifest) noexcept {
         ration_policy p{};
         p.struct_size = sizeof p;
-        p.flags = RATION_F_DETERMINISTIC;
+        p.flags = flags_of<P>;
         p.manifest = manifest;
         p.create = &create;
         p.destroy = &destroy;

@@ -115,6 +115,11 @@ constexpr void write_parameters(ration_manifest& m) {
     }
 }
 
+/// The flags of an exported class.
+template <class P>
+inline constexpr std::uint32_t flags_of =
+    RATION_F_DETERMINISTIC | (has_followed_changes<P> ? RATION_F_FOLLOWS_CHANGES : 0);
+
 /// The manifest of P. A text that is too long does not compile, nor does a version that is not a
 /// semantic one.
 template <class P>
@@ -124,7 +129,7 @@ template <class P>
     m.struct_size = sizeof m;
     m.abi_minor_needed = 0;
     m.layout = RATION_LAYOUT;
-    m.flags = RATION_F_DETERMINISTIC;
+    m.flags = flags_of<P>;
     field_writer(m.id) << P::about.id;
     write_short_name(P::about.id, m.name);
     static_assert(is_semantic_version(P::about.version),

@@ -141,10 +141,10 @@ private:
             if (wanted == 0) continue;
             tenant& who = tenant_of(t, row);
             if (double const w = t.get<"jobs/weight">()[row]; w > 0 && is_finite(w)) who.weight = w;
-            if (jobs_.waits(t, row)) {
+            if (jobs_.waits(row)) {
                 next_[row] = who.first;
                 who.first = static_cast<std::uint32_t>(row);
-            } else if (jobs_.holds(t, row)) {
+            } else if (jobs_.held(row) > 0) {
                 who.devices += static_cast<double>(wanted);
                 who.cpu += static_cast<double>(cpu_of(t, row));
                 cpu_left_ -= cpu_of(t, row);

@@ -27,7 +27,7 @@ struct fifo_parameters {
 
 /// Jobs start in the order of submission, each with its requested devices, and keep them. A job
 /// that does not fit blocks all later ones; a job that requests more than all nodes have does not.
-/// O(jobs + nodes); no state.
+/// O(changes + log jobs for each start); with `backfill`, O(waiting jobs). No state to save.
 class fifo {
 public:
     /// Declares the class as a policy.
@@ -36,6 +36,8 @@ public:
     using parameters = fifo_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.fifo",
                                 .version = "1.0.0",
@@ -56,8 +58,8 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (jobs_.waits(t, row) && !jobs_.start(t, row) && !parameters_.backfill) break;
+        for (std::size_t row = jobs_.next_waiting(0); row != jobs_.none; row = jobs_.next_waiting(row + 1))
+            if (jobs_.waits(row) && !jobs_.start(t, row) && !parameters_.backfill) break;
         return jobs_.finish(out);
     }
 

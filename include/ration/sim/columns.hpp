@@ -28,16 +28,19 @@ struct sim_columns {
         return standard.get<Name>();
     }
 
-    /// Errors: those of `snapshot_store::declare`.
+    /// `scales`: a policy reads how jobs scale; otherwise those columns have one entry a row, which stays 0. Errors:
+    /// those of `snapshot_store::declare`.
     [[nodiscard]] static result<sim_columns> declare(snapshot_store& store, workload const& jobs,
-                                                     cluster const& machines) noexcept {
+                                                     cluster const& machines, bool scales) noexcept {
         sim_columns c;
         auto standard = standard_columns::declare(store, standard_resources);
         if (!standard) return standard.failure();
         c.standard = *standard;
+        c.counts = c.types = 1;
         for (auto const& job : jobs.jobs)
-            if (static_cast<std::size_t>(job.most) >= c.counts) c.counts = static_cast<std::size_t>(job.most) + 1;
-        c.types = machines.types.size();
+            if (scales && static_cast<std::size_t>(job.most) >= c.counts)
+                c.counts = static_cast<std::size_t>(job.most) + 1;
+        if (scales) c.types = machines.types.size();
         auto const request = store.declare<std::int64_t>("jobs/request.gpu");
         if (!request) return request.failure();
         c.request = *request;

@@ -49,6 +49,7 @@ public:
     /// no queue for processors.
     void begin(std::size_t row, nanoseconds now) noexcept {
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
+        live_.mark(row, state_columns);
         live_[row].since = live_[row].began = now;
         changed_ = true;
     }
@@ -100,6 +101,7 @@ private:
         if (claim.given > 0 && outcome.started.count < 0) {
             outcome.started = now;
             store_.at(columns_.standard.started, claim.row) = now.count;
+            live_.mark(claim.row, state_columns);
         }
         if (moves) job.node = claim.node;
         if (moves && observer_ != nullptr) observer_->runs_on(now, id, claim.node);

@@ -86,6 +86,8 @@ struct live_job {
 /// The columns with a cost that the policy reads. Others are not filled.
 struct columns_read {
     bool step = true, remaining = true, attained = true, scaling = true, loss = true;
+    bool is_lazy = false;    ///< all policies that read `attained` follow changes
+    bool is_listed = false;  ///< the policy follows changes
 };
 
 /// The rows of live jobs, parallel to the jobs table of the store.
@@ -149,7 +151,16 @@ public:
 
     /// Writes how the job scales from its present step on.
     void scale(std::size_t row, std::span<node_group const> groups) noexcept {
-        if (read_.scaling) write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
+        if (!read_.scaling) return;
+        write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
+        mark(row, description_columns);
+    }
+
+    /// Records a change of the row. `jobs/attained` is shown as of the last change of the allocation, from which on it
+    /// grows evenly.
+    void mark(std::size_t row, std::uint32_t groups) noexcept {
+        store_.at(columns_.get<"jobs/attained">(), row) = jobs_[row].attained;
+        store_.changes().mark(table_id::jobs, row, groups | progress_columns, jobs_[row].held_since.count);
     }
 
     /// True if the job has not ended.
@@ -171,6 +182,7 @@ public:
         show_steps_of(row, steps_at(row, now));
         store_.at(columns_.standard.measured_steps_per_second, row) = 0;
         store_.at(columns_.get<"jobs/attained">(), row) = job.attained_at(now);
+        store_.changes().mark(table_id::jobs, row, all_columns);
         jobs_[row] = {};
         ++ended_;
     }
@@ -190,20 +202,27 @@ public:
         ended_ = 0;
     }
 
-    /// Updates the columns that change with time, as far as a policy reads them. O(rows).
+    /// Updates the columns that change with time, as far as a policy reads them. O(rows), but for policies that follow
+    /// changes and read none of them but `jobs/attained`.
     void show(nanoseconds now) noexcept {
-        if (read_.attained) show_attained(now);
+        if (read_.attained && (!read_.is_lazy || store_.changes().of(table_id::jobs).everything != 0))
+            show_attained(now);
         if (read_.step || read_.remaining) show_steps(now);
         if (read_.loss) show_losses(now);
     }
 
     /// Writes the steps of one job that has stopped.
     void show_steps_of(std::size_t row, double steps) noexcept {
+        mark(row, 0);
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
         store_.at(columns_.standard.remaining, row) = store_.at(columns_.get<"jobs/total_steps">(), row) - steps;
     }
 
 private:
+    /// Records that a column has grown. A policy that does not follow changes has no use for that.
+    void mark_progress(std::size_t row) noexcept {
+        if (read_.is_listed) mark(row, 0);
+    }
     /// Updates `jobs/attained`.
     void show_attained(nanoseconds now) noexcept {
         double* const attained = store_.data(columns_.get<"jobs/attained">());
@@ -221,6 +240,7 @@ private:
             auto& best = store_.at(columns_.get<"jobs/loss.best">(), row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;
+            mark_progress(row);
         }
     }
 
@@ -234,6 +254,7 @@ private:
             double const steps = steps_at(row, now);
             step[row] = static_cast<std::uint64_t>(steps);
             remaining[row] = length[row] - steps;
+            mark_progress(row);
         }
     }
 };

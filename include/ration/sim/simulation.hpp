@@ -99,20 +99,28 @@ public:
     }
 
 private:
+    /// Columns that neither policy reads are not filled.
+    [[nodiscard]] columns_read read_by_policies() const noexcept {
+        auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
+        auto const follows = [](any_policy const& p) { return p.follows_changes() || !p.reads("jobs/attained"); };
+        return {.step = read("jobs/step"),
+                .remaining = read("jobs/remaining"),
+                .attained = read("jobs/attained"),
+                .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
+                                "jobs/nominal_steps_per_second"),
+                .loss = read("jobs/loss", "jobs/loss.best"),
+                .is_lazy = follows(policy_) && follows(fallback_),
+                .is_listed = policy_.follows_changes()};
+    }
+
     [[nodiscard]] result<void> prepare() {
-        auto declared = sim_columns::declare(store_, workload_, cluster_);
+        columns_read const read = read_by_policies();
+        auto declared = sim_columns::declare(store_, workload_, cluster_, read.scaling);
         if (!declared) return declared.failure();
         columns_ = *declared;
+        store_.changes().follow();
         if (auto ready = nodes_.prepare(); !ready) return ready;
-        // Columns that neither policy reads are not filled.
-        auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
-        live_.fill_only({.step = read("jobs/step"),
-                         .remaining = read("jobs/remaining"),
-                         .attained = read("jobs/attained"),
-                         .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
-                                         "jobs/nominal_steps_per_second"),
-                         .loss = read("jobs/loss", "jobs/loss.best")},
-                        options_.seed);
+        live_.fill_only(read, options_.seed);
         contention_.prepare(workload_, nodes_.size());
         std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(),
                           nodes = nodes_.size();
@@ -199,6 +207,7 @@ private:
         if (reached > 0 && became.acceptable.count < 0) became.acceptable = now;
         if (reached > 1 && became.objective.count < 0) became.objective = now;
         tier = reached;
+        live_.mark(row, state_columns);
         asks_ = true;
     }
 
@@ -351,7 +360,7 @@ private:
         contention_.note_change();
         auto const state = job.devices > 0 ? job_state::running : job_state::queued;
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
-        store_.at(columns_.get<"jobs/attained">(), row) = job.attained;
+        live_.mark(row, state_columns);
         if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
         speed_segments_.set(row, now);
     }

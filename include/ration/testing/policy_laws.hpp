@@ -15,6 +15,7 @@
 #include <ration/host/check.hpp>
 #include <ration/policy.hpp>
 #include <ration/testing/broken_law.hpp>
+#include <ration/testing/found_changes.hpp>
 #include <ration/testing/synthetic_life.hpp>
 
 namespace ration::testing {
@@ -113,7 +114,8 @@ class policies_under_laws {
     policy_law_options const& options_;
     Make& make_;
     std::size_t grants_;
-    instance first_, second_, asked_twice_;
+    instance first_, second_, asked_twice_, listed_;
+    found_changes found_{true};
     std::optional<instance> restarted_;
     binding<typename P::inputs> bound_;
     checker validation_;
@@ -124,13 +126,13 @@ public:
     policies_under_laws(Make& make, policy_law_options const& options)
         : options_(options), make_(make),
           grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
-          second_(make, grants_), asked_twice_(make, grants_) {}
+          second_(make, grants_), asked_twice_(make, grants_), listed_(make, grants_) {}
 
     [[nodiscard]] result<void> bind(law_cluster const& host) {
         auto bound = bind_columns<typename P::inputs>(host.tables().store().schema());
         if (!bound) return bound.failure();
         bound_ = *bound;
-        for (auto* const p : {&first_, &second_, &asked_twice_})
+        for (auto* const p : {&first_, &second_, &asked_twice_, &listed_})
             if (!p->prepare(options_.most))
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
         validation_.prepare(host.tables().store(), host.tables().columns(), standard_resources, options_.most.nodes,
@@ -153,6 +155,7 @@ public:
                               seen("two instances differ at tick %llu", shown));
         if (auto kept = has_answered(shown); !kept) return kept;
         if (auto kept = ask_twice(t, shown); !kept) return kept;
+        if (auto kept = ask_with_changes(host, data, shown); !kept) return kept;
         if (auto kept = go_on_after_restart(t, shown); !kept) return kept;
         return validate(host, shown);
     }
@@ -192,6 +195,21 @@ private:
                     seen(seen_at, number));
         }
         return {};
+    }
+
+    /// An instance that gets the list of changed rows goes on beside the first one, which gets none.
+    [[nodiscard]] result<void> ask_with_changes(law_cluster const& host, tick_data data, unsigned long long number) {
+        if constexpr (!has_followed_changes<P>) return {};
+        data.changes = found_.between(data.data, host.tables().store().schema());
+        // Asked twice: what the first answer has planned does not come into force before the second.
+        bool same = true;
+        for (int i = 0; i < 2; ++i) {
+            listed_.decide(tick<typename P::inputs>(data, bound_));
+            same &= listed_.answers_as(first_);
+        }
+        if (same) return {};
+        return broken_law("Policy law 8: the list of changes makes no difference to an answer",
+                          seen("an instance that gets the list differs at tick %llu", number));
     }
 
     /// Now and then a fresh instance takes over what the first one has saved, and goes on beside it.

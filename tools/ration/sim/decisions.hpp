@@ -74,6 +74,7 @@ public:
         return policy_.bind(schema, most);
     }
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
+    [[nodiscard]] bool follows_changes() const noexcept override { return policy_.follows_changes(); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         auto const start = std::chrono::steady_clock::now();
         auto const reply = policy_.decide(t, out);

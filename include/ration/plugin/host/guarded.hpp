@@ -78,6 +78,8 @@ public:
     [[nodiscard]] meta const& about() const noexcept override { return policy_->about(); }
     /// True if the policy reads the column.
     [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_->reads(column); }
+    /// True if the policy goes by the list of changes.
+    [[nodiscard]] bool follows_changes() const noexcept override { return policy_->follows_changes(); }
     /// Binds the policy; without an effect in quarantine.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         if (quarantined_) return {};  // the host continues with its fallback

@@ -71,6 +71,10 @@ public:
         return {};
     }
 
+    /// True if the manifest says so.
+    [[nodiscard]] bool follows_changes() const noexcept override {
+        return (described().manifest().flags & RATION_F_FOLLOWS_CHANGES) != 0;
+    }
     /// Decides one tick. Every field that the plugin can change is validated before a grant counts.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
@@ -79,6 +83,7 @@ public:
         tick_.now_ns = t.now.count;
         tick_.budget_ns = t.budget.count;
         tick_.table = tables_of(t.data);
+        tick_.changes = reinterpret_cast<ration_changes const* const*>(t.changes);
         // The plugin writes into the host's space directly; no row is copied.
         auto const space = out.unused();
         auto* const first = reinterpret_cast<ration_grant*>(space.data());

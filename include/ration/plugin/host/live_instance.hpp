@@ -134,7 +134,8 @@ public:
 
     /// A tick without values except its scratch memory.
     [[nodiscard]] ration_tick blank_tick() const noexcept {
-        return {sizeof(ration_tick), table_count, 0, 0, 0, 0, nullptr, nullptr, scratch_.data(), scratch_size_};
+        return {sizeof(ration_tick), table_count,   0,      0, 0, 0, nullptr, nullptr,
+                scratch_.data(),     scratch_size_, nullptr};
     }
 
     /// Decides. A plugin that reports a lost state receives the event `state_lost` at once.

@@ -107,8 +107,8 @@ template <std::size_t N>
 }  // namespace detail
 
 /// Flags that this host understands.
-inline constexpr std::uint32_t known_flags =
-    RATION_F_DETERMINISTIC | RATION_F_OWN_THREADS | RATION_F_NO_UNLOAD | RATION_F_OUT_OF_PROCESS_ONLY;
+inline constexpr std::uint32_t known_flags = RATION_F_DETERMINISTIC | RATION_F_OWN_THREADS | RATION_F_NO_UNLOAD |
+                                             RATION_F_OUT_OF_PROCESS_ONLY | RATION_F_FOLLOWS_CHANGES;
 
 /// The columns that the plugin reads. Error: invalid_value for an invalid line.
 [[nodiscard]] inline result<std::vector<needed_column>> needs_of(ration_manifest const& m) {

@@ -168,7 +168,7 @@ private:
     /// The requested devices of the job; 0 if it is not active.
     template <class Tick>
     [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
-        return rigid_jobs::wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
+        return wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
     }
     /// The devices of the largest node; at least 1.
     template <class Tick>

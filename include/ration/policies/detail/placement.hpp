@@ -10,6 +10,7 @@
 #include <ration/buffer.hpp>
 #include <ration/detail/sort.hpp>
 #include <ration/job.hpp>
+#include <ration/policies/detail/free_nodes.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies::detail {
@@ -67,8 +68,8 @@ template <class Tick>
 ///
 /// Placement is consolidated. A job gets the node with the least free devices that suffice;
 /// otherwise as few nodes as possible, the emptiest first; ties go to the first node. A job that
-/// changes keeps as much as possible where it is. `begin` is O(nodes); everything else is O(nodes)
-/// for each holding that changes.
+/// changes keeps as much as possible where it is. `follow` is O(changed nodes); everything else is
+/// O(log holdings) for each holding that changes, and O(1) for each node that is not allowed.
 class placement {
     static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
     /// The devices of a job on one node, as a list element: before this tick and after it.
@@ -83,46 +84,68 @@ class placement {
         std::uint16_t reason;
     };
 
-    buffer<std::int64_t> free_;  // by node
-    buffer<place> places_;       // of the touched jobs
+    free_nodes free_;
+    row_set planned_;       // nodes whose free devices differ from those of the snapshot
+    buffer<place> places_;  // of the touched jobs
     buffer<touched_job> touched_;
     buffer<std::uint32_t> index_;  // by row: into touched_
-    std::int64_t spare_ = 0;
 
 public:
     /// The node of a learner that does not fit.
-    static constexpr std::size_t nowhere = ~std::size_t{0};
+    static constexpr std::size_t nowhere = free_nodes::nowhere;
     /// The default for `allowed`: every node.
     static constexpr auto anywhere = [](std::size_t) noexcept { return true; };
 
     /// Allocates for the largest tables; nothing is allocated later as long as a node has at most
     /// 32 devices.
     void reserve(limits const& most) noexcept {
-        free_.reserve(most.nodes);
+        resize(most.nodes);
         index_.reserve(most.jobs);
         touched_.reserve(most.jobs);
         places_.reserve((most.jobs < 64 ? most.jobs : 64) * most.nodes);
     }
 
+    /// Forgets the last plan, and reads the free devices of the nodes that have changed. Without a list of changes it
+    /// is O(nodes).
+    template <class Tick>
+    void follow(Tick const& t) noexcept {
+        for (auto const& job : touched_)
+            if (job.row < index_.size()) index_[job.row] = untouched;
+        touched_.clear();
+        places_.clear();
+        if (index_.size() > t.jobs()) index_.resize(t.jobs());
+        while (index_.size() < t.jobs()) index_.push_back(untouched);
+        auto const free = t.template get<"nodes/free.gpu">();
+        auto const& changed = t.changes(table_id::nodes);
+        if (changed.everything != 0) {
+            if (free_.size() != free.size()) resize(free.size());
+            for (std::size_t node = 0; node < free.size(); ++node) free_.set(node, free[node]);
+        } else {
+            for (std::size_t i = 0; i < changed.count; ++i) free_.set(changed.row[i], free[changed.row[i]]);
+        }
+        for (std::size_t node = planned_.next(0); node != nowhere; node = planned_.next(node + 1)) {
+            free_.set(node, free[node]);
+            planned_.set(node, false);
+        }
+    }
+
     /// Starts from the present holdings. Devices that a node lost are taken from the jobs there
-    /// that arrived last.
+    /// that arrived last. Precondition: `follow` was called in this tick.
+    template <class Tick>
+    void start(Tick const& t, std::uint16_t reason_of_loss = 0) noexcept {
+        if (free_.is_overdrawn()) take_what_is_lost(t, reason_of_loss);
+    }
+    /// `follow` and `start`, for policies that do neither between two plans.
     template <class Tick>
     void begin(Tick const& t, std::uint16_t reason_of_loss = 0) noexcept {
-        auto const free = t.template get<"nodes/free.gpu">();
-        free_.assign(free.data(), free.size());
-        places_.clear();
-        touched_.clear();
-        index_.clear();
-        index_.reserve(t.jobs());
-        std::uint32_t* const index = index_.extend(t.jobs());
-        for (std::size_t row = 0; row < t.jobs(); ++row) index[row] = untouched;
-        auto const supplied = supply_of(t);
-        spare_ = supplied.free;
-        if (supplied.is_overdrawn) take_what_is_lost(t, reason_of_loss);
+        follow(t);
+        start(t, reason_of_loss);
     }
 
     /// The free devices on all nodes.
-    [[nodiscard]] std::int64_t spare() const noexcept { return spare_; }
+    [[nodiscard]] std::int64_t spare() const noexcept { return free_.sum(); }
+    /// True if a node has lost devices that jobs hold.
+    [[nodiscard]] bool is_overdrawn() const noexcept { return free_.is_overdrawn(); }
     /// The free devices of a node; negative if it has lost devices that are held.
     [[nodiscard]] std::int64_t free(std::size_t node) const noexcept { return free_[node]; }
     /// The devices that the job holds after the changes so far.
@@ -160,32 +183,12 @@ public:
     /// none.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t tightest(std::int64_t amount, Allowed const& allowed = anywhere) const noexcept {
-        std::int64_t const* const free = free_.data();
-        std::size_t const nodes = free_.size();
-        std::size_t found = nowhere;
-        // One unsigned comparison tests both bounds: a node with too few devices wraps around to a large remainder.
-        std::uint64_t least = UINT64_MAX / 2;
-        for (std::size_t node = 0; node < nodes && least > 0; ++node) {
-            std::uint64_t const remains = static_cast<std::uint64_t>(free[node]) - static_cast<std::uint64_t>(amount);
-            if (remains >= least || !allowed(node)) continue;
-            found = node;
-            least = remains;
-        }
-        return found;
+        return free_.tightest(amount, allowed);
     }
     /// The allowed node with the most free devices; `nowhere` if none has any.
     template <class Allowed = decltype(anywhere)>
     [[nodiscard]] std::size_t emptiest(Allowed const& allowed = anywhere) const noexcept {
-        std::int64_t const* const free = free_.data();
-        std::size_t const nodes = free_.size();
-        std::size_t found = nowhere;
-        std::int64_t most = 0;
-        for (std::size_t node = 0; node < nodes; ++node) {
-            if (free[node] <= most || !allowed(node)) continue;
-            found = node;
-            most = free[node];
-        }
-        return found;
+        return free_.emptiest(allowed);
     }
 
     /// Writes the changes, in the order of jobs and nodes.
@@ -202,6 +205,10 @@ public:
     }
 
 private:
+    void resize(std::size_t nodes) noexcept {
+        free_.reset(nodes);
+        planned_.reset(nodes);
+    }
     /// The job with its present holdings, loaded at the first use.
     template <class Tick>
     [[nodiscard]] touched_job& open(Tick const& t, std::size_t row) noexcept {
@@ -232,14 +239,12 @@ private:
         }
     }
 
-    /// Changes a holding, and the free devices of its node. Negative free devices do not count as
-    /// spare.
+    /// Changes a holding, and the free devices of its node.
     void change(touched_job& job, place& p, std::int64_t by) noexcept {
         p.after += by;
         job.held += by;
-        std::int64_t const before = free_[p.node], after = before - by;
-        spare_ += (after > 0 ? after : 0) - (before > 0 ? before : 0);
-        free_[p.node] = after;
+        free_.set(p.node, free_[p.node] - by);
+        planned_.set(p.node, true);
     }
 
     /// Adds devices on a node; the list of holdings stays sorted by node.
@@ -275,13 +280,26 @@ private:
     /// Takes devices first on the job's own nodes, then on others.
     template <class Allowed>
     void grow(touched_job& job, std::int64_t by, Allowed const& allowed) noexcept {
-        auto const has = [&](std::size_t node) noexcept {
-            for (std::uint32_t i = job.first; i != end; i = places_[i].next)
-                if (places_[i].node == node && places_[i].after > 0) return allowed(node);
-            return false;
-        };
-        if (job.held > 0) by = fill(job, by, has);
+        for (place* own = tightest_own(job, by, allowed); own != nullptr && by > 0;
+             own = tightest_own(job, by, allowed)) {
+            std::int64_t const amount = free_[own->node] < by ? free_[own->node] : by;
+            change(job, *own, amount);
+            by -= amount;
+        }
         if (by > 0) static_cast<void>(fill(job, by, allowed));
+    }
+    /// Of the job's own allowed nodes with free devices, the one with the least that suffice for `amount`, or else the
+    /// one with the most; nullptr if none has any.
+    template <class Allowed>
+    [[nodiscard]] place* tightest_own(touched_job const& job, std::int64_t amount, Allowed const& allowed) noexcept {
+        place* best = nullptr;
+        for (std::uint32_t i = job.first; i != end; i = places_[i].next) {
+            std::int64_t const free = free_[places_[i].node], found = best == nullptr ? 0 : free_[best->node];
+            if (places_[i].after <= 0 || free <= 0 || !allowed(places_[i].node)) continue;
+            bool const is_better = found < amount ? free > found : free >= amount && free < found;
+            if (is_better) best = &places_[i];
+        }
+        return best;
     }
     /// Takes devices on allowed nodes. Returns the number that did not fit.
     template <class Allowed>

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/device_requests.hpp>
 #include <ration/policies/detail/placement.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 
@@ -18,13 +20,15 @@ template <class... More>
 using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More...>;
 
 /// Jobs that get all requested devices or none. The policy's rule decides which of them run; this
-/// class does the rest. `begin` is O(jobs + nodes).
+/// class does the rest. `follow` and `begin` are O(changes).
 class rigid_jobs {
     placement places_;
     priority_order order_;
-    buffer<std::int64_t> wanted_;  // by row
+    device_requests requests_;
+    buffer<std::uint32_t> planned_;  // rows whose `held` is that of the plan
     buffer<std::uint8_t> chosen_;
-    std::int64_t all_wanted_ = 0, all_held_ = 0, capacity_ = 0;
+    std::int64_t capacity_ = 0;
+    bool has_capacity_ = false;  // `capacity_` is that of the present nodes
 
 public:
     /// Reason codes of the grants.
@@ -33,129 +37,160 @@ public:
     static constexpr std::string_view reasons[] = {"", "its turn has come and its devices are there",
                                                    "stopped for jobs that come before it",
                                                    "a node of its lost devices"};
+    /// Behind the last row of `next_waiting`.
+    static constexpr std::size_t none = row_set::none;
 
     /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
         order_.reserve(most.jobs);
-        wanted_.reserve(most.jobs);
+        requests_.reserve(most);
+        planned_.reserve(most.jobs);
         chosen_.reserve(most.jobs);
+        planned_.clear();
+        has_capacity_ = false;
     }
 
+    /// What jobs request and hold, after the plan so far.
+    [[nodiscard]] device_requests const& requests() const noexcept { return requests_; }
     /// The devices that the job requests while it is active; otherwise 0.
-    [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return wanted_[row]; }
+    [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return requests_.wanted(row); }
+    /// The devices that the job holds, after the plan so far; 0 if it is not active.
+    [[nodiscard]] std::int64_t held(std::size_t row) const noexcept { return requests_.held(row); }
     /// True if the job is active and does not hold its requested devices, and the nodes have that
     /// many.
+    [[nodiscard]] bool waits(std::size_t row) const noexcept {
+        return wanted(row) > 0 && wanted(row) <= capacity_ && held(row) != wanted(row);
+    }
+    /// The first job from `row` on that does not hold what it wants; `none` if there is none.
+    [[nodiscard]] std::size_t next_waiting(std::size_t row) const noexcept { return requests_.lacking().next(row); }
+
+    /// Rows of which `held` is planned, and not yet that of the snapshot.
+    [[nodiscard]] std::span<std::uint32_t const> planned() const noexcept { return planned_.view(); }
+
+    /// Takes in what has changed since the last tick. Returns true if rows have moved. O(changes), or O(jobs + nodes)
+    /// without a list of changes.
     template <class Tick>
-    [[nodiscard]] bool waits(Tick const& t, std::size_t row) const noexcept {
-        std::int64_t const w = wanted_[row];
-        return w > 0 && w <= capacity_ && places_.held(t, row) != w;
+    [[nodiscard]] bool follow(Tick const& t) noexcept {
+        places_.follow(t);
+        bool const moved = requests_.follow(t, planned_.view());
+        planned_.clear();
+        has_capacity_ = has_capacity_ && has_same_capacity(t);
+        return moved;
     }
 
-    /// True if the job holds any devices.
-    template <class Tick>
-    [[nodiscard]] bool holds(Tick const& t, std::size_t row) const noexcept {
-        return places_.held(t, row) > 0;
-    }
-
-    /// Starts a tick. Returns false if there is nothing to do: every job has its devices, or
+    /// Starts a plan after `follow`. Returns false if there is nothing to do: every job has its devices, or
     /// nothing is free and, without `may_stop`, no job can be stopped. A job that lost devices with
     /// a node gets others, or is stopped.
     template <class Tick>
-    [[nodiscard]] bool begin(Tick const& t, bool may_stop) noexcept {
-        auto const supplied = supply_of(t);
-        auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
-        auto const state = t.template get<"jobs/state">();
-        all_wanted_ = all_held_ = 0;
-        wanted_.clear();
-        std::int64_t* const wanted = wanted_.extend(t.jobs());
-        bool lacks = false, exceeds = false;
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            std::int64_t const w = wanted_by(state[row], asked[row]), h = w > 0 ? held[row] : 0;
-            wanted[row] = w;
-            all_wanted_ += w;
-            all_held_ += h;
-            lacks |= h < w;
-            exceeds |= h > w;
-        }
-        if (!supplied.is_overdrawn && !exceeds && !(lacks && (may_stop || supplied.free > 0))) return false;
-        capacity_ = capacity_of(t);
-        places_.begin(t, node_lost_devices);
+    [[nodiscard]] bool plan(Tick const& t, bool may_stop) noexcept {
+        bool const may_start = requests_.any_waits() && (may_stop || places_.spare() > 0);
+        if (!places_.is_overdrawn() && !requests_.any_exceeds() && !may_start) return false;
+        if (!has_capacity_) capacity_ = capacity_of(t);
+        has_capacity_ = true;
+        places_.start(t, node_lost_devices);
         restore(t);
         return true;
+    }
+    /// `follow` and `plan`.
+    template <class Tick>
+    [[nodiscard]] bool begin(Tick const& t, bool may_stop) noexcept {
+        static_cast<void>(follow(t));
+        return plan(t, may_stop);
     }
 
     /// Gives the job its requested devices. Returns false if they are not free.
     template <class Tick>
-    [[nodiscard]] bool start(Tick const& t, std::size_t row) noexcept {
-        if (wanted_[row] - places_.held(t, row) > places_.spare()) return false;
-        places_.resize(t, row, wanted_[row], its_turn);
+    bool start(Tick const& t, std::size_t row) noexcept {
+        if (wanted(row) - held(row) > places_.spare()) return false;
+        resize(t, row, wanted(row), its_turn);
         return true;
+    }
+    /// Takes all devices from the job.
+    template <class Tick>
+    void stop(Tick const& t, std::size_t row) noexcept {
+        resize(t, row, 0, made_room);
     }
 
     /// Starts waiting jobs in the order of their priorities; none is stopped. The first job that
     /// does not fit blocks all later ones, unless `others_pass`. `key(row)` is the priority.
-    /// O(jobs) for each job that starts.
+    /// O(waiting jobs) for each job that starts.
     template <class Tick, class Key>
     void start_in_order(Tick const& t, bool others_pass, Key const& key) noexcept {
-        for (std::size_t best = t.jobs();; best = t.jobs()) {
+        for (;;) {
+            std::size_t best = none;
             double first = 0;
-            for (std::size_t row = 0; row < t.jobs(); ++row) {
-                if (!waits(t, row) || (others_pass && wanted_[row] - places_.held(t, row) > places_.spare())) continue;
+            for (std::size_t row = next_waiting(0); row != none; row = next_waiting(row + 1)) {
+                if (!waits(row) || (others_pass && wanted(row) - held(row) > places_.spare())) continue;
                 double const k = key(row);
-                if (best == t.jobs() || k < first) {
-                    best = row;
-                    first = k;
-                }
+                if (best != none && !(k < first)) continue;
+                best = row;
+                first = k;
             }
-            if (best == t.jobs() || !start(t, best)) return;
+            if (best == none || !start(t, best)) return;
         }
+    }
+
+    /// The devices that are free or held by jobs which may be stopped.
+    [[nodiscard]] std::int64_t available() const noexcept { return places_.spare() + requests_.all_held(); }
+    /// True if all active jobs can run, so that no order is needed.
+    [[nodiscard]] bool all_fit() const noexcept { return requests_.all_wanted() <= available(); }
+    /// Starts all waiting jobs, in the order of submission.
+    template <class Tick>
+    void start_all(Tick const& t) noexcept {
+        for (std::size_t row = next_waiting(0); row != none; row = next_waiting(row + 1))
+            if (waits(row)) static_cast<void>(start(t, row));
     }
 
     /// Runs the jobs in the order of their priorities, each that still fits; the others are
     /// stopped. `key(row)` is the `priority`. O(jobs) if all fit or the order has changed little.
     template <class Tick, class Key>
     void serve(Tick const& t, Key const& key) noexcept {
-        std::int64_t left = places_.spare() + all_held_;
-        // Everything fits, so no order is needed.
-        if (all_wanted_ <= left) {
-            for (std::size_t row = 0; row < t.jobs(); ++row)
-                if (waits(t, row)) static_cast<void>(start(t, row));
-            return;
-        }
+        if (all_fit()) return start_all(t);
+        std::int64_t left = available();
         chosen_.reset(t.jobs());
         auto const order = order_.sort(t.template get<"jobs/id">(), key);
         for (auto const& e : order) {
-            std::int64_t const w = wanted_[e.row];
+            std::int64_t const w = wanted(e.row);
             if (w > left) continue;
             chosen_[e.row] = w > 0;
             left -= w;
         }
         // Stopped jobs first, so that their devices are free for the others.
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (!chosen_[row] && wanted_[row] > 0 && places_.held(t, row) > 0) places_.resize(t, row, 0, made_room);
+            if (!chosen_[row] && held(row) > 0) stop(t, row);
         for (auto const& e : order)
-            if (chosen_[e.row] && waits(t, e.row)) static_cast<void>(start(t, e.row));
+            if (chosen_[e.row] && waits(e.row)) static_cast<void>(start(t, e.row));
     }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
 
-    /// The devices that a job in this state requests.
-    [[nodiscard]] static std::int64_t wanted_by(std::uint32_t state, std::int64_t asked) noexcept {
-        return is_active(static_cast<job_state>(state)) && asked > 0 ? asked : 0;
+private:
+    template <class Tick>
+    void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason) noexcept {
+        places_.resize(t, row, amount, reason);
+        planned_.push_back(static_cast<std::uint32_t>(row));
+        requests_.plan(row, places_.held(t, row));
     }
 
-private:
+    template <class Tick>
+    [[nodiscard]] static bool has_same_capacity(Tick const& t) noexcept {
+        auto const& nodes = t.changes(table_id::nodes);
+        std::uint32_t any = 0;
+        for (std::size_t i = 0; i < nodes.count; ++i) any |= nodes.groups[i];
+        return nodes.everything == 0 && (any & capacity_columns) == 0;
+    }
+
     /// Replaces devices that jobs lost with their nodes, or stops these jobs.
     template <class Tick>
     void restore(Tick const& t) noexcept {
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) {
             std::size_t const row = places_.touched_row(i);
-            if (wanted_[row] == 0) continue;
-            bool const fits = wanted_[row] - places_.held(t, row) <= places_.spare();
-            places_.resize(t, row, fits ? wanted_[row] : 0, node_lost_devices);
-            all_held_ += places_.held(t, row) - t.template get<"jobs/held.gpu">()[row];
+            std::int64_t const devices = wanted(row);
+            if (devices == 0) continue;
+            bool const fits = devices - places_.held(t, row) <= places_.spare();
+            resize(t, row, fits ? devices : 0, node_lost_devices);
         }
     }
 };

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+/// Jobs in the order of their priorities, with sums over parts of the order, so that a division of devices costs the
+/// changes and not the number of jobs.
+///
+/// For policies for rigid jobs whose priorities change one at a time (las).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ration/buffer.hpp>
+#include <ration/policies/detail/priority_order.hpp>
+
+namespace ration::policies::detail {
+
+/// What one job adds to the sums.
+struct ranked_job {
+    std::int64_t wanted = 0;  ///< devices; a job that wants none is not in the order
+    bool holds = false;       ///< it holds devices
+    bool lacks = false;       ///< it does not hold exactly what it wants
+    friend constexpr bool operator==(ranked_job const&, ranked_job const&) noexcept = default;
+};
+
+/// A treap over the rows of the jobs table; ties of the priority go to the lower row. Source: C. Aragon and R. Seidel,
+/// "Randomized Search Trees", FOCS 1989; the heap priorities are hashes of the rows, so that each run has the same
+/// tree. O(log n) expected for each change.
+class ranked_jobs {
+    static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    struct node {
+        priority key;
+        ranked_job job;
+        bool is_in = false;
+        std::uint32_t left = none, right = none;
+        // Of the subtree:
+        std::int64_t sum = 0, least = 0;  // of `wanted`
+        std::uint32_t holding = 0, lacking = 0;
+    };
+    buffer<node> nodes_;  // by row
+    buffer<node> moved_;  // while rows move
+    buffer<std::uint32_t> order_;
+    std::uint32_t root_ = none;
+
+public:
+    /// Allocates for this number of jobs, and removes all.
+    void reserve(std::size_t jobs) noexcept {
+        nodes_.clear();
+        nodes_.reserve(jobs);
+        moved_.reserve(jobs);
+        order_.reserve(jobs);
+        root_ = none;
+    }
+
+    /// Adds rows for new jobs, which are not in the order yet.
+    void grow(std::size_t rows) noexcept {
+        while (nodes_.size() < rows) nodes_.push_back({});
+    }
+
+    /// Sets the place of a job in the order; a job that wants no devices leaves it.
+    void put(std::size_t at, priority const& key, ranked_job const& job) noexcept {
+        auto const row = static_cast<std::uint32_t>(at);
+        node& n = nodes_[row];
+        bool const same_key = n.key.first == key.first && n.key.second == key.second;
+        if (n.is_in && same_key && n.job == job) return;
+        if (n.is_in && same_key && job.wanted > 0) {
+            n.job = job;
+            return renew_path(row);
+        }
+        if (n.is_in) root_ = erased(root_, row);
+        n.is_in = job.wanted > 0;
+        n.key = key;
+        n.job = job;
+        if (n.is_in) root_ = inserted(root_, row);
+    }
+
+    /// Gives devices in the order of the priorities, to each job that fits into what is left of `devices`. Calls
+    /// `stop(row)` for each job that holds devices and gets none, and `start(row)` for each that gets devices and does
+    /// not hold them yet; each in the order of priorities. O((calls + largest request) log n), expected.
+    template <class Stop, class Start>
+    void divide(std::int64_t devices, Stop const& stop, Start const& start) const noexcept {
+        divide_below(root_, devices, stop, start);
+    }
+
+    /// Gives the jobs their present rows: `rows[old]` is the new row, or 0xFFFFFFFF. Rows keep their order. O(n).
+    void move_rows(std::span<std::uint32_t const> rows, std::size_t size) noexcept {
+        order_.clear();
+        list(root_);
+        moved_.clear();
+        for (std::size_t row = 0; row < size; ++row) moved_.push_back({});
+        root_ = none;
+        std::size_t kept = 0;
+        for (std::uint32_t const old : order_) {
+            std::uint32_t const row = rows[old];
+            if (row == none) continue;
+            moved_[row] = nodes_[old];
+            order_[kept++] = row;
+        }
+        nodes_.swap(moved_);
+        order_.resize(kept);
+        root_ = built();
+    }
+
+private:
+    /// A hash of the row: the finalizer of SplitMix64.
+    [[nodiscard]] static std::uint64_t height(std::uint32_t row) noexcept {
+        std::uint64_t z = (std::uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        return z ^ z >> 31;
+    }
+    [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
+        priority const &x = nodes_[a].key, &y = nodes_[b].key;
+        if (x.first != y.first) return x.first < y.first;
+        return x.second != y.second ? x.second < y.second : a < b;
+    }
+
+    /// Computes the sums of a subtree from those of its parts.
+    void renew(std::uint32_t row) noexcept {
+        node& n = nodes_[row];
+        n.sum = n.least = n.job.wanted;
+        n.holding = n.job.holds ? 1 : 0;
+        n.lacking = n.job.lacks ? 1 : 0;
+        for (std::uint32_t const child : {n.left, n.right}) {
+            if (child == none) continue;
+            node const& c = nodes_[child];
+            n.sum += c.sum;
+            n.least = c.least < n.least ? c.least : n.least;
+            n.holding += c.holding;
+            n.lacking += c.lacking;
+        }
+    }
+    /// The sums from the root down to a row whose key has not changed.
+    void renew_path(std::uint32_t row) noexcept { renew_below(root_, row); }
+    void renew_below(std::uint32_t root, std::uint32_t row) noexcept {
+        if (root != row) renew_below(before(row, root) ? nodes_[root].left : nodes_[root].right, row);
+        renew(root);
+    }
+
+    [[nodiscard]] std::uint32_t inserted(std::uint32_t root, std::uint32_t row) noexcept {
+        if (root == none || height(row) > height(root)) {
+            split(root, row, nodes_[row].left, nodes_[row].right);
+            root = row;
+        } else if (before(row, root)) {
+            nodes_[root].left = inserted(nodes_[root].left, row);
+        } else {
+            nodes_[root].right = inserted(nodes_[root].right, row);
+        }
+        renew(root);
+        return root;
+    }
+    /// Divides a subtree into the jobs before a row and those behind it.
+    void split(std::uint32_t root, std::uint32_t row, std::uint32_t& low, std::uint32_t& high) noexcept {
+        if (root == none) {
+            low = high = none;
+        } else if (before(row, root)) {
+            split(nodes_[root].left, row, low, nodes_[root].left);
+            high = root;
+            renew(root);
+        } else {
+            split(nodes_[root].right, row, nodes_[root].right, high);
+            low = root;
+            renew(root);
+        }
+    }
+    [[nodiscard]] std::uint32_t erased(std::uint32_t root, std::uint32_t row) noexcept {
+        if (root == row) return joined(nodes_[row].left, nodes_[row].right);
+        if (before(row, root))
+            nodes_[root].left = erased(nodes_[root].left, row);
+        else
+            nodes_[root].right = erased(nodes_[root].right, row);
+        renew(root);
+        return root;
+    }
+    /// Joins two subtrees, of which all jobs of `low` come first.
+    [[nodiscard]] std::uint32_t joined(std::uint32_t low, std::uint32_t high) noexcept {
+        if (low == none) return high;
+        if (high == none) return low;
+        std::uint32_t const root = height(low) > height(high) ? low : high;
+        if (root == low)
+            nodes_[low].right = joined(nodes_[low].right, high);
+        else
+            nodes_[high].left = joined(low, nodes_[high].left);
+        renew(root);
+        return root;
+    }
+
+    template <class Stop, class Start>
+    void divide_below(std::uint32_t root, std::int64_t& left, Stop const& stop, Start const& start) const noexcept {
+        if (root == none) return;
+        node const& n = nodes_[root];
+        if (n.least > left) return for_each<&node::holding>(root, [](ranked_job const& j) { return j.holds; }, stop);
+        if (n.sum <= left) {
+            left -= n.sum;
+            return for_each<&node::lacking>(root, [](ranked_job const& j) { return j.lacks; }, start);
+        }
+        divide_below(n.left, left, stop, start);
+        if (n.job.wanted <= left) {
+            left -= n.job.wanted;
+            if (n.job.lacks) start(root);
+        } else if (n.job.holds) {
+            stop(root);
+        }
+        divide_below(n.right, left, stop, start);
+    }
+    /// Calls `act(row)` for the jobs of a subtree for which `counts` is true; `Count` is their number in a subtree.
+    template <std::uint32_t node::* Count, class Counts, class Act>
+    void for_each(std::uint32_t root, Counts const& counts, Act const& act) const noexcept {
+        if (root == none || nodes_[root].*Count == 0) return;
+        for_each<Count>(nodes_[root].left, counts, act);
+        if (counts(nodes_[root].job)) act(root);
+        for_each<Count>(nodes_[root].right, counts, act);
+    }
+
+    /// Appends the rows of a subtree to `order_`, in their order.
+    void list(std::uint32_t root) noexcept {
+        if (root == none) return;
+        list(nodes_[root].left);
+        order_.push_back(root);
+        list(nodes_[root].right);
+    }
+    /// Builds the tree of the rows in `order_`, and returns its root.
+    [[nodiscard]] std::uint32_t built() noexcept {
+        std::uint32_t root = none;
+        for (std::uint32_t const row : order_) {
+            nodes_[row].left = nodes_[row].right = none;
+            renew(row);
+        }
+        for (std::uint32_t const row : order_) root = joined(root, row);
+        return root;
+    }
+};
+
+}  // namespace ration::policies::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+// A policy that gets the list of changes gives the same schedule as one that reads every row at each tick.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/las.hpp>
+#include <ration/sim/generator.hpp>
+#include <ration/testing/found_changes.hpp>
+
+#include "support/catch.hpp"
+#include "world.hpp"
+
+using namespace simulation_test;
+
+namespace {
+
+/// Hides from a policy that the host lists changes.
+template <class P>
+class every_row final : public any_policy {
+    policy_adapter<P> policy_;
+
+public:
+    explicit every_row(P const& policy) : policy_(policy) {}
+    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        return policy_.bind(schema, most);
+    }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override { return policy_.decide(t, out); }
+};
+
+/// Crashes, and losses of the eight nodes, each of which comes back.
+[[nodiscard]] std::vector<sim::fault> faults_of(std::uint64_t seed) {
+    std::vector<sim::fault> all;
+    sim::rng const random(seed, 9);
+    for (std::uint64_t i = 0; i < 60; ++i) {
+        double const at = static_cast<double>(i) * 900 + random.uniform(4 * i) * 900;
+        auto const node = static_cast<std::uint32_t>(random.uniform(4 * i + 1) * 8);
+        if (i % 4 == 0) {
+            all.push_back({.at = seconds(at), .what = sim::fault_kind::job_crashes, .node = node, .device = 1});
+            continue;
+        }
+        all.push_back({.at = seconds(at), .what = sim::fault_kind::node_lost, .node = node});
+        double const gone = random.uniform(4 * i + 2) * 3000;
+        all.push_back({.at = seconds(at + gone), .what = sim::fault_kind::node_back, .node = node});
+    }
+    std::ranges::stable_sort(all, {}, [](sim::fault const& f) { return f.at.count; });
+    return all;
+}
+
+[[nodiscard]] std::string difference(sim::run_outcome const& a, sim::run_outcome const& b) {
+    for (std::size_t i = 0; i < a.jobs.size(); ++i)
+        if (a.jobs[i].started != b.jobs[i].started || a.jobs[i].finished != b.jobs[i].finished ||
+            a.jobs[i].restarts != b.jobs[i].restarts || a.jobs[i].stops != b.jobs[i].stops)
+            return "job " + std::to_string(i + 1);
+    return a.ticks == b.ticks && a.changes == b.changes ? "" : "ticks or changes";
+}
+
+template <class P>
+void check_same_schedule(P const& policy, std::uint64_t seed, nanoseconds interval) {
+    auto jobs =
+        sim::make_rigid({.seed = seed, .jobs = 1500, .jobs_per_hour = 100}, {.most_devices = 8, .longest = 40'000});
+    for (std::size_t i = 0; i < jobs.jobs.size(); ++i) jobs.jobs[i].restart_cost = static_cast<double>(i % 50);
+    auto const machines = nodes_of(8, 4);
+    auto const faults = faults_of(seed);
+    sim::sim_options const options{
+        .interval = interval, .faults = faults, .checkpoint = seconds(600), .save = seconds(7)};
+    policy_adapter<P> listed(policy);
+    every_row<P> all(policy);
+    policy_adapter<policies::fifo> fallback;
+    sim::simulation with_list(jobs, machines, listed, fallback, options);
+    sim::simulation without(jobs, machines, all, fallback, options);
+    auto const a = with_list.run();
+    auto const b = without.run();
+    REQUIRE(a);
+    REQUIRE(b);
+    CHECK(a->how == sim::ending::all_done);
+    CHECK(a->faults > 10);
+    CHECK(difference(*a, *b) == "");
+}
+
+}  // namespace
+
+TEST_CASE("simulation: the list of changes makes no difference to a schedule, with faults and restarts", "[sim]") {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+        for (nanoseconds const interval : {nanoseconds{}, seconds(60)}) {
+            CAPTURE(seed, interval.count);
+            check_same_schedule(policies::fifo{}, seed, interval);
+            check_same_schedule(policies::fifo{{.backfill = true}}, seed, interval);
+            check_same_schedule(policies::las{}, seed, interval);
+            check_same_schedule(policies::las{{.promote = 2}}, seed, interval);
+        }
+}
+
+namespace {
+
+/// Follows changes, and compares the list with the rows that differ from those of its last tick.
+class auditor final : public any_policy {
+    any_policy& policy_;
+    testing::found_changes found_{false};
+    std::vector<column_info> schema_;
+
+public:
+    std::string unlisted;
+
+    explicit auditor(any_policy& policy) : policy_(policy) {}
+    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        schema_.assign(schema.begin(), schema.end());
+        return policy_.bind(schema, most);
+    }
+    [[nodiscard]] bool follows_changes() const noexcept override { return true; }
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        auto const* const found = found_.between(t.data, schema_);
+        for (auto const table : {table_id::jobs, table_id::nodes}) {
+            auto const& listed = *t.changes[static_cast<std::size_t>(table)];
+            auto const& differs = *found[static_cast<std::size_t>(table)];
+            if (listed.everything != 0) continue;
+            for (std::size_t i = 0; i < differs.count; ++i)
+                if (std::find(listed.row, listed.row + listed.count, differs.row[i]) == listed.row + listed.count)
+                    unlisted += "row " + std::to_string(differs.row[i]) + " of table " +
+                                std::to_string(static_cast<int>(table)) + " at tick " + std::to_string(t.number) + "\n";
+            if (differs.moved != 0 && listed.moved == 0) unlisted += "moved rows\n";
+        }
+        return policy_.decide(t, out);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("simulation: lists every row that it has changed", "[sim]") {
+    auto const faults = faults_of(4);
+    auto const machines = nodes_of(8, 4);
+    auto const jobs = sim::make_rigid({.seed = 4, .jobs = 300, .jobs_per_hour = 100}, {.longest = 20'000});
+    policy_adapter<policies::las> las;
+    auditor watched(las);
+    policy_adapter<policies::fifo> fallback;
+    sim::simulation run(jobs, machines, watched, fallback, {.faults = faults});
+    REQUIRE(run.run());
+    CHECK(watched.unlisted == "");
+}
