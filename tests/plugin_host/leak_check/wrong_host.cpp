@@ -122,7 +122,8 @@ public:
                                &cancel,
                                tables,
                                reinterpret_cast<void*>(place),
-                               scratch_.size() - 64 - (wrong("H9") ? 500 : 0)};
+                               scratch_.size() - 64 - (wrong("H9") ? 500 : 0),
+                               nullptr};
         out = {size_of<ration_out>("H15-out"), 0, space, 0, 0, into == nullptr ? rows_ : into};
         reply = policy_.decide(self_, &tick, &out);
     }

@@ -157,8 +157,8 @@ void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t
     // A later host has more tables than this one knows: every other tick does.
     std::uint32_t const n_tables = tick % 2 == 0 ? RATION_HELD + 1 : table_count;
     frame_->tick = {
-        sizeof(ration_tick), n_tables,        tick,         seed_ + tick, cluster.now().count, budget, &frame_->cancel,
-        frame_->pointers,    fresh_scratch(), scratch_size_};
+        sizeof(ration_tick), n_tables,        tick,          seed_ + tick, cluster.now().count, budget, &frame_->cancel,
+        frame_->pointers,    fresh_scratch(), scratch_size_, nullptr};
 }
 
 void tables::lock() noexcept {
