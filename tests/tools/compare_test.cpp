@@ -123,10 +123,10 @@ TEST_CASE("comparison: what went wrong or was approximate is said once, in sente
 TEST_CASE("comparison: the mean is over the same jobs in every run") {
     std::vector<run_summary> runs{none_run(), tradl_run()};
     using jobs = std::vector<std::size_t>;
-    CHECK(choose_jobs(compare(runs), moment::acceptable, true).counted == jobs{1, 2});
-    CHECK(choose_jobs(compare(runs), moment::acceptable).counted == jobs{0, 1, 2});
+    CHECK(choose_jobs(compare(runs), milestone::acceptable, true).counted == jobs{1, 2});
+    CHECK(choose_jobs(compare(runs), milestone::acceptable).counted == jobs{0, 1, 2});
     runs[1].jobs[1].acceptable_at.reset();
-    auto const late = choose_jobs(compare(runs), moment::acceptable, true);
+    auto const late = choose_jobs(compare(runs), milestone::acceptable, true);
     CHECK((late.counted == jobs{2} && late.left_out == jobs{1}));
     CHECK(has_line(squeezed(text_of(runs)), " mean of 1 after the first 40.0 s 30.0 s -25.0 %"));
     CHECK(has_line(squeezed(text_of(runs)), " mean of 2 25.0 s 20.0 s -20.0 %"));
@@ -138,7 +138,7 @@ TEST_CASE("comparison: jobs that arrive together with the earliest one, wherever
     std::vector<run_summary> runs{none_run()};
     runs[0].jobs[0].arrived = seconds(7);
     runs[0].jobs[1].arrived = runs[0].jobs[2].arrived = seconds(3);
-    CHECK(choose_jobs(compare(runs), moment::acceptable, true).counted == std::vector<std::size_t>{0});
+    CHECK(choose_jobs(compare(runs), milestone::acceptable, true).counted == std::vector<std::size_t>{0});
     for (auto& j : runs[0].jobs) j.arrived = seconds(0);
     CHECK(text_of(runs).find("after the first") == std::string::npos);
 }

@@ -14,22 +14,22 @@ using round_values = std::vector<std::optional<double>>;
 /// Divides, so that whole seconds stay whole in the output; a product with 1e-9 would not.
 [[nodiscard]] double in_seconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e9; }
 
-[[nodiscard]] std::optional<nanoseconds> at(job_summary const& job, moment m) noexcept {
+[[nodiscard]] std::optional<nanoseconds> at(job_summary const& job, milestone m) noexcept {
     switch (m) {
-        case moment::acceptable: return job.acceptable_at;
-        case moment::objective: return job.objective_at;
-        case moment::end: return job.how == condition::finished ? job.ended_at : std::nullopt;
+        case milestone::acceptable: return job.acceptable_at;
+        case milestone::objective: return job.objective_at;
+        case milestone::end: return job.how == condition::finished ? job.ended_at : std::nullopt;
     }
     return std::nullopt;
 }
 
-[[nodiscard]] bool has_it_everywhere(comparison const& all, std::size_t job, moment m) noexcept {
+[[nodiscard]] bool has_it_everywhere(comparison const& all, std::size_t job, milestone m) noexcept {
     return std::ranges::all_of(all.sides, [&](compared_side const& side) {
         return std::ranges::all_of(side.runs, [&](run_summary const& run) { return at(run.jobs[job], m).has_value(); });
     });
 }
 
-[[nodiscard]] std::vector<double> times_to(run_summary const& run, std::vector<std::size_t> const& jobs, moment m) {
+[[nodiscard]] std::vector<double> times_to(run_summary const& run, std::vector<std::size_t> const& jobs, milestone m) {
     std::vector<double> times;
     for (std::size_t const j : jobs)
         if (auto const time = time_to(run.jobs[j], m)) times.push_back(*time);
@@ -105,16 +105,16 @@ std::vector<compared_value> compared(std::vector<round_values> const& values) {
     return all;
 }
 
-bool aims_at(job_summary const& job, moment m) noexcept {
-    return m == moment::end || (m == moment::acceptable ? job.has_acceptable : job.has_objective);
+bool aims_at(job_summary const& job, milestone m) noexcept {
+    return m == milestone::end || (m == milestone::acceptable ? job.has_acceptable : job.has_objective);
 }
 
-std::optional<double> time_to(job_summary const& job, moment m) noexcept {
+std::optional<double> time_to(job_summary const& job, milestone m) noexcept {
     auto const when = at(job, m);
     return when ? std::optional(in_seconds(*when - job.arrived)) : std::nullopt;
 }
 
-chosen_jobs choose_jobs(comparison const& all, moment m, bool after_the_first) {
+chosen_jobs choose_jobs(comparison const& all, milestone m, bool after_the_first) {
     chosen_jobs chosen;
     if (all.sides.empty() || all.jobs().empty()) return chosen;
     auto const& jobs = all.jobs();
@@ -126,7 +126,7 @@ chosen_jobs choose_jobs(comparison const& all, moment m, bool after_the_first) {
     return chosen;
 }
 
-std::vector<compared_figure> time_figures(comparison const& all, moment m) {
+std::vector<compared_figure> time_figures(comparison const& all, milestone m) {
     static constexpr std::string_view keys[][2] = {{"mean_to_acceptable", "median_to_acceptable"},
                                                    {"mean_to_objective", "median_to_objective"},
                                                    {"mean_to_end", "median_to_end"}};
@@ -144,7 +144,7 @@ std::vector<compared_figure> time_figures(comparison const& all, moment m) {
                            })});
     }
     auto const late = choose_jobs(all, m, true);
-    if (m == moment::acceptable && !late.counted.empty())
+    if (m == milestone::acceptable && !late.counted.empty())
         figures.push_back({"mean_to_acceptable_after_the_first", "mean", " after the first", "s", late.counted.size(),
                            mean_of(late)});
     return figures;

@@ -43,15 +43,15 @@ struct compared_value {
 [[nodiscard]] std::vector<compared_value> compared(std::vector<std::vector<std::optional<double>>> const& values);
 
 /// What a job arrives at.
-enum class moment : std::uint8_t { acceptable, objective, end };
-[[nodiscard]] constexpr std::string_view name_of(moment m) noexcept {
+enum class milestone : std::uint8_t { acceptable, objective, end };
+[[nodiscard]] constexpr std::string_view name_of(milestone m) noexcept {
     constexpr std::string_view names[] = {"Acceptable", "Objective", "the end"};
     return names[static_cast<std::size_t>(m)];
 }
 
-[[nodiscard]] bool aims_at(job_summary const& job, moment m) noexcept;
+[[nodiscard]] bool aims_at(job_summary const& job, milestone m) noexcept;
 /// Seconds from the arrival of the job; none if it did not get there. The end of a job that did not finish is none.
-[[nodiscard]] std::optional<double> time_to(job_summary const& job, moment m) noexcept;
+[[nodiscard]] std::optional<double> time_to(job_summary const& job, milestone m) noexcept;
 
 /// The jobs that a mean is over are those that got there in every run, so that the means of two runs are over the same
 /// jobs. Indices into `jobs`.
@@ -59,7 +59,7 @@ struct chosen_jobs {
     std::vector<std::size_t> counted, left_out;
 };
 /// `after_the_first`: only jobs that arrive later than the earliest one.
-[[nodiscard]] chosen_jobs choose_jobs(comparison const& all, moment m, bool after_the_first = false);
+[[nodiscard]] chosen_jobs choose_jobs(comparison const& all, milestone m, bool after_the_first = false);
 
 /// A figure of whole runs.
 struct compared_figure {
@@ -72,7 +72,7 @@ struct compared_figure {
 };
 
 /// Mean and median of the times; for Acceptable also the mean of the jobs after the first. Empty where no job counts.
-[[nodiscard]] std::vector<compared_figure> time_figures(comparison const& all, moment m);
+[[nodiscard]] std::vector<compared_figure> time_figures(comparison const& all, milestone m);
 /// Makespan, CPU and, where jobs had any, devices.
 [[nodiscard]] std::vector<compared_figure> run_figures(comparison const& all);
 

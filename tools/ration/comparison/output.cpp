@@ -19,9 +19,9 @@ struct row {
     std::vector<std::string> texts{};  ///< of the values
 };
 
-constexpr moment moments[] = {moment::acceptable, moment::objective, moment::end};
+constexpr milestone milestones[] = {milestone::acceptable, milestone::objective, milestone::end};
 
-[[nodiscard]] std::vector<compared_value> times_of(comparison const& all, std::size_t job, moment m) {
+[[nodiscard]] std::vector<compared_value> times_of(comparison const& all, std::size_t job, milestone m) {
     std::vector<std::vector<std::optional<double>>> values;
     for (auto const& side : all.sides) {
         auto& rounds = values.emplace_back();
@@ -79,15 +79,15 @@ constexpr moment moments[] = {moment::acceptable, moment::objective, moment::end
 }
 
 /// A heading, a row for each job that aims there, and their means; nothing if there is none.
-void add_section(std::vector<row>& rows, comparison const& all, moment m) {
+void add_section(std::vector<row>& rows, comparison const& all, milestone m) {
     std::size_t const before = rows.size();
     for (std::size_t j = 0; j < all.jobs().size(); ++j) {
         if (!aims_at(all.jobs()[j], m)) continue;
         if (rows.size() == before) rows.push_back({fmt::format("time to {}", name_of(m))});
         row& made = rows.emplace_back(row{"  " + all.jobs()[j].name, times_of(all, j, m)});
         for (std::size_t i = 0; i < all.sides.size(); ++i)
-            made.texts.push_back(m == moment::end ? end_text(made.values[i], all.sides[i], j)
-                                                  : time_text(made.values[i], all.sides[i]));
+            made.texts.push_back(m == milestone::end ? end_text(made.values[i], all.sides[i], j)
+                                                     : time_text(made.values[i], all.sides[i]));
     }
     if (rows.size() - before <= 2) return;  // the mean of one job is its own row
     for (auto const& figure : time_figures(all, m)) rows.push_back(row_of(figure));
@@ -131,9 +131,9 @@ void write_job(json_writer& json, comparison const& all, std::size_t side, std::
         json.member("arrived", to_seconds(first.arrived));
         json.member("how", outcome_of(all.sides[side], job));
         json.member("released", releases_of(all.sides[side], job));
-        write_value(json, "to_acceptable", times_of(all, job, moment::acceptable)[side]);
-        write_value(json, "to_objective", times_of(all, job, moment::objective)[side]);
-        write_value(json, "to_end", times_of(all, job, moment::end)[side]);
+        write_value(json, "to_acceptable", times_of(all, job, milestone::acceptable)[side]);
+        write_value(json, "to_objective", times_of(all, job, milestone::objective)[side]);
+        write_value(json, "to_end", times_of(all, job, milestone::end)[side]);
         json.member("why", first.why);
     });
 }
@@ -145,7 +145,7 @@ void write_side(json_writer& json, comparison const& all, std::size_t side) {
         json.member("label", all.sides[side].label);
         json.member("interrupted", std::ranges::any_of(runs, &run_summary::interrupted));
         for (auto const& figure : run_figures(all)) write_value(json, figure.key, figure.values[side]);
-        for (auto const m : moments)
+        for (auto const m : milestones)
             for (auto const& figure : time_figures(all, m)) write_value(json, figure.key, figure.values[side]);
         json.key("jobs").array([&] {
             for (std::size_t j = 0; j < all.jobs().size(); ++j) write_job(json, all, side, j);
@@ -164,7 +164,7 @@ void write_side(json_writer& json, comparison const& all, std::size_t side) {
 std::string comparison_text(comparison const& all) {
     if (all.sides.empty()) return {};
     std::vector<row> rows;
-    for (auto const m : moments) add_section(rows, all, m);
+    for (auto const m : milestones) add_section(rows, all, m);
     for (auto const& figure : run_figures(all)) rows.push_back(row_of(figure));
     std::vector<std::vector<std::string>> lines{head_of(all)};
     for (auto const& r : rows) lines.push_back(line_of(r));

@@ -55,7 +55,7 @@ bool find_pair(comparison const& all, Take take) {
     return all.rounds() > 1 ? fmt::format(" in round {}", round + 1) : std::string();
 }
 
-void add_left_out(remark_list& to, comparison const& all, moment m) {
+void add_left_out(remark_list& to, comparison const& all, milestone m) {
     constexpr std::size_t most_names = 5;
     std::vector<std::string> names;
     auto const jobs = choose_jobs(all, m);
@@ -139,7 +139,7 @@ bool has_unequal_work(comparison const& all) noexcept {
 std::vector<std::string> remarks_on(comparison const& all) {
     remark_list made;
     if (all.sides.empty()) return {};
-    for (auto const m : {moment::acceptable, moment::objective, moment::end}) add_left_out(made, all, m);
+    for (auto const m : {milestone::acceptable, milestone::objective, milestone::end}) add_left_out(made, all, m);
     add_releases(made, all);
     add_steps(made, all);
     add_disturbance(made, all);

@@ -121,7 +121,7 @@ public:
 private:
     void write_figures() {
         if (all_.sides.empty()) return;
-        for (auto const m : {moment::acceptable, moment::objective, moment::end})
+        for (auto const m : {milestone::acceptable, milestone::objective, milestone::end})
             for (auto const& figure : time_figures(all_, m))
                 write_figure(
                     fmt::format("{} time to {}{}", figure.name, name_of(m), figure.rest), figure.unit,
