@@ -59,7 +59,7 @@ public:
 
     /// True if the known jobs are still in their rows.
     [[nodiscard]] bool begins(std::span<std::uint64_t const> ids) const noexcept {
-        return ids.size() >= ids_.size() && same(ids.first(ids_.size()));
+        return ids.size() >= ids_.size() && begins_with_known(ids.data());
     }
     /// The same for a table of which no row has moved: only rows behind the known ones are new. O(new rows).
     void follow_new(std::span<std::uint64_t const> ids) {
@@ -104,9 +104,11 @@ public:
     }
 
 private:
+    [[nodiscard]] bool begins_with_known(std::uint64_t const* ids) const noexcept {
+        return ids_.empty() || std::memcmp(ids, ids_.data(), ids_.size() * sizeof(std::uint64_t)) == 0;
+    }
     [[nodiscard]] bool same(std::span<std::uint64_t const> ids) const noexcept {
-        return ids.size() == ids_.size() &&
-               (ids_.empty() || std::memcmp(ids.data(), ids_.data(), ids_.size() * sizeof(std::uint64_t)) == 0);
+        return ids.size() == ids_.size() && begins_with_known(ids.data());
     }
 };
 

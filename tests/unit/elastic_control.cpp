@@ -187,7 +187,7 @@ TEST_CASE("elastic batches: as many completed at low load, more completed and fe
     CHECK(high.dropped < high_fixed.dropped);
 #ifdef __GLIBCXX__  // the jobs are drawn by the standard library's distributions
     char sentence[100];
-    std::snprintf(sentence, sizeof sentence, "%zu complete instead of %zu, %zu are dropped instead of %zu",
+    std::snprintf(sentence, sizeof sentence, "%zu complete instead of %zu, and %zu are dropped instead of %zu",
                   high.completed, high_fixed.completed, high.dropped, high_fixed.dropped);
     std::ifstream page(RATION_DOCS "/elastic-batch-dp.md");
     std::string words, word;

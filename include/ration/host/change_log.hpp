@@ -21,6 +21,13 @@ class change_log {
         buffer<std::uint32_t> rows, groups;  // the list
         buffer<std::int64_t> at;
         buffer<std::uint32_t> entry;  // by row: its place in the list + 1, or 0
+
+        void swap(one_table& other) noexcept {
+            rows.swap(other.rows);
+            groups.swap(other.groups);
+            at.swap(other.at);
+            entry.swap(other.entry);
+        }
     };
     std::array<one_table, table_count> tables_;
     std::array<table_changes, table_count> shown_;
@@ -28,6 +35,19 @@ class change_log {
     bool followed_ = false;
 
 public:
+    /// Exchanges the content of both.
+    void swap(change_log& other) noexcept {
+        for (std::size_t t = 0; t < table_count; ++t) {
+            tables_[t].swap(other.tables_[t]);
+            table_changes const mine = shown_[t];  // by hand: std::swap asks for a dozen traits of each type
+            shown_[t] = other.shown_[t];
+            other.shown_[t] = mine;
+        }
+        bool const mine = followed_;
+        followed_ = other.followed_;
+        other.followed_ = mine;
+    }
+
     /// The host marks every row that it writes from now on.
     void follow() noexcept { followed_ = true; }
     /// True if the host marks its rows.

@@ -93,7 +93,7 @@ public:
         column_memory* const mine = memory_;
         memory_ = other.memory_;
         other.memory_ = mine;
-        std::swap(changes_, other.changes_);
+        changes_.swap(other.changes_);
     }
 
     /// The declared columns, in the order of their declaration.

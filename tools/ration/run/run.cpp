@@ -41,12 +41,22 @@ struct session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-[[nodiscard]] std::unique_ptr<any_policy> policy_of(run_config const& config, std::string_view name) {
-    diagnostics problems(config.file);
-    auto policy = make_policy(config, name, policy_log::for_good(), problems);
-    RATION_ASSERT(policy != nullptr, "the policies are made once before the first run");
-    return policy;
-}
+/// The policy of a run and its fallback, which write to one log.
+struct run_policies {
+    policy_log& log = policy_log::for_good();
+    std::unique_ptr<any_policy> policy, fallback;
+
+    run_policies(run_config const& config, std::string_view name)
+        : policy(make(config, name)), fallback(make(config, config.fallback_name())) {}
+
+private:
+    [[nodiscard]] std::unique_ptr<any_policy> make(run_config const& config, std::string_view name) const {
+        diagnostics problems(config.file);
+        auto made = make_policy(config, name, log, problems);
+        RATION_ASSERT(made != nullptr, "the policies are made once before the first run");
+        return made;
+    }
+};
 
 /// The folder of a new run, or of the run to reattach.
 [[nodiscard]] result<run_directory> directory_of(session const& s, std::string const& run) {
@@ -103,8 +113,7 @@ struct run_resources {
 /// One policy from start to end.
 [[nodiscard]] result<run_summary> run_policy(session const& s, planned_run const& planned) {
     run_config const config = with_parameters(s.config, planned.choice);
-    auto policy = policy_of(config, planned.choice.policy);
-    auto fallback = policy_of(config, config.fallback_name());
+    run_policies policies(config, planned.choice.policy);
     auto opened = open_resources(s);
     if (!opened) return opened.failure();
     run_output output({.config = config,
@@ -118,13 +127,13 @@ struct run_resources {
     if (!shares) return shares.failure();
     supervisor one({.config = config,
                     .planned = planned,
-                    .policy = *policy,
-                    .fallback = *fallback,
+                    .policy = *policies.policy,
+                    .fallback = *policies.fallback,
                     .node = opened->node,
                     .devices = s.devices,
                     .shares = shares->get(),
                     .topology = s.topology,
-                    .log = policy_log::for_good(),
+                    .log = policies.log,
                     .out = s.out,
                     .directory = opened->directory,
                     .run = opened->name,
@@ -133,11 +142,11 @@ struct run_resources {
                     .reattached = s.reattached},
                    std::move(opened->receiver));
     auto ended = one.run();
-    if (!ended) print_to_stderr(policy_log::for_good(), planned.choice.policy);
+    if (!ended) print_to_stderr(policies.log, planned.choice.policy);
     if (!ended) return ended;
     output.end(*ended);
     opened->directory.remove_at_end();
-    policy.reset();
+    policies.policy.reset();
     one.emit_final_message();
     return ended;
 }

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/row_set.hpp>
@@ -21,18 +20,17 @@ class free_nodes {
     static constexpr std::int64_t most = 63;
     static constexpr std::uint64_t below_most = (std::uint64_t{1} << most) - 1;
     buffer<std::int64_t> free_;
-    std::vector<row_set> nodes_;  // by number of free devices, at most `most`
-    std::uint64_t filled_ = 0;    // bit i: some node has i free devices, which is never bit 0
-    std::int64_t sum_ = 0;        // without the negative ones
-    std::size_t overdrawn_ = 0;   // nodes with negative ones
+    row_set nodes_[most + 1];    // by number of free devices, at most `most`
+    std::uint64_t filled_ = 0;   // bit i: some node has i free devices, which is never bit 0
+    std::int64_t sum_ = 0;       // without the negative ones
+    std::size_t overdrawn_ = 0;  // nodes with negative ones
 
 public:
     /// Returned by a search without a result.
     static constexpr std::size_t nowhere = row_set::none;
 
-    /// Allocates for nodes below this number, and sets all to 0. Throws nothing: memory that runs out ends the program.
+    /// Allocates for nodes below this number, and sets all to 0.
     void reset(std::size_t nodes) noexcept {
-        nodes_.resize(most + 1);
         for (auto& set : nodes_) set.reset(nodes);
         free_.reset(nodes);
         filled_ = 0;

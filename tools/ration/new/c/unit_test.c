@@ -66,7 +66,7 @@ int main(void) {
     ration_schema schema = {sizeof schema, COLUMNS, sizeof(ration_column), RATION_FIRST_CUSTOM, 3, 1, 3, NULL};
     ration_table jobs = {sizeof jobs, COLUMNS, 3, NULL}, nodes = {sizeof nodes, COLUMNS, 1, NULL};
     ration_table const* tables[2];
-    ration_tick tick = {sizeof tick, 2, 1, 1, 0, 0, NULL, NULL, NULL, 0};
+    ration_tick tick = {.struct_size = sizeof tick, .n_tables = 2, .number = 1, .seed = 1};
     ration_grant grants[3];
     ration_out out = {sizeof out, 0, 3, 0, 0, NULL};
 
