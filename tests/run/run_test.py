@@ -148,6 +148,15 @@ class Quiet(RunTest):
         self.assertRegex(done.stdout, r"\A +none\ntime to Acceptable\n  a +\S+ s\n(?s:.*)\nmakespan +\S+ s\nmean cpu use +\S+ cores\n(cpu available .*\n)?\Z")
 
 
+class Reattachment(RunTest):
+    def test_a_start_without_an_earlier_run_is_announced(self) -> None:
+        self.write(job("a", ["/bin/true"]))
+        for words, times in ((["--reattach"], 1), ([], 0)):
+            done = self.run_jobs(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.count("no earlier run to reattach was found: all jobs start from the beginning"), times)
+
+
 class Interruption(RunTest):
     def test_one_interrupt_stops_the_jobs(self) -> None:
         self.write(trainer("a", 60), trainer("b", 60, more='at = "50s"'))

@@ -139,7 +139,7 @@ private:
 
     /// Puts a holding before the one in `slot`, and moves those between it and the nearest vacant slot by one.
     slot_range put_at(std::size_t slot, holding const& h) noexcept {
-        std::size_t behind = vacancy_behind(slot, slots_.size());
+        std::size_t const behind = vacancy_behind(slot, slots_.size());
         std::size_t const before = vacancy_before(slot, behind - slot);
         if (before == slot) {
             if (behind == slots_.size()) slots_.push_back(h);

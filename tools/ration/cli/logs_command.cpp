@@ -37,12 +37,14 @@ enum class prospect : std::uint8_t { more, over, killed };
 
 [[nodiscard]] prospect prospect_of(std::string const& run, std::string_view job) {
     auto const found = present_run_named(run);
-    if (!found || !*found) return prospect::over;
+    if (!found) return prospect::over;
+    auto const& present = *found;
+    if (!present) return prospect::over;
     view_model state;
-    bool const known = read_state((*found)->state, state).empty();
+    bool const known = read_state(present->state, state).empty();
     auto const of_job = std::ranges::find(state.jobs, job, &job_view::name);
     if (known && of_job != state.jobs.end() && is_over(of_job->now)) return prospect::over;
-    return (*found)->alive ? prospect::more : prospect::killed;
+    return present->alive ? prospect::more : prospect::killed;
 }
 
 /// Copies a growing file to standard output.

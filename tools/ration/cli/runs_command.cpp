@@ -42,8 +42,10 @@ struct past_run {
 
 [[nodiscard]] std::string_view state_of(kept_run const& run) {
     if (run.has_ended()) return "ended";
-    auto const present = present_run_named(run.run);
-    return present && *present && (*present)->alive ? "running" : "killed";
+    auto const found = present_run_named(run.run);
+    if (!found) return "killed";
+    auto const& present = *found;
+    return present && present->alive ? "running" : "killed";
 }
 
 [[nodiscard]] std::string names_of(kept_run const& run) {

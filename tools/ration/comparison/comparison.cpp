@@ -97,6 +97,7 @@ std::vector<compared_value> compared(std::vector<round_values> const& values) {
         auto const base = all.front().mean;
         if (all.size() == 1 || !made.mean || !base || *base == 0) continue;
         std::vector<double> differences;
+        differences.reserve(mine.size());
         for (std::size_t r = 0; r < mine.size(); ++r) differences.push_back(*mine[r] - *values.front()[r]);
         auto const interval = interval_of(differences);
         made.change = interval.mean / *base * 100;

@@ -60,6 +60,7 @@ void add_left_out(remark_list& to, comparison const& all, milestone m) {
     std::vector<std::string> names;
     auto const jobs = choose_jobs(all, m);
     if (jobs.counted.size() + jobs.left_out.size() < 2) return;
+    names.reserve(jobs.left_out.size());
     for (std::size_t const j : jobs.left_out) names.push_back(all.jobs()[j].name);
     if (names.empty()) return;
     std::string more;

@@ -100,6 +100,7 @@ public:
         if (runs.empty()) return;
         auto const names = common_jobs(runs);
         std::vector<run_summary> summaries;
+        summaries.reserve(runs.size());
         for (std::size_t i = 0; i < runs.size(); ++i) summaries.push_back(summary_of(runs[i], labels_[i], names));
         all_ = compare(std::move(summaries));
     }
@@ -123,10 +124,10 @@ private:
         if (all_.sides.empty()) return;
         for (auto const m : {milestone::acceptable, milestone::objective, milestone::end})
             for (auto const& figure : time_figures(all_, m))
-                write_figure(
-                    fmt::format("{} time to {}{}", figure.name, name_of(m), figure.rest), figure.unit,
-                    fmt::format("{} {} got there in every run", *figure.of, *figure.of == 1 ? "job that" : "jobs that"),
-                    figure.values);
+                write_figure(fmt::format("{} time to {}{}", figure.name, name_of(m), figure.rest), figure.unit,
+                             fmt::format("{} {} got there in every run", figure.of.value_or(0),
+                                         figure.of == 1 ? "job that" : "jobs that"),
+                             figure.values);
         for (auto const& figure : run_figures(all_))
             write_figure(std::string(figure.name), figure.unit, "", figure.values);
         write_count("jobs at Acceptable", "jobs", [](auto const& r) {

@@ -10,7 +10,7 @@ namespace {
 constexpr nanoseconds clear_interval = milliseconds(200);
 
 [[nodiscard]] std::int64_t next_batch_of(live_job const& job) {
-    auto const& known = job.config->elastic->batches;
+    auto const& known = job.elastic().batches;
     if (known.empty()) return 0;
     if (job.devices->state().devices.batch() > 0) return job.devices->state().devices.batch();
     return known[std::min(known.size() - 1, static_cast<std::size_t>(job.devices->state().devices.size()))];
@@ -75,7 +75,7 @@ void resize_controller::roll_back(live_job& job, resize_note const& note, nanose
 }
 
 void resize_controller::carry_out(live_job& job, resize_order order, nanoseconds now) {
-    auto const& deadlines = job.config->elastic->deadlines;
+    auto const& deadlines = job.elastic().deadlines;
     result<void> done;
     switch (order) {
         case resize_order::save:
@@ -150,8 +150,7 @@ void resize_controller::handle(live_job& job, progress::update const& reply, nan
             return scheduler_.request_tick();
         case progress::message_type::checkpoint: machine.checkpoint(what.durable, now); break;
         case progress::message_type::step:
-            if (!machine.state().can_be_saved() &&
-                job.config->elastic->devices.minimum < job.config->elastic->devices.maximum)
+            if (!machine.state().can_be_saved() && job.elastic().devices.minimum < job.elastic().devices.maximum)
                 events_.warn_once(
                     job.config->name,
                     "it is not resized: it takes no commands and has reported no checkpoint; see docs/elastic.md", now);

@@ -375,6 +375,8 @@ exit_code run(run_options const& options, run_config const& config) {
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     session s{options, config, *out, *signals, devices, topology, open_files};
     if (reattached) s.reattached = &*reattached;
+    if (options.reattach && !reattached)
+        out->print("no earlier run to reattach was found: all jobs start from the beginning");
     std::vector<run_summary> runs;
     for (auto const& planned : order_runs(options.policies, options.repeat)) {
         auto one = run_policy(s, planned);

@@ -88,7 +88,7 @@ millicores spare_cpu::available() const noexcept {
 }
 
 std::optional<double> spare_cpu::mean_cores() const noexcept {
-    if (!answer_ || last_->spare_ticks == 0) return std::nullopt;
+    if (!answer_ || !first_ || !last_ || last_->spare_ticks == 0) return std::nullopt;
     return static_cast<double>(last_->spare_ticks - first_->spare_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)) /
            to_seconds(last_->at - first_->at);
 }
