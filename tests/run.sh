@@ -11,10 +11,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 extent=usual
-fuzz_seconds=20  # of each target
+fuzz_seconds=10  # of each target; 20 with --all
 case "${1-}" in
   "") ;;
-  --quick | --all) extent=${1#--} ;;
+  --quick) extent=quick ;;
+  --all)
+    extent=all
+    fuzz_seconds=20
+    ;;
   --fuzz)
     extent=fuzz
     if [[ ! ${2-} =~ ^([1-9][0-9]{0,4})([smh])$ ]]; then

@@ -24,7 +24,7 @@ public:
 
 /// Coarse steps, such as epochs, may differ by one.
 [[nodiscard]] bool is_alike(std::uint64_t steps, std::uint64_t others) noexcept {
-    auto const [least, most] = std::minmax(static_cast<double>(steps), static_cast<double>(others));
+    auto const [least, most] = std::minmax({static_cast<double>(steps), static_cast<double>(others)});
     return least == 0 || most - least <= std::max(most / 20, 1.0);
 }
 
