@@ -197,7 +197,7 @@ private:
         return {};
     }
 
-    /// An instance that gets the list of changed rows goes on beside the first one, which gets none.
+    /// Asks an instance that gets the list of changed rows; the first instance gets none.
     [[nodiscard]] result<void> ask_with_changes(law_cluster const& host, tick_data data, unsigned long long number) {
         if constexpr (!has_followed_changes<P>) return {};
         data.changes = found_.between(data.data, host.tables().store().schema());

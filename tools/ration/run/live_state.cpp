@@ -126,7 +126,7 @@ std::string read_state(std::string_view text, view_model& into) {
     return wrong.empty() ? "" : fmt::format("its field {} is missing or not valid", quoted(wrong));
 }
 
-void state_writer::write(view_model const& state, nanoseconds now) {
+void live_state_writer::write(view_model const& state, nanoseconds now) {
     if (written_at_ && now - *written_at_ < interval) return;
     written_at_ = now;
     // Without it `ration list` shows fewer facts, and the run does not need it

@@ -22,14 +22,14 @@ void write_state(json_writer& json, view_model const& state);
 [[nodiscard]] std::string read_state(std::string_view text, view_model& into);
 
 /// Writes the state into the folder of the run at most once a second. A failed write is repeated a second later.
-class state_writer {
+class live_state_writer {
     run_directory const& directory_;
     std::optional<nanoseconds> written_at_;
 
 public:
     static constexpr nanoseconds interval = seconds(1);
 
-    explicit state_writer(run_directory const& directory) noexcept : directory_(directory) {}
+    explicit live_state_writer(run_directory const& directory) noexcept : directory_(directory) {}
 
     void write(view_model const& state, nanoseconds now);
 };

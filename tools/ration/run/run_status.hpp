@@ -27,7 +27,7 @@ class run_status {
     elastic_jobs const& elastic_;
     scheduler const& scheduler_;
     job_stopper const& stopper_;
-    state_writer state_;
+    live_state_writer state_;
     reporter& out_;
 
 public:

@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    /// The index of the set for so many free devices; 0 for a node that is in none.
+    /// The index of the set for this number of free devices. Nodes without free devices have the index 0 and no set.
     [[nodiscard]] static std::size_t set_of(std::int64_t free) noexcept {
         return static_cast<std::size_t>(free <= 0 ? 0 : free < most ? free : most);
     }
