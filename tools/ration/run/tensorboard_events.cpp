@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/crc.hpp>
 
 namespace ration::program {
 namespace {
 
 constexpr std::size_t length_bytes = 8, checksum_bytes = 4;
 
-[[nodiscard]] constexpr std::array<std::uint32_t, 256> crc32c_table() noexcept {
-    std::array<std::uint32_t, 256> out{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte) {
-        std::uint32_t crc = byte;
-        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82F63B78U : 0U);
-        out[byte] = crc;
-    }
-    return out;
-}
+/// CRC-32C, by the polynomial of G. Castagnoli.
+using crc32c = boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
 
 /// A little-endian number of at most 8 bytes.
 [[nodiscard]] std::uint64_t number_in(std::string_view bytes) noexcept {
@@ -148,10 +142,9 @@ struct tensor_reader {
 }  // namespace
 
 std::uint32_t record_checksum(std::string_view bytes) noexcept {
-    static constexpr auto table = crc32c_table();
-    std::uint32_t crc = 0xFFFFFFFFU;
-    for (char const byte : bytes) crc = crc >> 8 ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xFF];
-    return std::rotr(~crc, 15) + 0xA282EAD8U;
+    crc32c sum;
+    sum.process_bytes(bytes.data(), bytes.size());
+    return std::rotr(static_cast<std::uint32_t>(sum.checksum()), 15) + 0xA282EAD8U;
 }
 
 std::optional<scalar_event> read_event(std::string_view record) {
