@@ -5,7 +5,9 @@
 #   clean_root.sh [WAY...]               the six ways of ways.py, or these of them; then the error for a project that requires hwloc there
 #   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
 #   clean_root.sh --quick                tests/run.sh --quick in the same Debian
-#   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins, examples and tests
+#   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins, examples and tests,
+#                                        the files of a component of the program together
+#   clean_root.sh --compile-alone COMPILER...  the same with each file by itself, which finds a missing include; it takes three times as long
 #
 # --release CODENAME, before these, takes another release than this machine's. Packages come from this machine's sources.
 # Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
@@ -93,7 +95,10 @@ try_command() {
 
 # The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
 # A release build has no precompiled header for the program, which would hide a missing include.
+# try_compilers ON|OFF COMPILER...: with or without a unity build.
 try_compilers() {
+  local unity=$1
+  shift
   make_root "catch2,git,python3,python3-dev,$(IFS=,; echo "${*/#clang++/clang}")"
   carry_source
   # shellcheck disable=SC2016  # the inner shell expands them
@@ -101,12 +106,14 @@ try_compilers() {
     set -e
     cd /ration
     cmake/packages.sh build
+    unity=$1
+    shift
     for compiler; do
       c=${compiler/#clang++/clang}
-      cmake --preset release -D RATION_BUILD_BENCH=OFF -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
+      cmake --preset release -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD="$unity" -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
       "$compiler" --version | head -n 1
       time python3 -B tests/packages/syntax.py "build/$compiler"
-    done' compilers "$@"
+    done' compilers "$unity" "$@"
 }
 
 [[ $(id -u) == 0 ]] || skip "only root can make a root of its own: start it as root"
@@ -125,6 +132,7 @@ trap 'rm -rf --one-file-system "$folder"' EXIT
 case ${1-} in
   --quickstart) try_command examples/quickstart.sh ;;
   --quick) try_command "tests/run.sh --quick" ;;
-  --compile) shift && try_compilers "${@:-g++}" ;;
+  --compile) shift && try_compilers ON "${@:-g++}" ;;
+  --compile-alone) shift && try_compilers OFF "${@:-g++}" ;;
   *) try_ways "$@" ;;
 esac
