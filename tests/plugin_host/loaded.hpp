@@ -23,6 +23,7 @@ using plugin::isolation;
     plugin::open_options o{
         .where = where, .config = config, .worker = {.program = {RATION_TEST_WORKER, {}}}, .strikes = {}};
     o.worker.first_pause = milliseconds(1);
+    o.worker.deadline = seconds(2);  // on a busy machine; tests of the deadline set their own
     return o;
 }
 

@@ -36,6 +36,10 @@ class Objective(RunTest):
                 said = any("it takes no commands, so it trains to its end" in w for w in self.warnings())
                 self.assertEqual(said, more == "")
 
+    def test_a_job_whose_metrics_are_in_a_file_takes_no_commands(self) -> None:
+        self.run_one(job("a", ["/bin/sh", "-c", "echo step,loss > m.csv; echo 1,0.01 >> m.csv; sleep 2"], 'metrics = { csv = "m.csv" }'))
+        self.assertTrue(any("it takes no commands, so it trains to its end" in w for w in self.warnings()), self.warnings())
+
     def test_a_job_that_may_be_stopped_gets_its_signal(self) -> None:
         script = "trap 'echo asked > asked; exit 0' USR1; while :; do echo loss=0.01; sleep 0.1; done"
         ended = self.run_one(shell(script, 'at_objective = "stop"\nstop_signal = "SIGUSR1"'))

@@ -48,8 +48,9 @@ class followed {
 
 public:
     explicit followed(metric_format format, std::string path = "m",
-                      std::vector<metric_column> columns = {{"loss", "train_loss"}, {"val_loss", "val_loss"}})
-        : config_{.path = std::move(path), .format = format, .columns = std::move(columns)} {
+                      std::vector<metric_column> columns = {{"loss", "train_loss"}, {"val_loss", "val_loss"}},
+                      std::optional<std::string> step = std::nullopt)
+        : config_{.path = std::move(path), .format = format, .step = std::move(step), .columns = std::move(columns)} {
         start();
     }
 
@@ -158,6 +159,19 @@ TEST_CASE("rows are counted in a file without steps") {
     followed m(jsonl);
     m.write("{\"train_loss\": 2}\n{\"train_loss\": 1}\n");
     CHECK(m.poll() == values{{"loss", 1, 2}, {"loss", 2, 1}});
+}
+
+TEST_CASE("a column of the step that a CSV file lacks is a problem, and its rows are counted") {
+    for (auto const& [named, problem] : std::vector<std::pair<std::optional<std::string>, std::string>>{
+             {"iter", "it has no column 'iter' for the step, so its rows are counted; name one of it, train_loss"},
+             {"it", ""},
+             {std::nullopt, ""}}) {
+        followed m(csv, "m", {{"loss", "train_loss"}}, named);
+        m.write("it,train_loss\n7,2\n");
+        CHECK(m.poll() == values{{"loss", named == "it" ? 7U : 1U, 2}});
+        CHECK(m.problem().find(problem) != std::string::npos);
+        CHECK(m.problem().empty() == problem.empty());
+    }
 }
 
 TEST_CASE("what cannot be read gives one problem, and the rows around it are read") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <glob.h>
 #include <system_error>
 #include <unistd.h>
@@ -76,6 +77,15 @@ constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a re
         if (in_text && json[at] == '\\' && rest.size() > 1) out += json[++at];
     }
     return out;
+}
+
+[[nodiscard]] std::string step_column(metric_file_config const& config) { return config.step.value_or("step"); }
+
+/// A sentence on a header without the named column; empty if it has it.
+[[nodiscard]] std::string missing_step(metric_file_config const& config, std::vector<std::string> const& header) {
+    if (!config.step || std::ranges::find(header, *config.step) != header.end()) return {};
+    return fmt::format("it has no column {} for the step, so its rows are counted; name one of {}",
+                       quoted(*config.step), fmt::format("{}", fmt::join(header, ", ")).substr(0, 2 * longest_sample));
 }
 
 /// The text of a number of a JSON object; empty if the key is absent or null.
@@ -204,6 +214,7 @@ void metric_file::take_line(handler const& handle) {
     if (lines_.overlong()) return report("a row is longer than 64 KiB; write shorter rows");
     if (config_.format == metric_format::csv && header_.empty()) {
         header_ = cells_of(line);
+        if (auto const why = missing_step(config_, header_); !why.empty()) report(why);
         return;
     }
     if (!is_new_row()) return;
@@ -245,7 +256,7 @@ void metric_file::take_csv(std::string_view line, handler const& handle) {
         auto const at = static_cast<std::size_t>(std::ranges::find(header_, column) - header_.begin());
         return at < std::min(cells.size(), header_.size()) ? std::string_view(cells[at]) : std::string_view();
     };
-    if (!take_step(cell(config_.step))) return;
+    if (!take_step(cell(step_column(config_)))) return;
     for (auto const& [metric, column] : config_.columns) take_text(metric, cell(column), handle);
 }
 
@@ -255,7 +266,7 @@ void metric_file::take_json(std::string_view line, handler const& handle) {
     if (!row.is_object())
         return report(
             fmt::format("{} is not a JSON object; write one in each line", quoted(line.substr(0, longest_sample))));
-    if (!take_step(text_of(row, config_.step))) return;
+    if (!take_step(text_of(row, step_column(config_)))) return;
     for (auto const& [metric, column] : config_.columns) take_text(metric, text_of(row, column), handle);
 }
 

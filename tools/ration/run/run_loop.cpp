@@ -56,7 +56,7 @@ void run_loop::start_due_jobs(nanoseconds now) {
         if (!job.waiting() || !c_.jobs.arrived(job) || job.devices != nullptr) continue;
         if (auto const launched = c_.launcher.launch(job, now); !launched)
             c_.reaper.fail_start(job, to_text(launched.failure()), now);
-        else if (!job.config->log.empty())
+        else if (!job.config->log.empty() || job.config->metrics)
             c_.stopper.warn_if_it_trains_on(job, now);
     }
 }
