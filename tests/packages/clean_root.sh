@@ -5,6 +5,7 @@
 #   clean_root.sh [WAY...]               the six ways of ways.py, or these of them; then the error for a project that requires hwloc there
 #   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
 #   clean_root.sh --quick                tests/run.sh --quick in the same Debian
+#   clean_root.sh --packages FOLDER      installs the Debian packages of the folder, and runs jobs there
 #   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins, examples and tests,
 #                                        the files of a component of the program together
 #   clean_root.sh --compile-alone COMPILER...  the same with each file by itself, which finds a missing include; it takes three times as long
@@ -93,6 +94,14 @@ try_command() {
   inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash -c "cd /ration && time $1"
 }
 
+# try_packages FOLDER: in a Debian that has not even a compiler.
+try_packages() {
+  make_root apt
+  mkdir "$root/packages"
+  cp "$1"/*.deb "$here/installed.sh" "$root/packages/"
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive /packages/installed.sh
+}
+
 # The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
 # A release build has no precompiled header for the program, which would hide a missing include.
 # try_compilers ON|OFF COMPILER...: with or without a unity build.
@@ -132,6 +141,7 @@ trap 'rm -rf --one-file-system "$folder"' EXIT
 case ${1-} in
   --quickstart) try_command examples/quickstart.sh ;;
   --quick) try_command "tests/run.sh --quick" ;;
+  --packages) try_packages "$2" ;;
   --compile) shift && try_compilers ON "${@:-g++}" ;;
   --compile-alone) shift && try_compilers OFF "${@:-g++}" ;;
   *) try_ways "$@" ;;
