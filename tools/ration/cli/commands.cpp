@@ -4,6 +4,7 @@
 #include "cli/bench_command.hpp"
 #include "cli/check_command.hpp"
 #include "cli/clean_command.hpp"
+#include "cli/decide_command.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/list_command.hpp"
 #include "cli/logs_command.hpp"
@@ -35,6 +36,7 @@ constexpr subcommand all[] = {
     {"try-log", "Show what 'log' of a job reads from its output", make<try_log_options, try_log>},
     {"clean", "End and remove what a ration that is gone left behind", make<clean_options, clean>},
     {"check", "Prove that a plugin keeps the rules of the plugin ABI", make<check_options, check>},
+    {"decide", "Answer the requests of another scheduler with the grants of a policy", make<decide_options, decide>},
     {"sim", "Run a trace of jobs on a simulated cluster under several policies", make<simulation_options, simulate>},
     {"replay", "Say what other policies would have answered in a recorded run", make<replay_options, replay>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},
