@@ -7,8 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include <ration/host/any_policy.hpp>
 #include <ration/testing/synthetic_cluster.hpp>
 
 #include "decide/row_key.hpp"
@@ -20,11 +22,14 @@ class cluster_requests {
     using places = std::map<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>, json>;
 
     ration::testing::synthetic_cluster const& cluster_;
+    any_policy const* reader_;
     std::map<std::uint64_t, json> jobs_, nodes_;  // as the last request sent them, by id
     places held_;
 
 public:
-    explicit cluster_requests(ration::testing::synthetic_cluster const& cluster) : cluster_(cluster) {}
+    /// `reader`: only the columns that this policy reads, besides bounds; all if it is null.
+    explicit cluster_requests(ration::testing::synthetic_cluster const& cluster, any_policy const* reader = nullptr)
+        : cluster_(cluster), reader_(reader) {}
 
     [[nodiscard]] std::string whole(std::uint64_t seed) {
         json line = frame(seed);
@@ -101,7 +106,8 @@ private:
         for (std::size_t row = 0; row < cluster_.store().rows(table); ++row) {
             std::uint64_t const id = table == table_id::jobs ? ids[row] : row;
             json& one = rows[id] = {{"id", id}};
-            for (auto const& key : keys_of(table)) one[key.name] = values_of(key, row);
+            for (auto const& key : keys_of(table))
+                if (reader_ == nullptr || reader_->reads(key.column)) one[key.name] = values_of(key, row);
         }
         return rows;
     }

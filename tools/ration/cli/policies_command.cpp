@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -22,27 +22,32 @@ namespace {
 /// A policy as it is listed, wherever it comes from.
 struct listed {
     std::string name, id, version, summary, vendor, license;
-    std::string place;           ///< "compiled in", or the file
-    std::string schema;          ///< of its parameters; empty when it takes none
-    std::string_view isolation;  ///< "worker", "worker only"; "none" when it is compiled in
+    std::string place;               ///< "compiled in", or the file
+    std::string schema;              ///< of its parameters; empty when it takes none
+    std::vector<std::string> reads;  ///< names of columns
+    std::string_view isolation;      ///< "worker", "worker only"; "none" when it is compiled in
 };
 
 [[nodiscard]] listed as_listed(known_policy const& p) {
-    return {std::string(p.name),
-            std::string(p.about.id),
-            std::string(p.about.version),
-            std::string(p.about.summary),
-            "ration",
-            "BSL-1.0",
-            "compiled in",
-            p.schema,
-            "none"};
+    listed one{std::string(p.name),
+               std::string(p.about.id),
+               std::string(p.about.version),
+               std::string(p.about.summary),
+               "ration",
+               "BSL-1.0",
+               "compiled in",
+               p.schema,
+               {},
+               "none"};
+    for (auto const& column : p.reads) one.reads.emplace_back(column.name);
+    return one;
 }
 
 [[nodiscard]] listed as_listed(plugin_description const& p) {
-    return {p.name,    p.id,         p.version,
-            p.summary, p.vendor,     p.license,
-            p.path,    p.parameters, p.worker_only ? "worker only" : "worker"};
+    listed one{p.name,    p.id,   p.version,    p.summary, p.vendor,
+               p.license, p.path, p.parameters, {},        p.worker_only ? "worker only" : "worker"};
+    for (auto const& line : p.needs) one.reads.push_back(line.substr(0, line.find(' ')));
+    return one;
 }
 
 /// The files of a folder that may be plugins, or the file itself.
@@ -74,15 +79,11 @@ struct listed {
 
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
-    return {{"name", p.name},
-            {"id", p.id},
-            {"version", p.version},
-            {"summary", p.summary},
-            {"vendor", p.vendor},
-            {"license", p.license},
-            {"where", p.place},
-            {"isolation", p.isolation},
-            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+    return {{"name", p.name},       {"id", p.id},
+            {"version", p.version}, {"summary", p.summary},
+            {"vendor", p.vendor},   {"license", p.license},
+            {"where", p.place},     {"isolation", p.isolation},
+            {"reads", p.reads},     {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
 }
 
 /// The value after `key` of one parameter's schema, as people write it; empty when there is none.
@@ -111,6 +112,7 @@ void show(listed const& p) {
     report(fmt::format("{} {}: {}", p.name, p.version, p.summary));
     report(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
                        whereabouts(p)));
+    report(fmt::format("  reads {}", fmt::join(p.reads, ", ")));
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {

@@ -279,10 +279,4 @@ result<client_request, request_fault> read_request(json const& line) {
     return out;
 }
 
-std::span<std::string_view const> request_keys() noexcept { return known_in_request; }
-std::span<std::string_view const> change_keys(bool of_holdings) noexcept {
-    return of_holdings ? std::span(known_in_change).subspan(1, 1) : std::span<std::string_view const>(known_in_change);
-}
-std::span<std::string_view const> holding_keys() noexcept { return known_in_holding; }
-
 }  // namespace ration::program

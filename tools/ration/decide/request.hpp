@@ -83,9 +83,4 @@ struct client_request {
 /// Reads a request. Rows are checked by themselves: not against the tables, nor against each other.
 [[nodiscard]] result<client_request, request_fault> read_request(nlohmann::json const& line);
 
-/// The keys of a request, and those of a table that is an object; for the schema.
-[[nodiscard]] std::span<std::string_view const> request_keys() noexcept;
-[[nodiscard]] std::span<std::string_view const> change_keys(bool of_holdings) noexcept;
-[[nodiscard]] std::span<std::string_view const> holding_keys() noexcept;
-
 }  // namespace ration::program

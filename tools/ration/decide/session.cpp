@@ -63,6 +63,8 @@ static_assert(rule_names.size() == static_cast<std::size_t>(check_rule::broken_g
 
 }  // namespace
 
+std::string_view name_of_rule(check_rule rule) noexcept { return rule_names[static_cast<std::size_t>(rule)]; }
+
 decide_session::decide_session(std::unique_ptr<any_policy> policy) : policy_(std::move(policy)), start_(clock_now()) {}
 
 std::string decide_session::answer(std::string_view line) {
@@ -191,7 +193,7 @@ std::string decide_session::grants_as_json(grants const& answer, nanoseconds too
                 json.object([&] {
                     json.key("grant");
                     write_grant(json, answer.rows()[r.row]);
-                    json.member("rule", rule_names[static_cast<std::size_t>(r.rule)]);
+                    json.member("rule", name_of_rule(r.rule));
                     json.member("detail", name_of(r.rule));
                 });
         });

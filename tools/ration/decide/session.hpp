@@ -21,6 +21,9 @@ namespace ration::program {
 /// The time that a policy has for one answer.
 inline constexpr nanoseconds decide_budget = milliseconds(100);
 
+/// The enumerator, as answers name it: "over_capacity".
+[[nodiscard]] std::string_view name_of_rule(check_rule rule) noexcept;
+
 /// Answers requests of one client with one policy. Grants are checked as in `ration run`; nothing is applied, and the
 /// client reports in "held" which grants it has put into force. The policy receives no events.
 class decide_session {

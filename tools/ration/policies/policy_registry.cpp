@@ -95,7 +95,7 @@ template <class P>
 
 template <class P>
 [[nodiscard]] known_policy entry(std::string_view name) {
-    known_policy known{name, P::about, {}, {}, &make<P>};
+    known_policy known{name, P::about, {}, {}, P::inputs::descriptions, &make<P>};
     if constexpr (has_parameters<P>) {
         known.parameters = help_of<typename P::parameters>();
         parameter_access<typename P::parameters>::write_schema(text_writer{known.schema});
