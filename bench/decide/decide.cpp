@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <ration/testing/synthetic_life.hpp>
+#include <ration/host/rng_sequence.hpp>
+#include <ration/testing/synthetic_cluster.hpp>
 
 #include "child.hpp"
 #include "decide/cluster_requests.hpp"
@@ -37,6 +38,51 @@ template <class What>
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// 256 running jobs, a tenth of which report progress in each second; at each tenth one ends and one arrives.
+class steady_life {
+    ration::testing::synthetic_cluster& cluster_;
+    rng_sequence rng_{1};
+    std::uint64_t last_id_ = 0;
+
+public:
+    explicit steady_life(ration::testing::synthetic_cluster& cluster) : cluster_(cluster) {
+        for (std::size_t i = 0; i < jobs; ++i) arrive();
+    }
+
+    void step(std::uint64_t tick) {
+        cluster_.pass(seconds(1));
+        for (std::size_t i = 0; i < jobs / 10; ++i) work(rng_.below(jobs));
+        if (tick % 10 == 9) replace(rng_.below(jobs));
+        cluster_.show_held();
+    }
+
+private:
+    void arrive() {
+        ration::testing::synthetic_job job{.id = ++last_id_, .state = job_state::running};
+        job.submitted = job.started = cluster_.now();
+        job.maximum.fill(unlimited);
+        job.minimum[static_cast<std::size_t>(resource_id::gpu)] = 1;
+        job.request[static_cast<std::size_t>(resource_id::gpu)] = static_cast<std::int64_t>(1 + rng_.below(8));
+        cluster_.arrive(job);
+    }
+    void work(std::size_t row) {
+        auto job = cluster_.jobs()[row];
+        job.done += 10;
+        job.loss *= 0.99;
+        job.attained += static_cast<double>(cluster_.held_by(row, resource_id::gpu));
+        job.used[0] = static_cast<double>(rng_.below(4000));
+        job.tier = static_cast<std::uint32_t>(rng_.below(3));
+        cluster_.set(row, job);
+    }
+    void replace(std::size_t row) {
+        auto const gone = std::make_unique<bool[]>(jobs);
+        gone[row] = true;
+        cluster_.end(row, job_state::done);
+        cluster_.erase(gone.get());
+        arrive();
+    }
+};
+
 struct figures {
     std::vector<double> in_process, whole, changed;
     std::size_t whole_bytes = 0, changed_bytes = 0, differences = 0;
@@ -47,7 +93,7 @@ struct figures {
     ration::testing::synthetic_shape shape{.nodes = {}, .jobs = jobs, .holdings = 8 * jobs};
     shape.nodes.assign(nodes, {64'000, std::int64_t{1} << 38, 8, 8000, std::int64_t{1} << 25, 1 << 16});
     ration::testing::synthetic_cluster cluster(shape);
-    ration::testing::synthetic_life life(cluster, jobs, {.first_jobs = jobs});
+    steady_life life(cluster);
     diagnostics problems;
     auto const reader = known.make(nullptr, problems);
     program::testing::asked_in_process direct(cluster, known.make(nullptr, problems), {.jobs = jobs, .nodes = nodes});
@@ -55,7 +101,7 @@ struct figures {
     bench::decide_child whole(RATION_PROGRAM, asked_as), changed(RATION_PROGRAM, asked_as);
     figures out;
     for (std::uint64_t tick = 0; tick < ticks; ++tick) {
-        life.step();
+        life.step(tick);
         auto const line = all.whole(tick) + '\n', rows = (tick == 0 ? some.whole(tick) : some.changed(tick)) + '\n';
         out.in_process.push_back(timed([&] { bench::require(direct.decide(tick, tick), "ask in process"); }));
         std::string_view first, second;

@@ -17,7 +17,7 @@ class Decide:
             raise ValueError(f"{answer['error']['message']}; {answer['error']['fix']}")
         for grant in answer["grants"]:  # a scheduler starts, resizes or stops the job here
             print(grant["job"], "gets", grant["amount"], grant["resource"], "on", grant["node"])
-        return [{key: grant[key] for key in ("job", "node", "resource", "amount")} for grant in answer["grants"]]
+        return answer["grants"]  # once applied, the next request reports them as held
 
 
 decide = Decide(*sys.argv[1:], *["ration", "pack"][len(sys.argv) - 1:])

@@ -14,9 +14,9 @@ ask() {
     printf '%s\n' "$answer" >&2
     exit 1
   fi
-  held=$(grep -o '"job":[^{}]*,"group"' <<<"${answer%%\"rejected\"*}" | sed 's/.*/{&}/; s/,"group"//') || true
+  held=$(grep -o '{"job":[^{}]*}' <<<"${answer%%\"rejected\"*}") || true
   # A scheduler starts, resizes or stops the jobs here.
-  sed -nE 's/.*"job":"(.*)","node":"(.*)","resource":"(.*)","amount":(.*)}/\1 gets \4 \3 on \2/p' <<<"$held"
+  sed -nE 's/.*"job":"(.*)","node":"(.*)","resource":"(.*)","amount":(.*),"group".*/\1 gets \4 \3 on \2/p' <<<"$held"
 }
 
 nodes='{"id":"n1","capacity.gpu":4},{"id":"n2","capacity.gpu":4}'

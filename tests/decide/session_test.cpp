@@ -81,6 +81,13 @@ TEST_CASE("ration decide: what a job holds goes with the job, and moves with its
     CHECK(told(session, R"({"jobs":{"removed":[1]}})") == "2: 2");
 }
 
+TEST_CASE("ration decide: applied grants can be sent back as they came", "[decide]") {
+    auto session = session_of();
+    json const next{{"held", json::parse(session.answer(two_jobs)).at("grants")}};
+    CHECK(next["held"].size() == 2);
+    CHECK(told(session, next.dump()).empty());  // each job holds its share, and equal_share grants changes only
+}
+
 TEST_CASE("ration decide: an error changes nothing", "[decide]") {
     auto session = session_of();
     CHECK(told(session, two_jobs) == R"("a": 2000, "b": 2000)");
@@ -112,7 +119,7 @@ TEST_CASE("ration decide: errors of a request name the object, the place and the
     CHECK(error_of(R"({"nodes":[{"id":1,"capacity.cpu":1},{"id":1}]})") ==
           R"(43: node 1 is in two rows of the request; send one row for each, and those of known ones in "changed")");
     CHECK(error_of(R"({"nodes":[{"id":1,"capacity.cpu":1}],"jobs":[{"id":"ä","loss":1},{"id":"b","state":"run"}]})") ==
-          "84: jobs[1].state is 'run'; write one of queued, running, restarting, done, failed");
+          "84: jobs[1].state is the text 'run'; write one of queued, running, restarting, done, failed");
     CHECK(
         error_of(R"({"nodes":[{"id":1,"capacity.cpu":1}],"jobs":[{"id":"b","held.cpu":5}]})") ==
         R"(46: jobs[0] has 'held.cpu', which ration computes; leave it out, and list in "held" which job holds what)");

@@ -19,7 +19,8 @@ using read = result<void, request_fault>;
 
 constexpr std::array<std::string_view, 5> known_in_request{"jobs", "nodes", "held", "t", "seed"};
 constexpr std::array<std::string_view, 3> known_in_change{"added", "changed", "removed"};
-constexpr std::array<std::string_view, 4> known_in_holding{"job", "node", "resource", "amount"};
+/// The last two are those of grants, so that a client can send applied grants back as they came.
+constexpr std::array<std::string_view, 6> known_in_holding{"job", "node", "resource", "amount", "group", "reason"};
 constexpr std::int64_t most_request_time = std::int64_t{1} << 62;
 constexpr std::uint64_t most_id = std::uint64_t{1} << 53;
 
@@ -27,7 +28,7 @@ constexpr std::uint64_t most_id = std::uint64_t{1} << 53;
 [[nodiscard]] std::string shown(json const& value) {
     if (value.is_object()) return "an object";
     if (value.is_array()) return "an array";
-    return value.is_string() ? quoted(value.get_ref<std::string const&>()) : value.dump();
+    return value.is_string() ? "the text " + quoted(value.get_ref<std::string const&>()) : value.dump();
 }
 
 /// "jobs[3].loss" for the pointer "/jobs/3/loss".
