@@ -107,15 +107,16 @@ private:
             std::uint64_t const id = table == table_id::jobs ? ids[row] : row;
             json& one = rows[id] = {{"id", id}};
             for (auto const& key : keys_of(table))
-                if (is_sent(key)) one[key.name] = values_of(key, row);
+                if (is_sent(key, row)) one[key.name] = values_of(key, row);
         }
         return rows;
     }
 
-    /// Grants are checked against bounds that the policy does not read.
-    [[nodiscard]] bool is_sent(row_key const& key) const {
-        bool const is_bound = key.name.starts_with("min.") || key.name.starts_with("max.");
-        return reader_ == nullptr || is_bound || reader_->reads(key.column);
+    /// Grants are checked against bounds that the policy does not read; those that bind nothing are left out.
+    [[nodiscard]] bool is_sent(row_key const& key, std::size_t row) const {
+        if (reader_ == nullptr || reader_->reads(key.column)) return true;
+        if (key.name.starts_with("min.")) return values_of(key, row) != 0;
+        return key.name.starts_with("max.") && values_of(key, row) != "unlimited";
     }
 
     [[nodiscard]] json values_of(row_key const& key, std::size_t row) const {
