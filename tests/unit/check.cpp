@@ -372,3 +372,29 @@ TEST_CASE("check: every rule has words of its own", "[check]") {
     CHECK(words.size() == 15);
     CHECK(name_of(static_cast<check_rule>(15)) == "unknown rule");
 }
+
+TEST_CASE("check: bounds that all jobs share apply to every row", "[check]") {
+    ration::snapshot_store store;
+    must(store.omit("jobs/min.memory", ration::column_type::i64));
+    must(store.omit("jobs/max.memory", ration::column_type::i64));
+    host h(500);
+    h.columns = must(ration::standard_columns::declare(store, ration::standard_resources));
+    must(store.resize(table_id::nodes, 1));
+    must(store.resize(table_id::jobs, 500));
+    for (auto const& r : h.columns.resources) store.at(r.capacity, 0) = 100'000;
+    for (std::size_t row = 0; row < 500; ++row) {
+        store.at(h.columns.id, row) = row + 1;
+        store.at(h.columns.state, row) = static_cast<std::uint32_t>(job_state::running);
+        for (auto const& r : h.columns.resources) store.at(r.maximum, row) = row == 0 ? 5 : 60;
+    }
+    h.store = std::move(store);
+    answer a(h, 500);
+    std::vector<grant> good;
+    for (std::uint32_t row = 0; row < 500; ++row) good.push_back({.job = row, .resource = memory, .amount = 50});
+    a.check(good);
+    CHECK(a.rejected.empty());
+    CHECK(a.accepted.size() == 500);
+    refused(h, {.job = 499, .resource = memory, .amount = 61}, check_rule::above_maximum);
+    refused(h, {.job = 0, .resource = gpu, .amount = 6}, check_rule::above_maximum);
+    accepted(h, {.job = 499, .resource = gpu, .amount = 60});
+}

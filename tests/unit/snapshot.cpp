@@ -145,6 +145,32 @@ TEST_CASE(
     CHECK(before[table_id::jobs].slot == nullptr);
 }
 
+TEST_CASE("snapshot_store: an omitted column has one row for all, and is not in the schema", "[snapshot]") {
+    snapshot_store store;
+    auto const id = must(store.declare<std::uint64_t>("jobs/id"));
+    must(store.omit("jobs/loss", ration::column_type::f64, 3));
+    CHECK(store.omit("jobs/id", ration::column_type::u64).failure().code == errc::conflict);
+    CHECK(store.declare<float>("jobs/loss").failure().code == errc::conflict);
+    auto const loss = must(store.declare<double>("jobs/loss"));
+    CHECK(loss.width == 0);
+    REQUIRE(store.schema().size() == 1);
+    CHECK(!store.find<double>("jobs/loss"));
+    must(store.resize(table_id::jobs, 40));
+    for (std::size_t row = 0; row < 40; ++row) store.at(id, row) = row;
+    store.at(loss, 39) = 0.5;
+    CHECK(&store.at(loss, 39) == &store.at(loss, 0));
+    bool gone[40] = {true, true};
+    store.erase_rows(table_id::jobs, gone);
+    store.erase_row(table_id::jobs, 0);
+    must(store.resize(table_id::jobs, 60));
+    CHECK(store.at(id, 0) == 3);
+    CHECK(store.at(loss, 59) == 0.5);
+    (&store.at(loss, 0))[2] = 7;  // a row has the width that was asked for
+    snapshot_store other;
+    other.swap(store);
+    CHECK(must(other.declare<double>("jobs/loss")).width == 0);
+}
+
 TEST_CASE("snapshot_store: tables are independent of each other", "[snapshot]") {
     snapshot_store store;
     auto const j = must(store.declare<double>("jobs/x"));

@@ -189,6 +189,7 @@ private:
         std::uint64_t const first_job = std::uint64_t{at.node} << 32, resource = at.resource, any_reason = 0xFFFF0000;
         bool const can_be_free = at.by.can_be_unlimited(at.resource);
         std::int64_t const smallest = at.bounds.least;
+        std::uint64_t const row_mask = at.bounds.row_mask;
         std::size_t i = first;
         std::uint64_t least = 0;  // the job before `first` is another one
         for (; i < last; ++i) {
@@ -198,8 +199,9 @@ private:
             if (job < least || job >= jobs || (kind_word(g) & ~any_reason) != resource) break;
             least = job + 1;
             bool const active = is_active(static_cast<job_state>(states[job]));
-            if (amount >= minimum[job] && amount <= maximum[job] && amount >= smallest && amount < max_amount && active)
-                [[likely]]
+            std::uint64_t const bound = job & row_mask;
+            if (amount >= minimum[bound] && amount <= maximum[bound] && amount >= smallest && amount < max_amount &&
+                active) [[likely]]
                 continue;
             if (amount != 0 && !(amount == unlimited && can_be_free && active)) break;
         }

@@ -38,12 +38,13 @@ public:
         std::int64_t const *minimum = nullptr, *maximum = nullptr, *capacity = nullptr;  ///< by job, by job, by node
         /// The smallest positive amount of the resource.
         std::int64_t least = 1;
+        std::uint32_t row_mask = 0;  ///< of the index by job: 0 if all jobs share their bounds
 
         /// True if the amount is plain and within the bounds of the job alone. 0 and `unlimited`
         /// are not plain.
         [[nodiscard]] bool hold(grant const& g) const noexcept {
-            return g.amount >= minimum[g.job] && g.amount <= maximum[g.job] && g.amount >= least &&
-                   g.amount <= max_amount;
+            std::uint32_t const row = g.job & row_mask;
+            return g.amount >= minimum[row] && g.amount <= maximum[row] && g.amount >= least && g.amount <= max_amount;
         }
     };
 
@@ -71,11 +72,11 @@ public:
     [[nodiscard]] std::uint64_t const* ids() const noexcept { return store_->data(columns_->id); }
     /// The column `jobs/state`.
     [[nodiscard]] std::uint32_t const* states() const noexcept { return store_->data(columns_->state); }
-    /// The bounds of one resource.
+    /// The bounds of one resource. Both columns have a row for each job, or both have one for all.
     [[nodiscard]] bounds_view bounds(std::size_t resource) const noexcept {
         auto const& c = of(resource);
         return {store_->data(c.minimum), store_->data(c.maximum), store_->data(c.capacity),
-                least_amount(static_cast<resource_id>(resource))};
+                least_amount(static_cast<resource_id>(resource)), c.maximum.width == 0 ? 0 : ~std::uint32_t{0}};
     }
     /// True if `unlimited` is a valid amount of the resource.
     [[nodiscard]] bool can_be_unlimited(std::size_t resource) const noexcept {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ration/buffer.hpp>
+#include <ration/detail/zeroed_buffer.hpp>
 #include <ration/host/checked_grant.hpp>
 
 namespace ration::detail {
@@ -43,7 +43,7 @@ struct job_sum {
 
 /// One sum for each job and resource that an answer names; emptied in O(1).
 class job_sums {
-    buffer<job_sum> slots_;
+    zeroed_buffer<job_sum> slots_;
     std::uint64_t round_ = 0;
     int shift_ = 0;
 

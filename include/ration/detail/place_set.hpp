@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <ration/buffer.hpp>
+#include <ration/detail/zeroed_buffer.hpp>
 
 namespace ration::detail {
 
@@ -21,7 +21,7 @@ class place_set {
         std::uint64_t key = 0;
         std::uint64_t round = 0;
     };
-    buffer<slot> slots_;
+    zeroed_buffer<slot> slots_;
     std::uint64_t round_ = 0;
     // Keys differ in their high bits, and multiplication carries to the left only: the hash is its top bits
     int shift_ = 0;

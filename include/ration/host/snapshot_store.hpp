@@ -40,7 +40,7 @@ struct column {
     table_id table = table_id::jobs;
     /// Its index in the table.
     std::uint32_t slot = 0;
-    /// Elements of each row.
+    /// Elements of each row; 0 for a column that `snapshot_store::omit` declared.
     std::uint32_t width = 1;
 };
 
@@ -68,7 +68,7 @@ class snapshot_store {
 
     std::array<stored_table, table_count> tables_;
     std::array<table_view const*, table_count> shown_;
-    buffer<column_info> schema_;
+    buffer<column_info> schema_, omitted_;
     column_memory* memory_;
     change_log changes_;
 
@@ -90,6 +90,7 @@ public:
     void swap(snapshot_store& other) noexcept {
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].swap(other.tables_[i]);
         schema_.swap(other.schema_);
+        omitted_.swap(other.omitted_);
         column_memory* const mine = memory_;
         memory_ = other.memory_;
         other.memory_ = mine;
@@ -122,16 +123,29 @@ public:
             if (known->type != type || known->width != width) return refuse(errc::conflict);
             return *known;
         }
-        auto& table = tables_[index];
-        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = size_of(type) * width};
-        if (!fresh.data.reserve(table.shown.rows * fresh.row_bytes, 0)) return refuse(errc::no_capacity);
-        column_info const info{name, static_cast<table_id>(index), type, width,
-                               static_cast<std::uint32_t>(table.columns.size())};
-        table.columns.push_back(std::move(fresh));
-        table.slots.push_back(nullptr);
-        refresh_slots(table);
-        schema_.push_back(info);
-        return info;
+        if (auto const* known = find_column(omitted_.view(), name)) {
+            if (known->type != type) return refuse(errc::conflict);
+            return *known;
+        }
+        std::size_t const row_bytes = size_of(type) * width;
+        std::uint32_t const slot = add(tables_[index], tables_[index].shown.rows * row_bytes, row_bytes);
+        if (slot == no_slot) return refuse(errc::no_capacity);
+        schema_.push_back({name, static_cast<table_id>(index), type, width, slot});
+        return schema_.back();
+    }
+
+    /// Declares a column that the host writes and no policy reads. It is not in the schema, and has one row for all:
+    /// `at` returns the value that was written last, whatever the row. A later `declare` returns its handle, of width
+    /// 0. Precondition: no column has the name. Errors: those of `declare`.
+    [[nodiscard]] result<void> omit(std::string_view name, column_type type, std::uint32_t width = 1) noexcept {
+        auto const refuse = [&](errc code) { return error{.code = code, .operation = "omit column", .subject = name}; };
+        std::size_t const index = table_index_of(name);
+        if (index == table_count || width == 0 || name.size() > longest_column_name) return refuse(errc::invalid_value);
+        if (find_column(schema_.view(), name) != nullptr) return refuse(errc::conflict);
+        std::uint32_t const slot = add(tables_[index], size_of(type) * width, 0);
+        if (slot == no_slot) return refuse(errc::no_capacity);
+        omitted_.push_back({name, static_cast<table_id>(index), type, 0, slot});
+        return {};
     }
 
     /// A column declared earlier. Errors: `not_found`; `conflict` for another type.
@@ -247,6 +261,18 @@ private:
     }
     [[nodiscard]] unsigned char const* first_of(table_id t, std::uint32_t slot) const noexcept {
         return table_at(t).columns[slot].data.data();
+    }
+
+    static constexpr std::uint32_t no_slot = 0xFFFF'FFFF;
+
+    /// Adds a column with this memory. Returns its slot, or `no_slot` if memory has run out.
+    [[nodiscard]] std::uint32_t add(stored_table& table, std::size_t bytes, std::size_t row_bytes) noexcept {
+        stored_column fresh{.data = detail::aligned_buffer(memory_), .row_bytes = row_bytes};
+        if (!fresh.data.reserve(bytes, 0)) return no_slot;
+        table.columns.push_back(std::move(fresh));
+        table.slots.push_back(nullptr);
+        refresh_slots(table);
+        return static_cast<std::uint32_t>(table.columns.size() - 1);
     }
 
     /// Updates the pointers of a table after its buffers may have moved.

@@ -68,14 +68,15 @@ struct standard_columns {
         static_assert(!is_family(catalogue[index].name),
                       "ration: a column of a resource: see standard_columns::resources");
         handle const& declared = handles_[index];
-        RATION_ASSERT(declared.width > 0, "this host has not declared the standard column");
+        RATION_ASSERT(declared.slot != undeclared, "this host has not declared the standard column");
         return column<typename detail::value_of_type<catalogue[index].type>::type>{
             static_cast<table_id>(table_index_of(Name.view())), declared.slot, declared.width};
     }
 
 private:
+    static constexpr std::uint32_t undeclared = 0xFFFF'FFFF;
     struct handle {
-        std::uint32_t slot = 0, width = 0;
+        std::uint32_t slot = undeclared, width = 0;
     };
     std::array<handle, catalogue_size> handles_{};
 

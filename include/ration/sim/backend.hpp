@@ -17,7 +17,7 @@ namespace ration::sim {
 /// requests a change without effect, so law (3) of Backend holds.
 class cluster_backend {
     buffer<std::uint64_t> changed_;
-    buffer<bool> is_changed_;  // by id - 1
+    std::uint64_t jobs_;
 
 public:
     /// Declares the class as a backend.
@@ -31,21 +31,16 @@ public:
         resource_id resource{};
     };
 
-    /// For a workload of this number of jobs.
-    explicit cluster_backend(std::size_t jobs) noexcept : is_changed_(jobs) {}
+    /// For at most this number of jobs.
+    explicit cluster_backend(std::size_t jobs) noexcept : jobs_(jobs) {}
 
-    /// The ids of changed jobs, in the order of their first change.
+    /// The ids of changed jobs, in the order of their changes. A job is listed again if it changes after another one.
     [[nodiscard]] std::span<std::uint64_t const> changed() const noexcept { return changed_.view(); }
     /// Empties the list.
-    void forget_changes() noexcept {
-        for (auto const id : changed_) is_changed_[id - 1] = false;
-        changed_.clear();
-    }
+    void forget_changes() noexcept { changed_.clear(); }
     /// Adds a job to the list.
     void note(job_id job) noexcept {
-        if (is_changed_[job.value - 1]) return;
-        is_changed_[job.value - 1] = true;
-        changed_.push_back(job.value);
+        if (changed_.empty() || changed_.back() != job.value) changed_.push_back(job.value);
     }
 
     /// The resources that a simulated cluster grants.
@@ -55,12 +50,12 @@ public:
     }
     /// No measurement: the simulation writes the columns itself. Error: `not_found`.
     [[nodiscard]] result<observation> observe(job_id job) noexcept {
-        if (job.value == 0 || job.value > is_changed_.size()) return unknown();
+        if (job.value == 0 || job.value > jobs_) return unknown();
         return observation{};
     }
     /// Plans one operation. Error: `not_found` for a job outside the workload.
     [[nodiscard]] result<void> plan(setting const& wanted, ration::plan<operation>& out) noexcept {
-        if (wanted.job.value == 0 || wanted.job.value > is_changed_.size()) return unknown();
+        if (wanted.job.value == 0 || wanted.job.value > jobs_) return unknown();
         out.push_back({wanted.job, wanted.resource});
         return {};
     }

@@ -28,37 +28,79 @@ struct sim_columns {
         return standard.get<Name>();
     }
 
-    /// `scales`: a policy reads how jobs scale; otherwise those columns have one entry a row, which stays 0. Errors:
-    /// those of `snapshot_store::declare`.
-    [[nodiscard]] static result<sim_columns> declare(snapshot_store& store, workload const& jobs,
-                                                     cluster const& machines, bool scales) noexcept {
+    /// Declares all columns. Those of jobs that no policy reads have one row for all jobs (`snapshot_store::omit`), as
+    /// far as the simulation and the engine do without: they would be most of the memory of a job. `is_read(name)`: a
+    /// policy reads the column. `scales`: a policy reads how jobs scale; otherwise those columns have one entry a row,
+    /// which stays 0. Errors: those of `snapshot_store::declare`.
+    template <class IsRead>
+    [[nodiscard]] static result<sim_columns> declare(snapshot_store& store, workload_shape const& jobs,
+                                                     cluster const& machines, bool scales,
+                                                     IsRead const& is_read) noexcept {
         sim_columns c;
+        c.counts = scales && jobs.most_devices > 0 ? static_cast<std::size_t>(jobs.most_devices) + 1 : 1;
+        c.types = scales ? machines.types.size() : 1;
+        if (auto omitted = c.omit_unread(store, jobs, is_read); !omitted) return omitted.failure();
         auto standard = standard_columns::declare(store, standard_resources);
         if (!standard) return standard.failure();
         c.standard = *standard;
-        c.counts = c.types = 1;
-        for (auto const& job : jobs.jobs)
-            if (scales && static_cast<std::size_t>(job.most) >= c.counts)
-                c.counts = static_cast<std::size_t>(job.most) + 1;
-        if (scales) c.types = machines.types.size();
         auto const request = store.declare<std::int64_t>("jobs/request.gpu");
         if (!request) return request.failure();
         c.request = *request;
         result<void> done;
-        auto const add = [&](std::string_view name, std::size_t width = 1) {
-            if (done) done = c.standard.add(store, name, width);
-        };
-        add("jobs/attained");
-        add("jobs/nominal_steps_per_second");
-        add("jobs/total_steps");
-        add("jobs/restarts");
-        add("nodes/type");
-        add("jobs/speedup", c.counts);
-        add("jobs/batch", c.counts);
-        add("jobs/goodput", c.counts * c.types);
-        add("jobs/goodput.fixed", c.counts * c.types);
+        for (auto const name : own_columns)
+            if (done) done = c.standard.add(store, name, c.width_of(name));
         if (!done) return done.failure();
         return c;
+    }
+
+private:
+    /// Columns that not every host offers.
+    static constexpr std::string_view own_columns[] = {"jobs/attained",     "jobs/nominal_steps_per_second",
+                                                       "jobs/total_steps",  "jobs/restarts",
+                                                       "nodes/type",        "jobs/speedup",
+                                                       "jobs/batch",        "jobs/goodput",
+                                                       "jobs/goodput.fixed"};
+    /// Columns that the simulation only writes.
+    static constexpr std::string_view only_written[] = {
+        "jobs/tenant",   "jobs/weight",      "jobs/priority", "jobs/submitted",
+        "jobs/step",     "jobs/loss",        "jobs/attained", "jobs/nominal_steps_per_second",
+        "jobs/restarts", "jobs/total_steps", "jobs/batch",    "jobs/goodput.fixed"};
+
+    [[nodiscard]] std::size_t width_of(std::string_view name) const noexcept {
+        bool const by_type = name == "jobs/goodput" || name == "jobs/goodput.fixed";
+        return by_type ? counts * types : name == "jobs/speedup" || name == "jobs/batch" ? counts : 1;
+    }
+
+    template <class IsRead>
+    [[nodiscard]] result<void> omit_unread(snapshot_store& store, workload_shape const& jobs,
+                                           IsRead const& is_read) const noexcept {
+        result<void> done;
+        auto const omit = [&](std::string_view name) {
+            if (done && !is_read(name))
+                done = store.omit(name, catalogue[index_in_catalogue(name)].type,
+                                  static_cast<std::uint32_t>(width_of(name)));
+        };
+        for (auto const name : only_written) omit(name);
+        omit("jobs/request.gpu");
+        omit("jobs/goodput");  // `write_scaling` reads the row that it has just written
+        if (!is_read("jobs/loss")) omit("jobs/loss.best");
+        // The engine compares the gain of more devices with the cost of a restart.
+        if (!jobs.has_restart_costs)
+            for (std::string_view const name :
+                 {"jobs/speedup", "jobs/remaining", "jobs/measured_steps_per_second", "jobs/restart_cost"})
+                omit(name);
+        for (auto const& r : standard_resources) {
+            using column_name = text<2 * longest_column_name>;
+            for (std::string_view const family : {"jobs/used.", "jobs/held."})
+                omit(column_name(family).append(r.name).view());
+            column_name const least = column_name("jobs/min.").append(r.name),
+                              most = column_name("jobs/max.").append(r.name);
+            // Jobs differ in the bounds of their devices only.
+            if (r.name == gpu::name || is_read(least.view()) || is_read(most.view())) continue;
+            omit(least.view());
+            omit(most.view());
+        }
+        return done;
     }
 };
 

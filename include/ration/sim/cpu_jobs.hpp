@@ -26,8 +26,8 @@ class cpu_jobs {
     live_jobs& live_;
     ledger const& holdings_;
     job_speeds& speed_segments_;
+    job_records& records_;
     run_observer* observer_;
-    std::span<job_outcome> outcomes_;  // by id - 1
     buffer<cpu_claim> claims_;
     bool changed_ = false;  // the jobs on processors, or their limits, have changed
     bool placed_ = false;   // jobs run only where they hold CPU
@@ -35,15 +35,12 @@ class cpu_jobs {
 public:
     /// All arguments have to outlive the object; `observer` may be nullptr.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
-             job_speeds& speed_segments, run_observer* observer) noexcept
+             job_speeds& speed_segments, job_records& records, run_observer* observer) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), speed_segments_(speed_segments),
-          observer_(observer) {}
+          records_(records), observer_(observer) {}
 
-    /// Called once before the run. `outcomes` has to outlive the object.
-    void prepare(cluster const& machines, std::span<job_outcome> outcomes) noexcept {
-        placed_ = has_to_place(machines);
-        outcomes_ = outcomes;
-    }
+    /// Called once before the run.
+    void prepare(cluster const& machines) noexcept { placed_ = has_to_place(machines); }
 
     /// Starts a job at its arrival. Policies see it as running from then on, since `ration run` has
     /// no queue for processors.
@@ -94,7 +91,7 @@ private:
         bool const moves = claim.given > 0 && job.node != claim.node;
         if (job.cores == claim.given && !moves) return;
         std::uint64_t const id = live_.id(claim.row);
-        job_outcome& outcome = outcomes_[id - 1];
+        job_outcome& outcome = records_.outcome(claim.row, id);
         speed_segments_.bring_up(claim.row, now);
         job.cores = claim.given;
         store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;

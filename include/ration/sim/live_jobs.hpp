@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <span>
 
+#include <ration/host/any_policy.hpp>
 #include <ration/host/ledger.hpp>
 #include <ration/job.hpp>
 #include <ration/sim/columns.hpp>
+#include <ration/sim/job_records.hpp>
 
 namespace ration::sim {
 
@@ -42,21 +44,22 @@ inline constexpr std::uint32_t no_node = 0xFFFF'FFFF;
 /// The state of one job in the simulation. Steps are recorded when the speed changes; between
 /// changes they follow from the time.
 struct live_job {
-    nanoseconds since{0};          ///< begin of the present speed; in the future during a restart
-    nanoseconds held_since{0};     ///< time of the last change of its allocation
-    nanoseconds began{0};          ///< begin of its work on the present devices; checkpoints are counted from there
-    double done = 0;               ///< steps up to `since`
-    double saved = 0;              ///< steps in the last checkpoint before `since`
-    double rate = 0;               ///< steps per second
-    double until = 0;              ///< steps up to which the rate holds; at most the job's length
-    double attained = 0;           ///< device-seconds up to `held_since`
-    double cores = 0;              ///< CPU of a job that runs without devices
-    std::uint32_t node = no_node;  ///< node of its last cores
+    nanoseconds since{0};       ///< begin of the present speed; in the future during a restart
+    nanoseconds held_since{0};  ///< time of the last change of its allocation
+    nanoseconds began{0};       ///< begin of its work on the present devices; checkpoints are counted from there
+    double done = 0;            ///< steps up to `since`
+    double saved = 0;           ///< steps in the last checkpoint before `since`
+    double rate = 0;            ///< steps per second
+    double until = 0;           ///< steps up to which the rate holds; at most the job's length
+    double attained = 0;        ///< device-seconds up to `held_since`
+    double cores = 0;           ///< CPU of a job that runs without devices
     /// Devices that it holds, and its batch; 0 = the requested batch.
     std::int64_t devices = 0, batch = 0;
-    std::uint64_t places = 0;   ///< hash of the placement; another value means that devices have moved
-    std::uint32_t version = 0;  ///< of its speed
-    bool shares_node = false;   ///< `allocation::shares_node`
+    std::uint64_t places = 0;      ///< hash of the placement; another value means that devices have moved
+    std::uint32_t node = no_node;  ///< node of its last cores
+    std::uint32_t version = 0;     ///< of its speed
+    std::uint32_t round = 0;       ///< the last `simulation::follow_changes` that has seen it
+    bool shares_node = false;      ///< `allocation::shares_node`
 
     /// Steps up to `now`.
     [[nodiscard]] double steps_at(nanoseconds now, save_times const& saves) const noexcept {
@@ -88,6 +91,20 @@ struct columns_read {
     bool step = true, remaining = true, attained = true, scaling = true, loss = true;
     bool is_lazy = false;    ///< all policies that read `attained` follow changes
     bool is_listed = false;  ///< the policy follows changes
+
+    /// Those of two policies.
+    [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback) noexcept {
+        auto const read = [&](auto... names) { return (... || (policy.reads(names) || fallback.reads(names))); };
+        auto const follows = [](any_policy const& p) { return p.follows_changes() || !p.reads("jobs/attained"); };
+        return {.step = read("jobs/step"),
+                .remaining = read("jobs/remaining"),
+                .attained = read("jobs/attained"),
+                .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
+                                "jobs/nominal_steps_per_second"),
+                .loss = read("jobs/loss", "jobs/loss.best"),
+                .is_lazy = follows(policy) && follows(fallback),
+                .is_listed = policy.follows_changes()};
+    }
 };
 
 /// The rows of live jobs, parallel to the jobs table of the store.
@@ -95,6 +112,7 @@ class live_jobs {
     snapshot_store& store_;
     sim_columns const& columns_;
     workload const& workload_;
+    job_records& records_;
     buffer<live_job> jobs_;
     buffer<bool> gone_;
     std::size_t ended_ = 0;  // rows of jobs that are done
@@ -106,8 +124,9 @@ class live_jobs {
 
 public:
     /// All references have to outlive the object.
-    live_jobs(snapshot_store& store, sim_columns const& columns, workload const& jobs, save_times const& saves) noexcept
-        : store_(store), columns_(columns), workload_(jobs), saves_(saves) {}
+    live_jobs(snapshot_store& store, sim_columns const& columns, workload const& kinds, job_records& records,
+              save_times const& saves) noexcept
+        : store_(store), columns_(columns), workload_(kinds), records_(records), saves_(saves) {}
 
     /// Sets the columns to fill; `seed` is that of the noise in reports.
     void fill_only(columns_read const& read, std::uint64_t seed) noexcept {
@@ -127,23 +146,24 @@ public:
     [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept {
         return jobs_[row].steps_at(now, saves_);
     }
-    /// The id of a job: its index in the workload, plus 1.
+    /// The id of a job: its index in the order of submission, plus 1.
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
     /// The state of a job, read-only.
     [[nodiscard]] live_job const& operator[](std::size_t row) const noexcept { return jobs_[row]; }
     /// The job in its trace.
     [[nodiscard]] job_description const& description(std::size_t row) const noexcept {
-        return workload_.jobs[id(row) - 1];
+        return records_.description(row, id(row));
     }
     /// The row of a job; the number of rows if it has none. O(log rows).
     [[nodiscard]] std::size_t find(std::uint64_t id) const noexcept { return row_of(store_, columns_.standard, {id}); }
 
     /// Adds a row for a job. Ids ascend from call to call. Error: `no_capacity`.
-    [[nodiscard]] result<void> arrive(std::uint64_t id, std::span<node_group const> groups) noexcept {
+    [[nodiscard]] result<void> arrive(std::uint64_t id, job_description const& job,
+                                      std::span<node_group const> groups) noexcept {
         std::size_t const row = jobs_.size();
         if (auto grown = store_.resize(table_id::jobs, row + 1); !grown) return grown;
         jobs_.push_back({});
-        job_description const& job = workload_.jobs[id - 1];
+        records_.arrive(job);
         write_description(store_, columns_, row, id, job, workload_.models[job.model]->tiers(job));
         scale(row, groups);
         return {};
@@ -197,6 +217,7 @@ public:
             if (!gone_[row]) jobs_[kept++] = jobs_[row];
         }
         store_.erase_rows(table_id::jobs, gone_.data());
+        records_.remove(gone_.data());
         jobs_.resize(kept);
         gone_.clear();
         ended_ = 0;
@@ -215,7 +236,7 @@ public:
     void show_steps_of(std::size_t row, double steps) noexcept {
         mark(row, 0);
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-        store_.at(columns_.standard.remaining, row) = store_.at(columns_.get<"jobs/total_steps">(), row) - steps;
+        store_.at(columns_.standard.remaining, row) = description(row).length - steps;
     }
 
 private:
@@ -246,14 +267,11 @@ private:
 
     /// Updates `jobs/step` and `jobs/remaining` of running jobs.
     void show_steps(nanoseconds now) noexcept {
-        std::uint64_t* const step = store_.data(columns_.standard.step);
-        double *const remaining = store_.data(columns_.standard.remaining), *const length = store_.data(
-                                                                                columns_.get<"jobs/total_steps">());
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);
-            step[row] = static_cast<std::uint64_t>(steps);
-            remaining[row] = length[row] - steps;
+            store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
+            store_.at(columns_.standard.remaining, row) = description(row).length - steps;
             mark_progress(row);
         }
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ration/host/check.hpp>
+#include <ration/sim/model.hpp>
 #include <ration/units.hpp>
 
 namespace ration::sim {
@@ -56,6 +57,8 @@ public:
     virtual void runs_on(nanoseconds, std::uint64_t, std::uint32_t) noexcept {}
     /// The job has ended.
     virtual void finished(nanoseconds now, std::uint64_t job) noexcept = 0;
+    /// The whole outcome of a job: when it ends, and at the end of the run for each job that has arrived and not ended.
+    virtual void outcome_of(std::uint64_t, job_description const&, job_outcome const&) noexcept {}
 
 protected:
     run_observer() = default;
@@ -90,7 +93,7 @@ struct run_outcome {
     /// The reason for its end.
     ending how = ending::all_done;
     nanoseconds end{0};             ///< simulated time of the end
-    std::vector<job_outcome> jobs;  ///< in the order of the workload
+    std::vector<job_outcome> jobs;  ///< in the order of the workload; empty for a stream
     /// Ticks, events, applied changes, rejected grants, and ticks in which the fallback answered.
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
     /// The first rejected grant, if there was one.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
+#include <string_view>
 #include <utility>
 
 #include <ration/host/engine.hpp>
@@ -14,35 +14,21 @@
 #include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
-#include <ration/sim/faults.hpp>
+#include <ration/sim/job_records.hpp>
+#include <ration/sim/job_source.hpp>
 #include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
-#include <ration/sim/outcome.hpp>
+#include <ration/sim/sim_options.hpp>
 
 namespace ration::sim {
-
-/// Settings of a simulated run.
-struct sim_options {
-    /// A tick at every multiple of this time, besides ticks at events; 0 = at events only
-    nanoseconds interval = seconds(60);
-    nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
-    settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
-    std::uint64_t seed = 0;
-    bool stop_at_bad_grant = false;   ///< otherwise the run continues with the valid grants
-    std::span<fault const> faults{};  ///< in order of time, for nodes of the cluster; they outlive the run
-    /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
-    nanoseconds checkpoint{0};
-    nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
-    run_observer* observer = nullptr;  ///< outlives the run
-    /// Memory of the columns, for policies in worker processes; nullptr: the heap
-    column_memory* columns = nullptr;
-};
 
 /// One run. The policy is called when jobs come or end, when a fault changes the cluster, and at every interval. The
 /// engine is that of live runs, so every answer is validated. O(log running jobs + rows + nodes) for each event
 /// besides the policy; the steady state does not allocate.
 class simulation {
+    std::optional<workload_source> own_source_;
+    job_source& source_;
     workload const& workload_;
     cluster const& cluster_;
     sim_options options_;
@@ -51,6 +37,8 @@ class simulation {
     snapshot_store store_;
     sim_columns columns_;
     node_states nodes_;
+    job_feed feed_;
+    job_records records_;
     live_jobs live_;
     cluster_backend backend_;
     engine<cluster_backend> engine_;
@@ -59,29 +47,26 @@ class simulation {
     job_speeds speed_segments_;
     cpu_jobs cpu_;
     contention contention_;
-    std::size_t arrived_ = 0;
     std::uint64_t idle_rounds_ = 0;
+    std::uint32_t round_ = 0;
     bool asks_ = false;  // the policy is called at this time
 
-    static constexpr std::size_t most_reported_jobs = 65'536;
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
 public:
-    /// All references have to outlive the object.
+    /// The jobs of a workload, whose outcomes are returned. All references have to outlive the object.
     simulation(workload const& jobs, cluster const& machines, any_policy& policy, any_policy& fallback,
                sim_options const& options)
-        : workload_(jobs), cluster_(machines), options_(options), policy_(policy), fallback_(fallback),
-          store_(options.columns), nodes_(store_, columns_, cluster_),
-          live_(store_, columns_, workload_, {.every = options.checkpoint, .take = options.save}),
-          backend_(jobs.jobs.size()), engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
-                                              {.settle = options.settle, .seed = options.seed}),
-          speed_segments_(jobs, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
-          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, options.observer),
-          contention_(live_, engine_.holdings(), speed_segments_) {}
+        : simulation(std::make_optional<workload_source>(jobs), nullptr, machines, policy, fallback, options) {}
+    /// The jobs of a stream, whose outcomes only the observer gets. Memory is that of the active jobs.
+    simulation(job_source& jobs, cluster const& machines, any_policy& policy, any_policy& fallback,
+               sim_options const& options)
+        : simulation(std::nullopt, &jobs, machines, policy, fallback, options) {}
     simulation(simulation const&) = delete;
     simulation& operator=(simulation const&) = delete;
 
-    /// Runs to the end. Call it once. Errors: those of the policy's `bind`; `no_capacity`.
+    /// Runs to the end. Call it once. Errors: those of the policy's `bind`; `no_capacity`, also if more jobs of a
+    /// stream are active at once than `most_active`.
     [[nodiscard]] result<run_outcome> run() {
         if (auto ready = prepare(); !ready) return ready.failure();
         while (auto const now = next_time()) {
@@ -99,50 +84,57 @@ public:
     }
 
 private:
-    /// Columns that neither policy reads are not filled.
-    [[nodiscard]] columns_read read_by_policies() const noexcept {
-        auto const read = [&](auto... names) { return (... || (policy_.reads(names) || fallback_.reads(names))); };
-        auto const follows = [](any_policy const& p) { return p.follows_changes() || !p.reads("jobs/attained"); };
-        return {.step = read("jobs/step"),
-                .remaining = read("jobs/remaining"),
-                .attained = read("jobs/attained"),
-                .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
-                                "jobs/nominal_steps_per_second"),
-                .loss = read("jobs/loss", "jobs/loss.best"),
-                .is_lazy = follows(policy_) && follows(fallback_),
-                .is_listed = policy_.follows_changes()};
-    }
+    simulation(std::optional<workload_source> own, job_source* source, cluster const& machines, any_policy& policy,
+               any_policy& fallback, sim_options const& options)
+        : own_source_(own), source_(source != nullptr ? *source : *own_source_), workload_(source_.kinds()),
+          cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
+          nodes_(store_, columns_, cluster_), feed_(source_), records_(source_),
+          live_(store_, columns_, workload_, records_, {.every = options.checkpoint, .take = options.save}),
+          backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
+          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
+                  {.settle = options.settle, .seed = options.seed}),
+          speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
+          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options.observer),
+          contention_(live_, engine_.holdings(), speed_segments_) {}
 
     [[nodiscard]] result<void> prepare() {
-        columns_read const read = read_by_policies();
-        auto declared = sim_columns::declare(store_, workload_, cluster_, read.scaling);
+        columns_read const read = columns_read::by(policy_, fallback_);
+        workload_shape const shape = source_.shape();
+        auto declared = sim_columns::declare(
+            store_, shape, cluster_, read.scaling,
+            [&](std::string_view name) noexcept { return policy_.reads(name) || fallback_.reads(name); });
         if (!declared) return declared.failure();
         columns_ = *declared;
         store_.changes().follow();
         if (auto ready = nodes_.prepare(); !ready) return ready;
         live_.fill_only(read, options_.seed);
         contention_.prepare(workload_, nodes_.size());
-        std::size_t const devices = static_cast<std::size_t>(nodes_.capacity()), jobs = workload_.jobs.size(),
-                          nodes = nodes_.size();
-        queue_.reserve(2 * devices + options_.faults.size());
+        cpu_.prepare(cluster_);
+        feed_.start();
         for (std::uint32_t i = 0; i < options_.faults.size(); ++i)
             queue_.push({.at = options_.faults[i].at, .what = event_class::fault, .subject = i});
-        outcome_.jobs.resize(jobs);
-        for (std::size_t i = 0; i < jobs; ++i) outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
-        cpu_.prepare(cluster_, outcome_.jobs);
-        // One answer can release all holdings and grant them to others, each with a batch; some policies also emit a
-        // grant for each queued job.
-        std::size_t const reported = 2 * (jobs < most_reported_jobs ? jobs : most_reported_jobs);
-        return engine_.bind({.jobs = jobs, .nodes = nodes, .answer = 4 * devices + 2 * nodes + reported + 64});
+        if (own_source_) {
+            outcome_.jobs.resize(workload_.jobs.size());
+            for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
+                outcome_.jobs[i].submitted = workload_.jobs[i].submitted;
+            records_.keep(outcome_.jobs);
+        }
+        limits most{.jobs = own_source_ ? workload_.jobs.size() : rows_for(options_.most_active),
+                    .nodes = nodes_.size(),
+                    .resources = 0,
+                    .answer = 0};
+        std::size_t const holdings = most_holdings(shape, static_cast<std::size_t>(nodes_.capacity()));
+        most.answer = largest_answer(most, holdings);
+        queue_.reserve(2 * holdings + options_.faults.size());
+        return engine_.bind(most);
     }
 
     /// The time of the next event; empty at the end of the run.
     [[nodiscard]] std::optional<nanoseconds> next_time() noexcept {
         while (!queue_.empty() && speed_segments_.is_void(queue_.next())) queue_.pop();
-        bool const more = arrived_ < workload_.jobs.size();
-        if (live_.active() == 0 && !more) return std::nullopt;
+        if (live_.active() == 0 && feed_.next() == nullptr) return std::nullopt;
         nanoseconds next{std::numeric_limits<std::int64_t>::max()};
-        if (more) next = workload_.jobs[arrived_].submitted;
+        if (feed_.next() != nullptr) next = feed_.next()->submitted;
         if (!queue_.empty() && queue_.next().at < next) next = queue_.next().at;
         if (options_.interval.count > 0 && live_.active() > 0) {
             nanoseconds const round{(outcome_.end.count / options_.interval.count + 1) * options_.interval.count};
@@ -163,10 +155,16 @@ private:
             queue_.pop();
             e.what == event_class::fault ? take_fault(options_.faults[e.subject], now) : end_phase(e, now);
         }
-        for (; arrived_ < workload_.jobs.size() && workload_.jobs[arrived_].submitted <= now; ++outcome_.events) {
-            if (auto there = live_.arrive(++arrived_, cluster_.groups); !there) return there;
+        for (; feed_.is_due(now); ++outcome_.events) {
+            if (!own_source_ && live_.active() == options_.most_active)
+                return error{.code = errc::no_capacity,
+                             .operation = "simulate a stream of jobs",
+                             .subject = "jobs that are active at once",
+                             .remedy = "submit fewer jobs an hour, or simulate a larger cluster"};
+            if (auto there = live_.arrive(feed_.arrived() + 1, *feed_.next(), cluster_.groups); !there) return there;
+            feed_.pass();
             if (live_.runs_on_cpu(live_.rows() - 1)) cpu_.begin(live_.rows() - 1, now);
-            if (options_.observer != nullptr) options_.observer->submitted(now, arrived_);
+            if (options_.observer != nullptr) options_.observer->submitted(now, feed_.arrived());
             asks_ = true;
         }
         live_.compact();
@@ -191,9 +189,12 @@ private:
         asks_ = true;
         note_tier(row, now);
         if (live_.runs_on_cpu(row)) cpu_.note_change();
-        outcome_.jobs[live_.id(row) - 1].finished = now;
+        outcome_of(row).finished = now;
         leave(row, now);
-        if (options_.observer != nullptr) options_.observer->finished(now, live_.id(row));
+        if (options_.observer != nullptr) {
+            options_.observer->finished(now, live_.id(row));
+            options_.observer->outcome_of(live_.id(row), live_.description(row), outcome_of(row));
+        }
         live_.end(row, job_state::done, now);
     }
 
@@ -203,7 +204,7 @@ private:
         auto& tier = store_.at(columns_.standard.tier, row);
         std::uint32_t const reached = workload_.models[described.model]->tier_at(described, live_[row].done);
         if (reached == tier) return;
-        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        job_outcome& became = outcome_of(row);
         if (reached > 0 && became.acceptable.count < 0) became.acceptable = now;
         if (reached > 1 && became.objective.count < 0) became.objective = now;
         tier = reached;
@@ -213,7 +214,7 @@ private:
 
     /// Releases everything that the job holds.
     void leave(std::size_t row, nanoseconds now) noexcept {
-        outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(now);
+        outcome_of(row).device_seconds = live_[row].attained_at(now);
         engine_.release({live_.id(row)});
         contention_.note_change();
         if (options_.observer == nullptr) return;
@@ -278,7 +279,7 @@ private:
     /// The job waits again, with the steps of its last checkpoint. A job on processors continues from there as soon
     /// as it gets cores.
     void stop(std::size_t row, nanoseconds now) noexcept {
-        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        job_outcome& became = outcome_of(row);
         double const had = live_.steps_at(row, now), in_vain = speed_segments_.lose_unsaved(row, now);
         ++became.stops;
         became.lost_steps += had - live_[row].done;
@@ -299,7 +300,7 @@ private:
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
         follow_changes(now);
-        bool const idle = queue_.empty() && arrived_ == workload_.jobs.size();  // no job makes progress
+        bool const idle = queue_.empty() && feed_.next() == nullptr;  // no job makes progress
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
         if (starved && live_.active() > 0) outcome_.how = ending::starved;
@@ -318,13 +319,15 @@ private:
 
     /// Updates the speeds of jobs whose holdings have changed.
     void follow_changes(nanoseconds now) noexcept {
+        ++round_;
         for (auto const id : backend_.changed()) {
             std::size_t const row = live_.find(id);
-            if (row == live_.rows() || !live_.is_active(row)) continue;
+            if (row == live_.rows() || !live_.is_active(row) || live_[row].round == round_) continue;
+            live_[row].round = round_;
             if (!live_.runs_on_cpu(row))
                 take_allocation(row, now);
             else if (cpu_.is_released(row)) {
-                outcome_.jobs[id - 1].released = true;
+                outcome_of(row).released = true;
                 end_job(row, now);
             } else
                 cpu_.note_change();
@@ -366,7 +369,7 @@ private:
     }
 
     void begin_on_new_devices(std::size_t row, nanoseconds now) noexcept {
-        job_outcome& became = outcome_.jobs[live_.id(row) - 1];
+        job_outcome& became = outcome_of(row);
         if (became.started.count >= 0) {
             ++became.restarts;
         } else {
@@ -379,10 +382,15 @@ private:
 
     void finish() noexcept {
         outcome_.capacity_seconds = nodes_.capacity_seconds(outcome_.end);
-        for (std::size_t row = 0; row < live_.rows(); ++row)
-            if (live_[row].devices > 0)
-                outcome_.jobs[live_.id(row) - 1].device_seconds = live_[row].attained_at(outcome_.end);
+        for (std::size_t row = 0; row < live_.rows(); ++row) {
+            if (!live_.is_active(row)) continue;
+            if (live_[row].devices > 0) outcome_of(row).device_seconds = live_[row].attained_at(outcome_.end);
+            if (options_.observer != nullptr)
+                options_.observer->outcome_of(live_.id(row), live_.description(row), outcome_of(row));
+        }
     }
+
+    [[nodiscard]] job_outcome& outcome_of(std::size_t row) noexcept { return records_.outcome(row, live_.id(row)); }
 };
 
 }  // namespace ration::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,27 @@ struct workload {
         return models[job.model]->cores(job) > 0;
     }
 };
+
+/// What the tables of a simulation depend on before its jobs are known.
+struct workload_shape {
+    std::int64_t most_devices = 0;   ///< the largest `job_description::most`
+    bool has_restart_costs = false;  ///< a job has a `restart_cost`
+    /// The sum of `most` over all jobs, if it is known
+    std::size_t all_devices = std::numeric_limits<std::size_t>::max();
+};
+
+/// The shape of jobs that are all known. O(jobs).
+[[nodiscard]] inline workload_shape shape_of(workload const& jobs) noexcept {
+    workload_shape shape{.all_devices = 0};
+    for (auto const& job : jobs.jobs) {
+        auto const most = static_cast<std::size_t>(job.most > 0 ? job.most : 0);
+        std::size_t const left = std::numeric_limits<std::size_t>::max() - shape.all_devices;
+        shape.all_devices += most < left ? most : left;
+        if (job.most > shape.most_devices) shape.most_devices = job.most;
+        shape.has_restart_costs |= job.restart_cost > 0;
+    }
+    return shape;
+}
 
 /// Nodes of one kind.
 struct node_group {

@@ -187,7 +187,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
                                                     simulation_input const& input) {
     for (auto const& s : input.samples) {
         snapshot_store store;
-        auto const declared = sim::sim_columns::declare(store, s.jobs, input.machines, true);
+        auto const declared = sim::sim_columns::declare(store, sim::shape_of(s.jobs), input.machines, true,
+                                                            [](std::string_view) { return true; });
         if (!declared) return diagnostic{.text = to_text(declared.failure())};
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
             return diagnostic{.text = refusal(name, bound.failure())};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Settings of a simulated run.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <ration/host/column_memory.hpp>
+#include <ration/host/settle.hpp>
+#include <ration/policy.hpp>
+#include <ration/sim/faults.hpp>
+#include <ration/sim/outcome.hpp>
+#include <ration/sim/workload.hpp>
+
+namespace ration::sim {
+
+/// Settings of a simulated run.
+struct sim_options {
+    /// A tick at every multiple of this time, besides ticks at events; 0 = at events only
+    nanoseconds interval = seconds(60);
+    nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
+    settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
+    std::uint64_t seed = 0;
+    bool stop_at_bad_grant = false;   ///< otherwise the run continues with the valid grants
+    std::span<fault const> faults{};  ///< in order of time, for nodes of the cluster; they outlive the run
+    /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
+    nanoseconds checkpoint{0};
+    nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
+    run_observer* observer = nullptr;  ///< outlives the run
+    /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
+    std::size_t most_active = 1'048'576;
+    /// Memory of the columns, for policies in worker processes; nullptr: the heap
+    column_memory* columns = nullptr;
+};
+
+/// Rows of the jobs table for this number of active jobs: rows of ended ones are removed when they are a quarter of
+/// all.
+[[nodiscard]] constexpr std::size_t rows_for(std::size_t active) noexcept { return active / 3 * 4 + 64; }
+
+/// The most holdings of devices at a time, for the size of tables: few jobs cannot hold all devices of a large cluster.
+[[nodiscard]] constexpr std::size_t most_holdings(workload_shape const& jobs, std::size_t devices) noexcept {
+    constexpr std::size_t of_any_cluster = 1'000'000;
+    return std::min(devices, std::max(of_any_cluster, jobs.all_devices));
+}
+
+/// The most grants of one answer. It can release all holdings and grant them to others, each with a batch; some
+/// policies also emit a grant for each queued job.
+[[nodiscard]] constexpr std::size_t largest_answer(limits const& most, std::size_t holdings) noexcept {
+    constexpr std::size_t reported_jobs = 65'536;
+    return 4 * holdings + 2 * most.nodes + 2 * std::min(most.jobs, reported_jobs) + 64;
+}
+
+}  // namespace ration::sim
