@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What an event of a simulation costs as jobs and nodes become more, in time of the processor. Each policy that follows
 // changes runs beside the same rule as a full recomputation, and both have to give the same schedule.
-//   bench.scale             the tables of active jobs, nodes and whole runs
+//   bench.scale             the tables of active jobs, nodes, whole runs and streams of jobs
 //   bench.scale short       the smallest rows only
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +20,7 @@
 #include <ration/sim/simulation.hpp>
 
 #include "full_recomputation.hpp"
+#include "streamed.hpp"
 
 namespace {
 
@@ -164,6 +165,8 @@ void print_runs(std::size_t jobs, double per_hour, std::size_t nodes, std::int64
 
 int main(int argc, char** argv) {
     bool const is_short = argc > 1 && std::strcmp(argv[1], "short") == 0;
+    // First, since a child process begins with the memory of this one.
+    if (!is_short && !bench::print_streamed_runs()) stop("a run of a stream failed");
     print_events(
         is_short ? std::vector<size>{{1000, 100}, {3000, 100}}
                  : std::vector<size>{{1000, 100}, {10'000, 100}, {100'000, 100}, {100'000, 1000}, {100'000, 10'000}});

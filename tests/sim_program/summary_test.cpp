@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <ration/sim/generator.hpp>
+#include <ration/sim/streamed_summary.hpp>
 #include <ration/sim/time_series.hpp>
 
 #include "instances.hpp"
@@ -161,4 +163,77 @@ TEST_CASE("an observer hears of every submission, every change and every end") {
     CHECK(listener.received == std::vector<std::string>{"0 submitted 1", "0 1 holds 2", "10 submitted 2",
                                                         "10 1 holds 0", "10 2 holds 1", "15 2 holds 0", "15 finished 2",
                                                         "15 1 holds 2", "105 1 holds 0", "105 finished 1"});
+}
+
+TEST_CASE("a distribution of times has quantiles within its error, and exact extremes and means") {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        rng const random(seed, 1);
+        time_distribution all, parts[2];
+        std::vector<double> exact;
+        std::size_t const number = seed == 1 ? 3 : 20'000;
+        for (std::uint64_t i = 0; i < number; ++i) {
+            // From nanoseconds to a year, with many equal times
+            auto const ns = static_cast<std::int64_t>(std::exp(random.uniform(2 * i) * 38));
+            nanoseconds const time{random.uniform(2 * i + 1) < 0.2 ? std::int64_t{3'000'000'000} : ns};
+            all.add(time);
+            parts[i % 2].add(time);
+            exact.push_back(to_seconds(time));
+        }
+        std::sort(exact.begin(), exact.end());
+        parts[0].add(parts[1]);
+        CHECK(all.size() == number);
+        CHECK(all.mean() == Approx(mean_of(exact)).epsilon(1e-12));
+        CHECK(all.quantile(0) == exact.front());
+        CHECK(all.quantile(1) == exact.back());
+        for (int i = 0; i <= 1000; ++i) {
+            double const right = quantile(exact, i / 1000.0), got = all.quantile(i / 1000.0);
+            CHECK(std::abs(got - right) <= right * time_distribution::error * (1 + 1e-9));
+            CHECK(parts[0].quantile(i / 1000.0) == got);
+        }
+    }
+    CHECK(std::isnan(time_distribution().quantile(0.5)));
+    CHECK(std::isnan(time_distribution().mean()));
+}
+
+namespace {
+
+/// Compares the figures of a stream with those of all jobs.
+template <class Policy>
+void check_streamed_figures(generator_options const& how, sim_options options) {
+    auto const machines = of_nodes(8, 4);
+    rigid_options const only{.most_devices = 8, .longest = 20'000};
+    auto const jobs = make_rigid(how, only);
+    auto const exact = of(jobs, machines, run<Policy>(jobs, machines, {}, options));
+    rigid_source source(how, only);
+    streamed_summary summary(source.kinds(), machines);
+    policy_adapter<Policy> policy;
+    policy_adapter<policies::none> fallback;
+    options.observer = &summary;
+    auto const ran = simulation(source, machines, policy, fallback, options).run();
+    REQUIRE(ran);
+    auto const got = summary.result(*ran);
+    CHECK(got.finished == exact.finished);
+    CHECK(got.stops == exact.stops);
+    CHECK(got.faults == exact.faults);
+    double figures::* const rounded[] = {
+        &figures::mean_jct,  &figures::worst_jct, &figures::mean_wait, &figures::makespan,  &figures::utilisation,
+        &figures::lost_work, &figures::jain,      &figures::mean_rho,  &figures::worst_rho, &figures::unfair};
+    for (auto const figure : rounded) CHECK(got.*figure == Approx(exact.*figure).epsilon(1e-9));
+    double figures::* const quantiles[] = {&figures::median_jct, &figures::p95_jct, &figures::p99_jct,
+                                           &figures::p99_wait};
+    for (auto const figure : quantiles) CHECK(got.*figure == Approx(exact.*figure).epsilon(time_distribution::error));
+    if (exact.finished < exact.jobs) return;  // the stream does not count jobs that have not arrived
+    CHECK(got.jobs == exact.jobs);
+    CHECK(got.restarts == Approx(exact.restarts).epsilon(1e-12));
+}
+
+}  // namespace
+
+TEST_CASE("the figures of a stream are those of all jobs, within the error of its quantiles") {
+    std::vector<fault> const faults{{.at = seconds(7000), .what = fault_kind::node_lost, .node = 1},
+                                    {.at = seconds(9000), .what = fault_kind::node_back, .node = 1}};
+    generator_options const how{.jobs = 1500, .jobs_per_hour = 60, .arrivals = arrival_pattern::diurnal};
+    check_streamed_figures<policies::fifo>(how, {.faults = faults, .checkpoint = seconds(600)});
+    check_streamed_figures<policies::las>(how, {.faults = faults, .checkpoint = seconds(600)});
+    check_streamed_figures<policies::las>(how, {.limit = seconds(30'000)});
 }

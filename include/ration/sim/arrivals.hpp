@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -42,23 +43,37 @@ namespace detail {
 
 }  // namespace detail
 
-/// Ascending times from 0 on, with `per_hour` jobs per hour in the long run. Precondition: per_hour
-/// > 0. O(jobs).
+/// Ascending times from 0 on, with `per_hour` jobs per hour in the long run. Precondition: per_hour > 0.
+class arrival_times {
+    arrival_pattern pattern_;
+    rng gaps_, choices_;
+    double overall_, now_ = 0;
+    std::uint64_t index_ = 0;
+
+public:
+    /// The times that this seed gives.
+    arrival_times(arrival_pattern pattern, double per_hour, std::uint64_t seed) noexcept
+        : pattern_(pattern), gaps_(seed, 1), choices_(seed, 2),
+          overall_(3600 / per_hour / (pattern == arrival_pattern::diurnal ? 1.8 : 1)) {}
+
+    /// The next time. O(1) expected.
+    [[nodiscard]] nanoseconds next() noexcept {
+        // Thinning: candidates at the highest rate, each kept with the probability that the present rate implies
+        for (;;) {
+            std::uint64_t const index = index_++;
+            now_ = std::fma(detail::mean_gap(pattern_, overall_, choices_, index), gaps_.exponential(index), now_);
+            bool const thins = pattern_ == arrival_pattern::diurnal;
+            if (!thins || choices_.uniform(index) * 1.8 < detail::diurnal_share(now_)) return seconds(now_);
+        }
+    }
+};
+
+/// The first `jobs` of these times. O(jobs).
 [[nodiscard]] inline std::vector<nanoseconds> arrivals(arrival_pattern pattern, double per_hour, std::size_t jobs,
                                                        std::uint64_t seed) {
-    rng const gaps(seed, 1), choices(seed, 2);
-    // Thinning: candidates at the highest rate, each kept with the probability that the present
-    // rate implies
-    bool const thins = pattern == arrival_pattern::diurnal;
-    double const overall = 3600 / per_hour / (thins ? 1.8 : 1);
-    std::vector<nanoseconds> times;
-    times.reserve(jobs);
-    double now = 0;
-    for (std::uint64_t index = 0; times.size() < jobs; ++index) {
-        now = std::fma(detail::mean_gap(pattern, overall, choices, index), gaps.exponential(index), now);
-        if (thins && choices.uniform(index) * 1.8 >= detail::diurnal_share(now)) continue;
-        times.push_back(seconds(now));
-    }
+    arrival_times next(pattern, per_hour, seed);
+    std::vector<nanoseconds> times(jobs);
+    for (auto& time : times) time = next.next();
     return times;
 }
 

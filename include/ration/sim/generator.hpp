@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <ration/sim/arrivals.hpp>
+#include <ration/sim/job_source.hpp>
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/parametric_model.hpp>
 #include <ration/sim/rng.hpp>
@@ -110,33 +111,74 @@ struct rigid_options {
     double shortest = 60, longest = 172'800;  ///< run time in seconds
 };
 
+namespace detail {
+
+/// The job with this index, without its submission.
+[[nodiscard]] inline job_description rigid_job(std::uint64_t seed, std::uint64_t index,
+                                               rigid_options const& only) noexcept {
+    // Streams from 1000 on: the lower ones belong to the arrivals.
+    rng const of(seed, 1000 + index);
+    job_description job;
+    job.tenant = static_cast<std::uint32_t>(weighted(std::span<tenant_row const>(tenant_rows), of.uniform(0)));
+    std::uint64_t attempt = 0;  // a job outside the restrictions is generated again
+    do {
+        auto const& size = sizes[weighted(std::span<size_row const>(sizes), of.uniform(++attempt))];
+        job.request = job.least = job.most = size.devices;
+        job.length = std::floor(time_at(size.times, of.uniform(++attempt)));
+    } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) &&
+             attempt < 10'000);
+    // After 10 000 draws the job is cut to the restrictions, so that every option gives a workload.
+    job.request = job.least = job.most = std::min(job.most, only.most_devices);
+    job.length = std::clamp(job.length, only.shortest, only.longest);
+    return job;
+}
+
+/// A workload of rigid jobs without jobs.
+[[nodiscard]] inline workload rigid_kinds() {
+    workload made;
+    made.name = "rigid";
+    made.models.push_back(std::make_shared<rigid_model>());
+    made.model_names.emplace_back("rigid");
+    for (std::size_t t = 0; t < std::size(tenant_rows); ++t) made.tenants.push_back("tenant-" + std::to_string(t + 1));
+    return made;
+}
+
+}  // namespace detail
+
+/// The jobs of `make_rigid`, one after another. Precondition: that of `make_rigid`.
+class rigid_source final : public job_source {
+    generator_options how_;
+    rigid_options only_;
+    workload kinds_ = detail::rigid_kinds();
+    arrival_times times_;
+    job_description present_{};
+    std::size_t next_ = 0;
+
+public:
+    /// The jobs that these options give.
+    explicit rigid_source(generator_options const& o, rigid_options const& only = {})
+        : how_(o), only_(only), times_(o.arrivals, o.jobs_per_hour, o.seed) {}
+
+    /// One model, and fifteen tenants.
+    [[nodiscard]] workload const& kinds() const noexcept override { return kinds_; }
+    /// At most `most_devices`, and no costs of restarts.
+    [[nodiscard]] workload_shape shape() const noexcept override { return {.most_devices = only_.most_devices}; }
+    /// The next job. O(1) expected.
+    [[nodiscard]] job_description const* next() noexcept override {
+        if (next_ == how_.jobs) return nullptr;
+        present_ = detail::rigid_job(how_.seed, next_++, only_);
+        present_.submitted = times_.next();
+        return &present_;
+    }
+};
+
 /// Rigid jobs as in a large cluster: most are small and short, and a few cause most of the load.
 /// Precondition: shortest < longest, and both are between 1 minute and 30 days.
 [[nodiscard]] inline workload make_rigid(generator_options const& o, rigid_options const& only = {}) {
-    workload made = detail::empty_workload("rigid", o);
-    made.models.push_back(std::make_shared<rigid_model>());
-    made.model_names.emplace_back("rigid");
-    for (std::size_t t = 0; t < std::size(detail::tenant_rows); ++t)
-        made.tenants.push_back("tenant-" + std::to_string(t + 1));
-    for (std::size_t j = 0; j < made.jobs.size(); ++j) {
-        // Streams from 1000 on: the lower ones belong to the arrivals.
-        rng const of(o.seed, 1000 + j);
-        job_description& job = made.jobs[j];
-        job.tenant = static_cast<std::uint32_t>(
-            detail::weighted(std::span<detail::tenant_row const>(detail::tenant_rows), of.uniform(0)));
-        std::uint64_t attempt = 0;  // a job outside the restrictions is generated again
-        do {
-            auto const& size = detail::sizes[detail::weighted(std::span<detail::size_row const>(detail::sizes),
-                                                              of.uniform(++attempt))];
-            job.request = job.least = job.most = size.devices;
-            job.length = std::floor(detail::time_at(size.times, of.uniform(++attempt)));
-        } while ((job.request > only.most_devices || job.length < only.shortest || job.length > only.longest) &&
-                 attempt < 10'000);
-        // After 10 000 draws the job is cut to the restrictions, so that every option gives a
-        // workload.
-        job.request = job.least = job.most = std::min(job.most, only.most_devices);
-        job.length = std::clamp(job.length, only.shortest, only.longest);
-    }
+    rigid_source source(o, only);
+    workload made = source.kinds();
+    made.jobs.reserve(o.jobs);
+    while (auto const* const job = source.next()) made.jobs.push_back(*job);
     return made;
 }
 
