@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "program.hpp"
 #include "report/assets.hpp"
+#include "sim/cost.hpp"
 #include "sim/progress.hpp"
 
 using namespace simulate_test;
@@ -62,7 +63,10 @@ TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) ==
           "ration: --generate: there is no kind of jobs 'rigit'; did you mean 'rigid'?");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:jobs=0"}) ==
-          "ration: --generate: jobs is a whole number from 1 to 1000000, not '0'");
+          "ration: --generate: jobs is a whole number from 1 to 1000000000, not '0'");
+    CHECK(
+        refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "scaling:jobs=1000001"}) ==
+        "ration: --generate: 'scaling' are not the kind rigid, and 1000001 of them are too many: write jobs=1 to 1000000");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:job=5"}) ==
           "ration: --generate: there is nothing called 'job' to set; did you mean 'jobs'?");
     for (char const* share : {"1.5", "nan", "-nan", "inf", "-0.1", "1e999", "0x1", "0.5x", ""})
@@ -266,4 +270,54 @@ TEST_CASE("the progress says how far, how fast and how long") {
     CHECK(progress_text(half, true, 10).size() == 10);
     CHECK(progress_text({.jobs_done = 0, .jobs = 100, .runs_done = 0, .runs = 2, .elapsed = {}}, false, 80) ==
           "0 %  0 of 2 runs  0 jobs/s");
+}
+
+TEST_CASE("more jobs than are kept are a stream, with the same figures on any number of threads") {
+    words const line{"--generate", "rigid:jobs=1000001,per_hour=20000",
+                     "--cluster",  "12500x8",
+                     "--policy",   "fifo",
+                     "--until",    "2000",
+                     "--seeds",    "2"};
+    auto const together = ran(line);
+    REQUIRE(together.problems.empty());
+    auto const& runs = together.results().runs;
+    REQUIRE(runs.size() == 2);
+    for (auto const& run : runs) {
+        CHECK(run.failure.empty());
+        CHECK(run.outcome.how == sim::ending::time_limit);
+        CHECK(run.outcome.jobs.empty());
+        CHECK((run.figures.jobs > 10'000 && run.figures.jobs < 12'500));
+        REQUIRE(run.times);
+        CHECK(run.times->jct.size() == run.figures.finished);
+    }
+    CHECK(runs[0].figures.mean_jct != runs[1].figures.mean_jct);
+    auto const json = nlohmann::json::parse(table_json(together.results()));
+    CHECK(json["samples"][0]["jobs"] == 1'000'001);
+    auto const& jct = json["policies"][0]["distributions"]["jct"];
+    CHECK(jct["of"] == runs[0].figures.jobs + runs[1].figures.jobs);
+    CHECK(jct["reached"] == runs[0].figures.finished + runs[1].figures.finished);
+    std::size_t counted = 0;
+    for (auto const& count : jct["bins"]["counts"]) counted += count.get<std::size_t>();
+    CHECK(counted == jct["reached"]);
+    auto with_faults = line;
+    with_faults.insert(with_faults.end(), {"--faults", "crashes:every=2h"});
+    CHECK(ran(with_faults).problem() ==
+          "--faults: the end of 1000001 jobs is not known before the run: generate at most 1000000 jobs");
+}
+
+TEST_CASE("a run that will take long is announced") {
+    auto const costs = [](char const* jobs, char const* policy, char const* interval) {
+        auto const all =
+            ran({"--generate", jobs, "--cluster", "1x8", "--policy", policy, "--until", "1", "--interval", interval});
+        REQUIRE(all.problems.empty());
+        auto options = all.results().options;
+        options.until.reset();
+        return long_runs(options, all.results().input, all.results().policies);
+    };
+    CHECK(costs("rigid:jobs=300", "gittins", "60").empty());
+    CHECK(costs("rigid:jobs=40000", "fifo", "1").empty());
+    auto const said = costs("rigid:jobs=40000", "gittins", "1");
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].starts_with("gittins reads all jobs at each tick: "));
+    CHECK(costs("rigid:jobs=40000", "gittins", "0").empty());
 }

@@ -13,6 +13,7 @@
 #include "common/suggestion.hpp"
 #include "report/page.hpp"
 #include "report/simulation_page.hpp"
+#include "sim/cost.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "sim/progress.hpp"
@@ -150,7 +151,7 @@ void add_runs_and_output(CLI::App& to, simulation_options& into) {
                                                            simulation_input const& input) {
     runs_progress progress;
     progress.runs = options.policies.size() * input.samples.size();
-    for (auto const& s : input.samples) progress.jobs += s.jobs.jobs.size() * options.policies.size();
+    for (auto const& s : input.samples) progress.jobs += s.size() * options.policies.size();
     std::optional<progress_view> view;
     if (!options.quiet) view.emplace(progress);
     return run_all(options, input, progress);
@@ -183,6 +184,9 @@ exit_code simulate(simulation_options const& options) {
     if (!problems.empty()) return refuse(problems);
     auto policies = try_policies(options, input, problems);
     if (!problems.empty()) return refuse(problems);
+    if (!options.quiet)
+        for (auto const& sentence : long_runs(options, input, policies))
+            std::fprintf(stderr, "ration: %s\n", sentence.c_str());
     simulation_results const all{options, input, std::move(policies), run_with_progress(options, input)};
     for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
     if (options.json)

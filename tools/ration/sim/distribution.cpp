@@ -33,26 +33,54 @@ void write_numbers(json_writer& json, std::string_view name, std::vector<double>
     });
 }
 
+namespace {
+
+/// What `write_distribution` writes of any distribution. `quantile(part)` in seconds; `each(visit)` calls
+/// visit(seconds, number) in ascending order.
+template <class Quantile, class Each>
+void write_filled(json_writer& json, double mean, Quantile const& quantile, Each const& each) {
+    json.member("mean", six_digits(mean));
+    std::vector<double> quantiles;
+    for (int i = 0; i <= 100; ++i) quantiles.push_back(quantile(i / 100.0));
+    write_numbers(json, "quantiles", quantiles);
+    int const first = bin_of(quantiles.front());
+    std::vector<std::size_t> counts(static_cast<std::size_t>(bin_of(quantiles.back()) - first) + 1);
+    each([&](double seconds, std::size_t number) {
+        counts[static_cast<std::size_t>(bin_of(seconds) - first)] += number;
+    });
+    json.key("bins").object([&] {
+        json.member("per_decade", bins_per_decade);
+        json.member("first", first);
+        json.key("counts").array([&] {
+            for (auto const count : counts) json.value(count);
+        });
+    });
+}
+
+}  // namespace
+
 void write_distribution(json_writer& json, std::string_view name, std::vector<double> seconds, std::size_t of) {
     std::ranges::sort(seconds);
     json.key(name).object([&] {
         json.member("of", of);
         json.member("reached", seconds.size());
         if (seconds.empty()) return;
-        json.member("mean", six_digits(sim::mean_of(seconds)));
-        std::vector<double> quantiles;
-        for (int i = 0; i <= 100; ++i) quantiles.push_back(sim::quantile(seconds, i / 100.0));
-        write_numbers(json, "quantiles", quantiles);
-        int const first = bin_of(seconds.front());
-        std::vector<std::size_t> counts(static_cast<std::size_t>(bin_of(seconds.back()) - first) + 1);
-        for (double const s : seconds) ++counts[static_cast<std::size_t>(bin_of(s) - first)];
-        json.key("bins").object([&] {
-            json.member("per_decade", bins_per_decade);
-            json.member("first", first);
-            json.key("counts").array([&] {
-                for (auto const count : counts) json.value(count);
+        write_filled(
+            json, sim::mean_of(seconds), [&](double part) { return sim::quantile(seconds, part); },
+            [&](auto const& visit) {
+                for (double const s : seconds) visit(s, 1);
             });
-        });
+    });
+}
+
+void write_distribution(json_writer& json, std::string_view name, sim::time_distribution const& times, std::size_t of) {
+    json.key(name).object([&] {
+        json.member("of", of);
+        json.member("reached", times.size());
+        if (times.size() == 0) return;
+        write_filled(
+            json, times.mean(), [&](double part) { return times.quantile(part); },
+            [&](auto const& visit) { times.each(visit); });
     });
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/sim/time_distribution.hpp>
+
 #include "events/json_writer.hpp"
 
 namespace ration::program {
@@ -20,6 +22,8 @@ inline constexpr int bins_per_decade = 8, first_bin = -6 * bins_per_decade, last
 /// steps of 1 % (docs/sim.md says how they lie), and the `bins` with their `counts` from bin `first` on. `seconds` in
 /// any order. Numbers have six digits. O(n log n).
 void write_distribution(json_writer& json, std::string_view name, std::vector<double> seconds, std::size_t of);
+/// The same of times that were not kept.
+void write_distribution(json_writer& json, std::string_view name, sim::time_distribution const& times, std::size_t of);
 
 /// The value with six significant digits: more would fill a page and say nothing.
 [[nodiscard]] double six_digits(double value);

@@ -123,7 +123,6 @@ constexpr std::pair<std::string_view, generated::kind> kinds[] = {{"rigid", gene
 constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {{"poisson", sim::arrival_pattern::poisson},
                                                                           {"bursty", sim::arrival_pattern::bursty},
                                                                           {"diurnal", sim::arrival_pattern::diurnal}};
-constexpr std::size_t most_jobs = 1'000'000;
 constexpr double cpu_jobs_per_hour = 200;  // they take seconds: less often they would not meet
 
 template <class T, std::size_t N>
@@ -145,10 +144,10 @@ template <class T, std::size_t N>
     std::size_t const equals = std::min(text.find('='), text.size());
     auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
     if (key == "jobs") {
-        auto const jobs = whole_number(value, most_jobs);
+        auto const jobs = whole_number(value, most_streamed_jobs);
         if (!jobs)
-            return diagnostic{
-                .text = fmt::format("jobs is a whole number from 1 to {}, not {}", most_jobs, program::quoted(value))};
+            return diagnostic{.text = fmt::format("jobs is a whole number from 1 to {}, not {}", most_streamed_jobs,
+                                                  program::quoted(value))};
         into.jobs = static_cast<std::size_t>(*jobs);
         return {};
     }
@@ -175,15 +174,44 @@ template <class T, std::size_t N>
         who);
 }
 
-[[nodiscard]] sim::workload make(generated const& what, sim::model_library const& library, std::int64_t devices) {
+/// Rigid jobs that fit the cluster.
+[[nodiscard]] sim::rigid_options restrictions_of(sim::cluster const& machines) {
+    return {.most_devices = std::min<std::int64_t>(devices_of(machines), 32)};
+}
+
+[[nodiscard]] sim::workload make(generated const& what, sim::model_library const& library,
+                                 sim::cluster const& machines) {
+    std::int64_t const devices = devices_of(machines);
     switch (what.of) {
-        case generated::kind::rigid: return make_rigid(what.how, {.most_devices = std::min<std::int64_t>(devices, 32)});
+        case generated::kind::rigid: return make_rigid(what.how, restrictions_of(machines));
         case generated::kind::scaling:
             return make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)});
         case generated::kind::profiled: return make_profiled(what.how, library);
         case generated::kind::cpu: break;
     }
     return make_cpu(what.how, library);
+}
+
+/// Jobs that each run makes one after another.
+void generate_streams(simulation_options const& options, generated what, simulation_input& input,
+                      diagnostics& problems) {
+    if (!options.faults.empty())
+        return problems.add(
+            {.file = "--faults",
+             .text = fmt::format("the end of {} jobs is not known before the run: generate at most {} jobs",
+                                 what.how.jobs, most_kept_jobs)});
+    auto const only = restrictions_of(input.machines);
+    for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+        what.how.seed = seed;
+        input.samples.push_back({.jobs = sim::rigid_source(what.how, only).kinds(),
+                                 .seed = seed,
+                                 .needs = {},
+                                 .bounds = {},
+                                 .stream = generated_stream{what.how, only}});
+    }
+    input.remarks.push_back(fmt::format(
+        "More than {} jobs are not kept: there are no bounds and no lists of jobs, and quantiles are exact to {:.1g} %.",
+        most_kept_jobs, 100 * sim::time_distribution::error));
 }
 
 void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input,
@@ -196,9 +224,10 @@ void generate(simulation_options const& options, sim::model_library const& libra
         return problems.add({.file = "--generate", .text = no_devices("these jobs need")});
     if (cpu && !(cores_of(input.machines) > 0))
         return problems.add({.file = "--generate", .text = no_cores("these jobs run")});
+    if (what.how.jobs > most_kept_jobs) return generate_streams(options, what, input, problems);
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
         what.how.seed = seed;
-        auto made = make(what, library, devices_of(input.machines));
+        auto made = make(what, library, input.machines);
         if (made.jobs.empty() && cpu)
             return problems.add(
                 {.file = "--generate",
@@ -264,6 +293,7 @@ void read_traces(simulation_options const& options, sim::model_library const& li
 /// What no schedule can beat, and which jobs no schedule can run.
 void find_bounds(simulation_input& input) {
     for (auto& s : input.samples) {
+        if (s.stream) continue;
         s.needs = needs_of(s.jobs, input.machines);
         s.bounds = bounds_of(s.jobs, s.needs, input.machines);
         auto const too_large = std::ranges::count_if(s.needs, [](auto const& needs) { return !needs.possible(); });
@@ -303,6 +333,10 @@ result<generated, diagnostic> parse_generator(std::string_view text) {
             return taken.failure();
         from = to + 1;
     }
+    if (made.how.jobs > most_kept_jobs && made.of != generated::kind::rigid)
+        return diagnostic{.text =
+                              fmt::format("{} are not the kind rigid, and {} of them are too many: write jobs=1 to {}",
+                                          quoted(text.substr(0, colon)), made.how.jobs, most_kept_jobs)};
     return made;
 }
 

@@ -15,6 +15,7 @@
 #include "common/diagnostics.hpp"
 #include "config/config.hpp"
 #include "sim/options.hpp"
+#include "sim/stream.hpp"
 
 namespace ration::program {
 
@@ -26,6 +27,11 @@ struct sample {
     sim::lower_bounds bounds;
     std::vector<sim::fault> faults{};
     nanoseconds faults_until{};  ///< nothing goes wrong afterwards
+    /// Jobs that are not kept; then `jobs` has their models only, and there are no `needs` and no `bounds`
+    std::optional<generated_stream> stream{};
+
+    /// The number of jobs.
+    [[nodiscard]] std::size_t size() const noexcept { return stream ? stream->how.jobs : jobs.jobs.size(); }
 };
 
 struct simulation_input {

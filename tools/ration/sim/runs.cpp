@@ -6,6 +6,8 @@
 #include <thread>
 
 #include <ration/plugin/host/shared_file.hpp>
+#include <ration/sim/active_values.hpp>
+#include <ration/sim/streamed_summary.hpp>
 #include <ration/sim/time_series.hpp>
 
 #include "common/diagnostics.hpp"
@@ -48,11 +50,14 @@ class run_watch final : public sim::run_observer {
 
     runs_progress& progress_;
     std::vector<double> has_;  // by id - 1: devices, or cores
+    // The same of a stream, and its figures
+    sim::active_values<double> active_;
+    std::optional<sim::streamed_summary> summary_;
     quantity devices_, cores_, there_, waiting_;
     std::vector<job_history> ways_, nodes_;  // empty: not read
 
     void change(quantity& of, nanoseconds now, std::uint64_t job, double amount) {
-        double& before = has_[job - 1];
+        double& before = summary_ ? active_[job] : has_[job - 1];
         if (amount != before && !ways_.empty()) ways_[job - 1].add(now, amount);
         of.add(now, amount - before);
         waiting_.add(now, (amount == 0) - (before == 0));
@@ -60,10 +65,17 @@ class run_watch final : public sim::run_observer {
     }
 
 public:
-    run_watch(std::size_t jobs, runs_progress& progress, bool each, bool has_to_place)
-        : progress_(progress), has_(jobs), ways_(each ? jobs : 0), nodes_(each && has_to_place ? jobs : 0) {}
+    run_watch(sample const& from, sim::cluster const& machines, runs_progress& progress, bool each)
+        : progress_(progress), has_(from.jobs.jobs.size()), ways_(each ? has_.size() : 0),
+          nodes_(each && has_to_place(machines) ? has_.size() : 0) {
+        if (from.stream) summary_.emplace(from.jobs, machines);
+    }
 
-    void submitted(nanoseconds now, std::uint64_t) noexcept override {
+    void submitted(nanoseconds now, std::uint64_t job) noexcept override {
+        if (summary_) {
+            active_.add(job, 0);
+            summary_->submitted(now, job);
+        }
         there_.add(now, 1);
         waiting_.add(now, 1);
     }
@@ -74,13 +86,26 @@ public:
     void runs_on(nanoseconds now, std::uint64_t job, std::uint32_t node) noexcept override {
         if (!nodes_.empty()) nodes_[job - 1].add(now, node);
     }
-    void finished(nanoseconds now, std::uint64_t) noexcept override {
+    void finished(nanoseconds now, std::uint64_t job) noexcept override {
+        if (summary_) summary_->finished(now, job);
         there_.add(now, -1);
         waiting_.add(now, -1);  // it has just come to hold nothing
         progress_.jobs_done.fetch_add(1, std::memory_order_relaxed);
     }
 
-    void draw(nanoseconds end, simulated_run& into) {
+    void outcome_of(std::uint64_t id, sim::job_description const& job, sim::job_outcome const& got) noexcept override {
+        if (!summary_) return;
+        active_.remove(id);
+        summary_->outcome_of(id, job, got);
+    }
+
+    /// Writes what the run has shown, after its outcome.
+    void finish(simulated_run& into) {
+        nanoseconds const end = into.outcome.end;
+        if (summary_) {
+            into.figures = summary_->result(into.outcome);
+            into.times = streamed_times{summary_->jct(), summary_->wait()};
+        }
         into.ways = std::move(ways_);
         into.nodes = std::move(nodes_);
         into.devices = devices_.drawn(end);
@@ -89,6 +114,14 @@ public:
         into.queue = waiting_.drawn(end);
     }
 };
+
+[[nodiscard]] result<sim::run_outcome> simulate(sample const& from, sim::cluster const& machines, any_policy& policy,
+                                                sim::sim_options const& how) {
+    noop_policy fallback;
+    if (!from.stream) return sim::simulation(from.jobs, machines, policy, fallback, how).run();
+    sim::rigid_source source(from.stream->how, from.stream->only);
+    return sim::simulation(source, machines, policy, fallback, how).run();
+}
 
 void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress,
              simulated_run& into) {
@@ -104,9 +137,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         return;
     }
     timed_policy timed(*policy);
-    noop_policy fallback;
     bool const each = into.sample == 0 && (options.json || !options.report.empty());
-    run_watch watch(from.jobs.jobs.size(), progress, each, has_to_place(input.machines));
+    run_watch watch(from, input.machines, progress, each);
     sim::sim_options how{.interval = options.interval,
                          .seed = from.seed,
                          .stop_at_bad_grant = options.stop_at_bad_grant,
@@ -116,14 +148,14 @@ void run_one(simulation_options const& options, simulation_input const& input, r
                          .observer = &watch,
                          .columns = columns ? &*columns : nullptr};
     if (options.until) how.limit = *options.until;
-    auto ran = sim::simulation(from.jobs, input.machines, timed, fallback, how).run();
+    auto ran = simulate(from, input.machines, timed, how);
     if (!ran) {
         into.failure = to_text(ran.failure());
         return;
     }
     into.outcome = std::move(ran).value();
-    into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
-    watch.draw(into.outcome.end, into);
+    if (!from.stream) into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
+    watch.finish(into);
     if (auto const* const lost = timed.first_lost()) into.lost = *lost;
     into.decisions = timed.times();
     into.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -188,7 +220,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     for (auto const& s : input.samples) {
         snapshot_store store;
         auto const declared = sim::sim_columns::declare(store, sim::shape_of(s.jobs), input.machines, true,
-                                                            [](std::string_view) { return true; });
+                                                        [](std::string_view) { return true; });
         if (!declared) return diagnostic{.text = to_text(declared.failure())};
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
             return diagnostic{.text = refusal(name, bound.failure())};
@@ -222,7 +254,8 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
         if (policy == nullptr) continue;
         if (auto const fits = check_policy(name, *policy, input); !fits) problems.add(fits.failure());
         std::string const file = name.substr(name.rfind('/') + 1);
-        all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file)});
+        all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file),
+                       policy->follows_changes()});
     }
     for (auto& one : all)  // two files of one name are told apart by their folders
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);

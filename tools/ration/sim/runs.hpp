@@ -28,8 +28,9 @@ struct simulated_run {
     std::size_t policy = 0, sample = 0;  ///< places on the command line
     sim::run_outcome outcome;
     sim::figures figures;
-    drawn_series devices, cores;    ///< held, of devices; got, of cores
-    std::vector<job_history> ways;  ///< of each job, in the first sample, if a caller reads them
+    std::optional<streamed_times> times;  ///< of a stream; then `outcome.jobs` is empty
+    drawn_series devices, cores;          ///< held, of devices; got, of cores
+    std::vector<job_history> ways;        ///< of each job, in the first sample, if a caller reads them
     /// The same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
     std::vector<job_history> nodes;
     drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait
@@ -49,6 +50,7 @@ struct policy_text {
     std::string name;         ///< as on the command line
     std::string id, version;  ///< as it calls itself
     std::string label;        ///< what it is called in tables: its name, or its file's without the folder
+    bool follows_changes = false;
 };
 
 /// Tries every policy on the columns that these runs offer. Adds what is wrong to `problems`.

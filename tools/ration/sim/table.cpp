@@ -179,7 +179,7 @@ std::string headline(simulation_results const& all) {
     std::size_t jobs = 0;
     for (auto const& s : samples) {
         if (names.find(s.jobs.name) == names.npos) names += (names.empty() ? "" : ", ") + s.jobs.name;
-        jobs += s.jobs.jobs.size();
+        jobs += s.size();
     }
     for (auto const& g : all.input.machines.groups)
         groups += (groups.empty() ? "" : " + ") + group_text(g, all.input.machines.types[g.type]);

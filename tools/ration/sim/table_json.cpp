@@ -41,7 +41,7 @@ void write_sample(json_writer& json, sample const& s) {
     json.object([&] {
         json.member("workload", s.jobs.name);
         json.member("seed", s.seed);
-        json.member("jobs", s.jobs.jobs.size());
+        json.member("jobs", s.size());
         json.member("left_out", s.jobs.left_out);
         json.key("bound").object([&] {
             json.member("jobs", s.bounds.jobs);
@@ -89,11 +89,26 @@ void write_run(json_writer& json, simulated_run const& run, sample const& from) 
     });
 }
 
+/// The same of streams, which have no tiers.
+void write_streamed(json_writer& json, std::string_view name, std::span<simulated_run const> runs,
+                    nanoseconds sim::job_outcome::* when) {
+    sim::time_distribution all;
+    std::size_t of = 0;
+    for (auto const& run : runs) {
+        of += run.figures.jobs;
+        if (!run.times) continue;
+        if (when == &sim::job_outcome::finished) all.add(run.times->jct);
+        if (when == &sim::job_outcome::started) all.add(run.times->wait);
+    }
+    write_distribution(json, name, all, of);
+}
+
 /// How long jobs took to one of their moments, over all samples of a policy.
 void write_times(json_writer& json, std::string_view name, std::span<simulated_run const> runs,
                  nanoseconds sim::job_outcome::* when) {
     std::vector<double> took;
     std::size_t of = 0;
+    if (runs.front().times) return write_streamed(json, name, runs, when);
     for (auto const& run : runs) {
         of += run.outcome.jobs.size();
         for (auto const& job : run.outcome.jobs)

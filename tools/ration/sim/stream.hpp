@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+/// Generated jobs that are too many to keep: each run makes them one after another.
+#pragma once
+
+#include <cstdint>
+
+#include <ration/sim/generator.hpp>
+#include <ration/sim/time_distribution.hpp>
+
+#include "common/diagnostics.hpp"
+
+namespace ration::program {
+
+/// Workloads with more jobs are streams: tables, bounds and lists of jobs would need 1 KB for each.
+inline constexpr std::size_t most_kept_jobs = 1'000'000, most_streamed_jobs = 1'000'000'000;
+
+/// The jobs of a stream.
+struct generated_stream {
+    sim::generator_options how;
+    sim::rigid_options only;
+};
+
+/// Times of a run over a stream, in place of the outcome of each job.
+struct streamed_times {
+    sim::time_distribution jct, wait;
+};
+
+}  // namespace ration::program
