@@ -77,6 +77,10 @@ public:
     [[nodiscard]] bool reads(std::string_view column) const noexcept final {
         return needs(described_.manifest(), column);
     }
+    /// True if the manifest says so.
+    [[nodiscard]] bool follows_changes() const noexcept final {
+        return (described_.manifest().flags & RATION_F_FOLLOWS_CHANGES) != 0;
+    }
     /// The manifest with its texts.
     [[nodiscard]] described_policy const& described() const noexcept { return described_; }
     /// The fault of the last tick; kind `none` if it had none.

@@ -71,10 +71,6 @@ public:
         return {};
     }
 
-    /// True if the manifest says so.
-    [[nodiscard]] bool follows_changes() const noexcept override {
-        return (described().manifest().flags & RATION_F_FOLLOWS_CHANGES) != 0;
-    }
     /// Decides one tick. Every field that the plugin can change is validated before a grant counts.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The columns that a plugin needs, and where its worker finds them.
+/// The columns that a plugin needs and the lists of their changed rows, and where its worker finds them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <ration/assert.hpp>
+#include <ration/changes.hpp>
 #include <ration/column.hpp>
+#include <ration/plugin/host/change_lists.hpp>
 #include <ration/plugin/host/manifest.hpp>
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
@@ -18,17 +22,20 @@
 
 namespace ration::plugin {
 
-/// Each column has space in `input`. Those of a store in shared memory are read where they are.
+/// Each column has space in `input`. Those of a store in shared memory are read where they are. Of the others, only the
+/// changed rows are copied where the host lists them.
 class worker_columns {
     struct placed_column {
         table_id table;
         std::uint32_t from_slot = 0;
         std::size_t row_bytes = 0, place = 0, room = 0;
+        bool is_copied = false;  // the last request had its values in `input`
     };
 
     shared_columns const* shared_;
     std::vector<column_info> schema_;  // in the host's schema
     std::vector<placed_column> placed_;
+    change_lists lists_;
     limits most_;
 
 public:
@@ -48,33 +55,55 @@ public:
             placed_.push_back({c.table, c.slot, c.width * size_of(c.type), at, room});
             at += room;
         }
+        lists_ = change_lists(at, most);
     }
 
     [[nodiscard]] std::span<column_info const> schema() const noexcept { return schema_; }
     [[nodiscard]] limits const& most() const noexcept { return most_; }
     /// The size of `input`.
-    [[nodiscard]] std::size_t input_size() const noexcept {
-        return on_line(sizeof(worker_request)) + (placed_.empty() ? 0 : placed_.back().place + placed_.back().room);
-    }
+    [[nodiscard]] std::size_t input_size() const noexcept { return std::max(sizeof(worker_request), lists_.end()); }
+    /// The offset of the lists of changed rows in `input`.
+    [[nodiscard]] std::size_t lists_at() const noexcept { return lists_.begin(); }
     /// The size of the file `columns`; 0 if there is none.
     [[nodiscard]] std::size_t shared_size() const noexcept { return shared_ == nullptr ? 0 : shared_->size(); }
     /// The file; -1 if there is none.
     [[nodiscard]] int shared_fd() const noexcept { return shared_size() != 0 ? shared_->fd() : -1; }
 
-    /// Writes the place of each column into the request, and copies those that are not in shared memory behind it.
-    void show(snapshot const& data, worker_request& request, std::byte* input) const noexcept {
-        for (std::size_t i = 0; i < placed_.size(); ++i) request.place[i] = show(data, placed_[i], input);
+    /// Writes the changes and the place of each column into the request, and copies columns that are not in shared
+    /// memory behind it. `changes`: since the last request, whose `input` is the same; nullptr: any row may have
+    /// changed. O(changed rows), or O(rows) if they have moved.
+    void show(snapshot const& data, table_changes const* const* changes, worker_request& request,
+              std::byte* input) noexcept {
+        for (std::size_t t = 0; t < table_count; ++t) {
+            auto const& list = changes == nullptr ? everything_changed : *changes[t];
+            request.changes[t] = lists_.write(static_cast<table_id>(t), list, data.tables[t]->rows, input);
+        }
+        for (std::size_t i = 0; i < placed_.size(); ++i) {
+            auto const& sent = request.changes[static_cast<std::size_t>(placed_[i].table)];
+            bool const is_listed = sent.everything == 0 && sent.moved == 0;
+            request.place[i] = show(data, placed_[i],
+                                    is_listed ? changes[static_cast<std::size_t>(placed_[i].table)] : nullptr, input);
+        }
     }
 
 private:
-    [[nodiscard]] std::uint64_t show(snapshot const& data, placed_column const& c, std::byte* input) const noexcept {
+    /// `changed`: nullptr copies all rows.
+    [[nodiscard]] std::uint64_t show(snapshot const& data, placed_column& c, table_changes const* changed,
+                                     std::byte* input) const noexcept {
         auto const& table = data[c.table];
-        void const* const values = table.slot[c.from_slot];
-        if (shared_ != nullptr && shared_->holds(values)) return shared_->offset_of(values) | in_columns;
+        auto const* const values = static_cast<std::byte const*>(table.slot[c.from_slot]);
+        bool const was_copied = std::exchange(c.is_copied, shared_ == nullptr || !shared_->holds(values));
+        if (!c.is_copied) return shared_->offset_of(values) | in_columns;
         std::size_t const used = table.rows * c.row_bytes;
         RATION_ASSERT(on_line(used) <= c.room,
                       "worker: more rows than bind() was told: call it again with higher limits");
-        std::memcpy(input + c.place, values, used);
+        if (changed == nullptr || !was_copied)
+            std::memcpy(input + c.place, values, used);
+        else
+            for (std::size_t i = 0; i < changed->count; ++i) {
+                std::size_t const at = changed->row[i] * c.row_bytes;
+                std::memcpy(input + c.place + at, values + at, c.row_bytes);
+            }
         // Rows that were removed must leave no values
         std::memset(input + c.place + used, 0, on_line(used) - used);
         return c.place;

@@ -43,9 +43,17 @@ struct worker_brief {
     /// Bytes of the other files, and of one saved state.
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
     std::uint64_t columns_size = 0;  ///< of the file `columns`; 0 if there is none
+    std::uint64_t lists_at = 0;      ///< offset of the lists of changed rows in `input`
     std::uint32_t create_only = 0;   ///< 1: load, create and destroy only, to try an unknown plugin
     std::uint32_t threads = 0;       ///< 1: threads are allowed
     std::int32_t host = 0;           ///< process of the host; the worker ends with it
+};
+
+/// The changes of one table since the last answer. The list itself is in `input` (change_lists.hpp).
+struct listed_changes {
+    std::uint64_t count = 0;  ///< entries of the list
+    /// 1: any row may have changed; rows may have moved. As in `table_changes`.
+    std::uint32_t everything = 1, moved = 1;
 };
 
 /// The front of `input`: one request.
@@ -58,6 +66,8 @@ struct worker_request {
     std::uint64_t capacity = 0;  ///< grants that fit in this tick
     /// Rows of each table.
     std::uint64_t rows[table_count] = {};
+    /// For each table: its changes, for a plugin that follows them
+    listed_changes changes[table_count] = {};
     /// Offset of each column in `input`, or, with the bit `in_columns`, in `columns`
     std::uint64_t place[most_worker_columns] = {};
     /// Set to 1 when the deadline has passed; and the number of events.

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <ration/changes.hpp>
+#include <ration/plugin/host/change_lists.hpp>
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/readable_files.hpp>
@@ -73,6 +75,10 @@ class worker {
     std::vector<void const*> slots_;
     table_view tables_[table_count];
     table_view const* shown_[table_count] = {};
+    change_lists lists_;
+    table_changes listed_[table_count] = {};
+    table_changes const* shown_changes_[table_count] = {};
+    bool follows_changes_ = false;          // the plugin gets the lists
     std::uint32_t kept_ = 0, written_ = 1;  // slots for the state: the one to keep, and the last one written
     bool saved_ = true;                     // the state after the last answer is saved
     save_interval_rule save_interval_;
@@ -109,6 +115,7 @@ public:
         config_ = {reinterpret_cast<char const*>(brief_map_.data()) + at, brief_.config_size};
         at += on_line(brief_.config_size);
         state_ = {brief_map_.data() + at, brief_.state_size};
+        lists_ = change_lists(brief_.lists_at, {.jobs = brief_.most_jobs, .nodes = brief_.most_nodes});
         return true;
     }
 
@@ -120,6 +127,7 @@ public:
             tables_[i].slots = static_cast<std::uint32_t>(slots_.size());
             tables_[i].slot = slots_.data();
             shown_[i] = &tables_[i];
+            shown_changes_[i] = &listed_[i];
         }
     }
 
@@ -168,6 +176,7 @@ public:
                     &changes_,
                     reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
                     &reply().written};
+        follows_changes_ = (code->table().flags & RATION_F_FOLLOWS_CHANGES) != 0;
         live_instance live(code->table(), log.as_sink(), &changed_);
         return start(live, log);
     }
@@ -221,6 +230,14 @@ private:
         }
     }
 
+    /// The rows that the host lists as changed; null for a plugin that does not follow them.
+    [[nodiscard]] ration_changes const* const* changes_of(worker_request const& asked) noexcept {
+        if (!follows_changes_) return nullptr;
+        for (std::size_t i = 0; i < table_count; ++i)
+            listed_[i] = lists_.read(static_cast<table_id>(i), asked.changes[i], asked.rows[i], input_.data());
+        return reinterpret_cast<ration_changes const* const*>(shown_changes_);
+    }
+
     /// Decides one tick, and writes the reply except its sequence number.
     void tick(live_instance& live, std::uint32_t sequence) noexcept {
         auto const& asked = request();
@@ -236,6 +253,7 @@ private:
         t.budget_ns = asked.budget;
         t.cancel = &asked.cancel;
         t.table = tables_of({shown_});
+        t.changes = changes_of(asked);
         auto* const space = reinterpret_cast<ration_grant*>(output_.data() + places().grants);
         std::uint64_t const capacity = std::min(asked.capacity, brief_.most_grants);
         // Changes can be listed only relative to an answer that both sides have.

@@ -50,6 +50,7 @@ class worker_policy final : public plugin_policy {
     worker_memory memory_;
     std::uint64_t answered_ = 0;  // number of the tick
     bool last_taken_ = false;
+    bool continues_ = false;  // the worker has answered the last tick, so the list of changes is relative to that
     nanoseconds pause_{}, started_{}, again_{};
 
 public:
@@ -163,6 +164,7 @@ private:
         emit_again();
         answer_.forget();
         last_taken_ = false;
+        continues_ = false;
         log_read_ = 0;
         return {};
     }
@@ -188,6 +190,7 @@ private:
             .output_size = output_size,
             .state_capacity = state_capacity_,
             .columns_size = columns_.shared_size(),
+            .lists_at = columns_.lists_at(),
             .create_only = create_only ? 1U : 0U,
             .threads = options_.threads && (file_.manifest.flags & RATION_F_OWN_THREADS) != 0 ? 1U : 0U,
             .host = ::getpid()};
@@ -246,7 +249,7 @@ private:
         r.cancel = 0;
         r.capacity = capacity;
         for (std::size_t i = 0; i < table_count; ++i) r.rows[i] = t.data.tables[i]->rows;
-        columns_.show(t.data, r, channel_.input());
+        columns_.show(t.data, std::exchange(continues_, false) ? t.changes : nullptr, r, channel_.input());
         r.log_read = std::exchange(log_read_, 0);
         r.accepted = last_taken_ ? 1 : 0;
         if (std::exchange(last_taken_, false)) memory_.accept(answered_);  // once: the next answer may be refused
@@ -293,7 +296,7 @@ private:
             return fail(fault_kind::malformed, tick, wrong);
         show(out);
         answered_ = tick;
-        last_taken_ = true;
+        last_taken_ = continues_ = true;
         pause_ = options_.first_pause;
         return status::ok;
     }
