@@ -92,6 +92,8 @@ TABLE = {
     "has_malformed_version": Expected("file/manifest", "failed", "its version 'banana' is no semantic version: write three numbers, as in 1.0.0"),
     "needs_unknown_extension": Expected("file/manifest", "failed", "extension org.example.dreams/1: this host does not offer it"),
     "ignores_repeated_tick": Expected("answer/again", "failed", "tick 1: asked again about the same tick it answers otherwise: row 0: amount "),
+    "ignores_changed_state": Expected("answer/changes", "failed", "with the list of changes it answers otherwise than from all rows: "),
+    "ignores_moved_rows": Expected("answer/changes", "failed", "with the list of changes it answers otherwise than from all rows: "),
 }
 
 BUILT = re.findall(r"^    (\w+),$", pathlib.Path(__file__).with_name("misbehaving").joinpath("misbehaviour.hpp").read_text(), re.M)

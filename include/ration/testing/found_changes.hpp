@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Finds which rows of a snapshot have changed, by comparing all columns with those of the last tick.
+/// Finds which rows of a snapshot have changed and in which groups of columns, by comparing them with the last tick.
 ///
-/// For the laws of Policy, and for hosts that want to test whether they mark every row that they write.
+/// For the laws of Policy, for `ration check`, and for hosts that want to test whether they mark every row that they
+/// write.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,19 @@
 #include <ration/snapshot.hpp>
 
 namespace ration::testing {
+
+/// The group of a column, by its name.
+[[nodiscard]] inline column_group group_of(std::string_view column) noexcept {
+    constexpr std::string_view of_state[] = {"jobs/state", "jobs/tier", "jobs/started", "jobs/restarts"};
+    constexpr std::string_view of_progress[] = {"jobs/step", "jobs/remaining", "jobs/attained",
+                                                "jobs/measured_steps_per_second"};
+    if (std::ranges::find(of_state, column) != std::end(of_state)) return state_columns;
+    if (std::ranges::find(of_progress, column) != std::end(of_progress)) return progress_columns;
+    if (column.starts_with("jobs/loss") || column.starts_with("jobs/used.")) return progress_columns;
+    if (column.starts_with("jobs/held.") || column.starts_with("nodes/free.")) return held_columns;
+    if (column.starts_with("nodes/capacity.") || column == "nodes/type") return capacity_columns;
+    return description_columns;
+}
 
 /// Compares each tick with the one before. It allocates.
 class found_changes {
@@ -74,6 +90,20 @@ private:
         return held != nullptr && static_cast<std::int64_t const*>(data[table_id::jobs].slot[held->slot])[row] != 0;
     }
 
+    /// The groups in which two versions of a row differ.
+    [[nodiscard]] static std::uint32_t difference(std::span<column_info const> schema, table_id t,
+                                                  std::span<std::byte const> before, std::span<std::byte const> now) {
+        std::uint32_t groups = 0;
+        std::size_t at = 0;
+        for (auto const& c : schema) {
+            if (c.table != t) continue;
+            std::size_t const size = size_of(c.type) * c.width;
+            if (!std::ranges::equal(before.subspan(at, size), now.subspan(at, size))) groups |= group_of(c.name.view());
+            at += size;
+        }
+        return groups;
+    }
+
     void compare(snapshot const& data, std::span<column_info const> schema, table_id t) {
         one_table& last = last_[static_cast<std::size_t>(t)];
         one_table now;
@@ -84,11 +114,14 @@ private:
             auto const before = std::lower_bound(last.ids.begin(), last.ids.end(), now.ids[row]);
             bool const is_known = before != last.ids.end() && *before == now.ids[row];
             bool const grows = lists_holders_ && t == table_id::jobs && holds_devices(data, schema, row);
-            if (is_known && !grows && last.bytes[static_cast<std::size_t>(before - last.ids.begin())] == now.bytes[row])
-                continue;
+            auto const* const former =
+                is_known ? &last.bytes[static_cast<std::size_t>(before - last.ids.begin())] : nullptr;
+            std::uint32_t const groups = (is_known ? difference(schema, t, *former, now.bytes[row]) : all_columns) |
+                                         (grows ? std::uint32_t{progress_columns} : 0);
+            if (groups == 0) continue;
             now.rows.push_back(static_cast<std::uint32_t>(row));
+            now.groups.push_back(groups);
         }
-        now.groups.assign(now.rows.size(), all_columns);
         now.at.assign(now.rows.size(), -1);
         bool const same_rows =
             last.ids.size() <= now.ids.size() && std::equal(last.ids.begin(), last.ids.end(), now.ids.begin());

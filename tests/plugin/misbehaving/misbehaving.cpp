@@ -87,7 +87,7 @@ std::int32_t on_event(void* self, ration_event const* events, std::uint64_t coun
 std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     auto* const mine = static_cast<instance*>(self);
     on_decide(mine, tick);
-    auto const* const state = values<std::uint32_t>(tick, RATION_JOBS, mine->slot.state);
+    auto const* const state = states(mine, tick);
     auto const* const least = values<std::int64_t>(tick, RATION_JOBS, mine->slot.least);
     auto const* const most = values<std::int64_t>(tick, RATION_JOBS, mine->slot.most);
     auto const* capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
@@ -117,13 +117,16 @@ constexpr void set(char (&field)[N], char const (&text)[M]) noexcept {
     for (std::size_t i = 0; i < N; ++i) field[i] = i < M ? text[i] : '\0';
 }
 
+/// It reads all rows whatever has changed, which is correct.
+constexpr std::uint32_t flags = RATION_F_DETERMINISTIC | RATION_F_FOLLOWS_CHANGES;
+
 /// The host must see it before it runs anything.
 [[nodiscard]] constexpr ration_manifest make_manifest() noexcept {
     ration_manifest made{RATION_ABI_MAGIC,
                          sizeof(ration_manifest),
                          0,
                          RATION_LAYOUT,
-                         RATION_F_DETERMINISTIC,
+                         flags,
                          "org.example.misbehaving",
                          "misbehaving",
                          "1.0.0",
@@ -157,7 +160,7 @@ extern "C" {
 extern RATION_EXPORT ration_policy const ration_policy_v1;
 ration_policy const ration_policy_v1 = {
     misbehaving::table_size,
-    RATION_F_DETERMINISTIC,
+    misbehaving::flags,
     &misbehaving::manifest,
     &misbehaving::create,
     &misbehaving::destroy,

@@ -21,12 +21,15 @@ struct columns {
     std::uint32_t state, least, most, capacity;
 };
 
+constexpr std::uint64_t most_known = 64;
+
 struct instance {
     state seen;
     columns slot;
     ration_grant* former_output;
     std::int64_t const* former_capacity;
     bool is_bound;
+    std::uint32_t known_state[most_known];  // of jobs, by row, for the misbehaviours of a plugin that follows changes
 };
 
 constexpr std::uint64_t scratch_size = 256;
@@ -52,6 +55,8 @@ void report(char const* sentence, char* err, std::uint64_t size);
 void on_create();
 void on_destroy();
 void on_decide(instance* self, ration_tick const* tick);
+/// The states of jobs; for those misbehaviours, as the instance remembers them.
+[[nodiscard]] std::uint32_t const* states(instance* self, ration_tick const* tick);
 /// After the answer is complete.
 void spoil(instance* self, ration_tick const* tick, ration_out* out);
 

@@ -80,6 +80,8 @@ enum class misbehaviour : unsigned char {
     has_malformed_version,
     needs_unknown_extension,
     ignores_repeated_tick,
+    ignores_changed_state,
+    ignores_moved_rows,
 };
 
 /// Of this file.

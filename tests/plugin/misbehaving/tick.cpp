@@ -154,6 +154,21 @@ unsigned calls = 0;  // shared by all instances
 
 }  // namespace
 
+std::uint32_t const* states(instance* self, ration_tick const* tick) {
+    auto const* const shown = values<std::uint32_t>(tick, RATION_JOBS, self->slot.state);
+    constexpr bool forgets_a_group = is(misbehaviour::ignores_changed_state);
+    if (!forgets_a_group && !is(misbehaviour::ignores_moved_rows)) return shown;
+    auto const* const list = tick->changes == nullptr ? nullptr : tick->changes[RATION_JOBS];
+    if (list == nullptr || list->everything != 0 || (forgets_a_group && list->moved != 0)) {
+        for (std::uint32_t row = 0; row < rows(tick, RATION_JOBS); ++row) self->known_state[row] = shown[row];
+        return self->known_state;
+    }
+    constexpr std::uint32_t read_for = forgets_a_group ? RATION_C_DESCRIPTION : RATION_C_DESCRIPTION | RATION_C_STATE;
+    for (std::uint64_t i = 0; i < list->count; ++i)
+        if ((list->groups[i] & read_for) != 0) self->known_state[list->row[i]] = shown[list->row[i]];
+    return self->known_state;
+}
+
 void spoil(instance* self, ration_tick const* tick, ration_out* out) {
     if (out->count == 0) return;
     ration_grant& first = out->grant[0];

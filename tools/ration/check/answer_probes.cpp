@@ -17,6 +17,8 @@ namespace {
 constexpr int answer_ticks = 40;
 // Long enough for a policy that waits or measures a while before it changes anything
 constexpr int ticks_of_a_past = 300;
+constexpr int ticks_of_changes = 150;
+constexpr std::uint64_t seeds_of_changes = 3;
 
 void expect_whole_output(session const& run, answer const& a) {
     if (!a.changed_field.empty())
@@ -113,10 +115,12 @@ void leave_the_output_alone_afterwards(subject const& s) {
 [[nodiscard]] std::string difference(answer const& a, answer const& b) {
     if (a.code != b.code) return fmt::format("{} and {}", name_of_code(a.code), name_of_code(b.code));
     if (a.rows.size() != b.rows.size()) return fmt::format("{} and {} rows", a.rows.size(), b.rows.size());
+    auto const text = [](ration_grant const& g) {
+        return fmt::format("amount {} for reason {} to job row {}", g.amount, g.reason, g.job);
+    };
     for (std::size_t row = 0; row < a.rows.size(); ++row)
         if (!same_bytes({a.rows[row]}, {b.rows[row]}))
-            return fmt::format("row {}: amount {} for reason {}, and amount {} for reason {}", row, a.rows[row].amount,
-                               a.rows[row].reason, b.rows[row].amount, b.rows[row].reason);
+            return fmt::format("row {}: {}, and {}", row, text(a.rows[row]), text(b.rows[row]));
     return {};
 }
 
@@ -151,6 +155,23 @@ void answer_again_the_same(subject const& s) {
     }
 }
 
+void follow_all_changes(subject const& s) {
+    if (!s.has_flag(RATION_F_FOLLOWS_CHANGES)) skip("its manifest does not say RATION_F_FOLLOWS_CHANGES");
+    if (!s.repeats) skip("two instances of it differ: nothing is to be told from one that does");
+    library const loaded(s);
+    for (std::uint64_t seed = s.seed; seed < s.seed + seeds_of_changes; ++seed) {
+        session full(loaded, s, {.seed = seed}), incremental(loaded, s, {.seed = seed, .lists_changes = true});
+        for (int i = 0; i < ticks_of_changes; ++i) {
+            auto const a = full.tick(), b = incremental.tick();
+            expect_answer(full, a);
+            if (auto const how = difference(a, b); !how.empty())
+                broken(fmt::format(
+                    "seed {}, tick {}: with the list of changes it answers otherwise than from all rows: {}", seed,
+                    full.tick_number(), how));
+        }
+    }
+}
+
 void follow_the_last_schema(subject const& s) {
     library const loaded(s);
     session rebound(loaded, s, {.seed = s.seed, .bound_before = true}), fresh(loaded, s, {.seed = s.seed});
@@ -173,6 +194,9 @@ constexpr probe answer_probes[] = {
     {"answer/again",
      "let decide change nothing that a second call for the same tick would change again: go by the tick's columns, events and time",
      &answer_again_the_same},
+    {"answer/changes",
+     "read each listed row again for each of its groups, and all rows when `everything` is 1 or there is no list; when `moved` is 1, go by jobs/id",
+     &follow_all_changes},
     {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape",
      &follow_the_last_schema},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},

@@ -28,7 +28,11 @@ void bear_anything(subject const& s) {
     for (int i = 0; i < clusters; ++i) {
         std::uint64_t const seed = s.seed + static_cast<std::uint64_t>(i);
         session run(loaded, s,
-                    {.seed = seed, .nodes = 1 + seed % most_nodes, .lock_inputs = true, .exact_scratch = true});
+                    {.seed = seed,
+                     .nodes = 1 + seed % most_nodes,
+                     .lock_inputs = true,
+                     .exact_scratch = true,
+                     .lists_changes = s.has_flag(RATION_F_FOLLOWS_CHANGES)});
         for (int tick = 0; tick < fuzzing_ticks; ++tick) validate_tick(run, seed);
         run.instance().destroy();
     }

@@ -47,11 +47,12 @@ void session::advance() {
     auto const events = cluster_.events();
     guest_.emit({reinterpret_cast<ration_event const*>(events.data()), events.size()});
     cluster_.forget_events();
+    if (options_.lists_changes) changes_ = found_.between(cluster_.store().view(), cluster_.store().schema());
 }
 
 answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {
     tables_->unlock();
-    tables_->show(cluster_, tick_, cancelled);
+    tables_->show(cluster_, tick_, cancelled, changes_);
     if (options_.lock_inputs) tables_->lock();
     return into.take(guest_.decide(tables_->tick(), into.offer(capacity)));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ration/testing/found_changes.hpp>
 #include <ration/testing/synthetic_life.hpp>
 
 #include "answer_checker.hpp"
@@ -21,6 +22,7 @@ struct session_options {
     bool lock_inputs = false;    ///< the plugin cannot write what it is shown
     bool exact_scratch = false;  ///< nor beyond its scratch
     bool bound_before = false;   ///< to a smaller host, whose columns have other slots
+    bool lists_changes = false;  ///< of rows, as a host does for a plugin that follows them
     schema_options schema{};
 };
 
@@ -49,6 +51,8 @@ class session {
     subject const& subject_;
     testing::synthetic_cluster cluster_;
     testing::synthetic_life life_;
+    testing::found_changes found_{true};
+    table_changes const* const* changes_ = nullptr;  // since the last tick
     std::uint64_t tick_ = 0;
     std::unique_ptr<tables> tables_, former_tables_;
     guest guest_;

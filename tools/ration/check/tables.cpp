@@ -11,8 +11,7 @@ namespace ration::conformance {
 namespace {
 
 constexpr unsigned char garbage = 0xAB;
-constexpr std::size_t slack = 8192;  // beyond an inexact scratch
-constexpr std::size_t most_rows = most_grants;
+constexpr std::size_t slack = 8192;            // beyond an inexact scratch
 constexpr std::uint32_t own_width = 9;         // of a vector that only this plugin reads
 constexpr std::uint64_t budget = 100'000'000;  // ns
 
@@ -124,8 +123,10 @@ std::byte* tables::fresh_scratch() {
     return first;
 }
 
-void tables::show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled) {
+void tables::show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled,
+                  table_changes const* const* changes) {
     fill_frame(cluster, tick, cancelled);
+    if (changes != nullptr) fill_changes(changes);
     for (std::size_t i = 0; i < columns_.size(); ++i)
         fill(i, cluster.store().view(), frame_->table[columns_[i].table].n_rows);
 }
@@ -159,6 +160,31 @@ void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t
     frame_->tick = {
         sizeof(ration_tick), n_tables,        tick,          seed_ + tick, cluster.now().count, budget, &frame_->cancel,
         frame_->pointers,    fresh_scratch(), scratch_size_, nullptr};
+}
+
+void tables::fill_changes(table_changes const* const* changes) noexcept {
+    frame& f = *frame_;
+    for (std::size_t t = 0; t < table_count; ++t) {
+        table_changes const& from = t < ration::table_count ? *changes[t] : everything_changed;
+        // Columns of this plugin alone have their values by row, so that they all change when rows move.
+        bool const has_own = std::ranges::any_of(columns_, [&](offered_column const& c) {
+            return c.table == t && c.slot_in_cluster == RATION_NO_SLOT && c.slot != RATION_NO_SLOT;
+        });
+        bool const any = from.everything != 0 || (has_own && from.moved != 0);
+        std::size_t const count = any ? 0 : from.count;
+        std::copy_n(from.row, count, f.changed_row[t]);
+        std::copy_n(from.groups, count, f.changed_groups[t]);
+        std::copy_n(from.at, count, f.changed_at[t]);
+        f.changes[t] = {sizeof(ration_changes),
+                        any ? std::uint16_t{1} : std::uint16_t{0},
+                        from.moved,
+                        count,
+                        f.changed_row[t],
+                        f.changed_groups[t],
+                        f.changed_at[t]};
+        f.pointers_to_changes[t] = &f.changes[t];
+    }
+    f.tick.changes = f.pointers_to_changes;
 }
 
 void tables::lock() noexcept {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <ration/changes.hpp>
+
 #include "cluster_size.hpp"
 #include "guarded.hpp"
 #include "plugin_under_test.hpp"
@@ -48,6 +50,7 @@ public:
 
 class tables {
     static constexpr std::size_t table_count = 4, most_slots = 160;  // one table more than this version knows
+    static constexpr std::size_t most_rows = most_grants;
 
     /// All that a tick points at, but the columns' values.
     struct frame {
@@ -55,6 +58,10 @@ class tables {
         ration_table table[table_count];
         ration_table const* pointers[table_count];
         void const* slots[table_count][most_slots];
+        ration_changes changes[table_count];
+        ration_changes const* pointers_to_changes[table_count];
+        std::uint32_t changed_row[table_count][most_rows], changed_groups[table_count][most_rows];
+        std::int64_t changed_at[table_count][most_rows];
         std::uint32_t cancel;
     };
 
@@ -73,7 +80,9 @@ public:
     [[nodiscard]] std::vector<offered_column> const& columns() const noexcept { return columns_; }
     /// `exact`: the first byte beyond `size` is a guard. Otherwise there is room that nobody looks at.
     void make_scratch(std::uint64_t size, bool exact);
-    void show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled = false);
+    /// `changes`: of the tables that this version knows; nullptr: the host lists none.
+    void show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled = false,
+              table_changes const* const* changes = nullptr);
     void lock() noexcept;
     void unlock() noexcept;
     /// For good: who still has a pointer into them finds out.
@@ -83,6 +92,7 @@ public:
 private:
     void fill(std::size_t column, snapshot const& from, std::size_t rows);
     void fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled);
+    void fill_changes(table_changes const* const* changes) noexcept;
     [[nodiscard]] std::byte* fresh_scratch();
 };
 
