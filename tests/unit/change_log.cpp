@@ -4,6 +4,7 @@
 
 #include <ration/host/snapshot_store.hpp>
 
+#include "host.hpp"
 #include "random.hpp"
 #include "support/catch.hpp"
 
@@ -115,4 +116,19 @@ TEST_CASE("snapshot_store: marks new rows, and everything when rows are taken aw
     store.changes().clear();
     store.erase_row(jobs, 0);
     CHECK(store.changes().of(jobs).everything == 1);
+}
+
+TEST_CASE("show_changes: marks all nodes when the ledger has more changes than it lists", "[change_log]") {
+    unit::host on(2, 2);
+    on.store.changes().follow();
+    show_changes(on.held, on.store, on.columns);
+    on.store.changes().clear();
+    on.hold(0, resource_id::gpu, 1, 1);
+    show_changes(on.held, on.store, on.columns);
+    CHECK(listed(on.store.changes().of(nodes)) == rows{{1, held_columns}});
+    on.store.changes().clear();
+    for (std::int64_t i = 0; !on.held.changes().everything; ++i) on.hold(0, resource_id::gpu, 2 + i % 2, 1);
+    show_changes(on.held, on.store, on.columns);
+    CHECK(listed(on.store.changes().of(nodes)) == rows{{0, held_columns}, {1, held_columns}});
+    CHECK(listed(on.store.changes().of(jobs)) == rows{{0, held_columns}, {1, held_columns}});
 }

@@ -92,6 +92,8 @@ inline bool show_holdings(ledger const& held, snapshot_store& store, standard_co
     }
     if (detail::size_table(held, store)) detail::show_slots(held, {0, held.slots().size()}, store, columns);
     show_free(held, store, columns);
+    for (std::size_t node = 0; node < store.rows(table_id::nodes); ++node)
+        store.changes().mark(table_id::nodes, node, held_columns);
     return shown == held.all().size();
 }
 
