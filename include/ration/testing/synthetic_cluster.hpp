@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// A synthetic cluster: tables with every standard column, and a ledger that grants change. `synthetic_life.hpp` lets
-/// random jobs live in it; `ration check`, `ration bench` and the laws of Policy ask policies about it.
+/// random jobs live in it; `ration check`, `ration bench` and the laws of Policy ask policies about it. It marks the
+/// rows that it writes, for a host that follows their changes.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +77,7 @@ public:
     void pass(nanoseconds time) noexcept { now_ = now_ + time; }
     void set_capacity(std::size_t node, resource_id r, std::int64_t amount) noexcept {
         store_.at(columns_.of(r).capacity, node) = amount;
+        store_.changes().mark(table_id::nodes, node, capacity_columns);
     }
 
     /// Precondition: its id is above those of all jobs before it.
@@ -89,7 +91,7 @@ public:
     /// Replaces what the job in this row shows. Precondition: its id stays.
     void set(std::size_t row, synthetic_job const& job) noexcept {
         jobs_[row] = job;
-        columns_.show(store_, row, jobs_[row]);
+        show(row);
     }
     /// The same for a job that has reached a tier.
     void change(std::size_t row, synthetic_job const& job) {
@@ -102,7 +104,7 @@ public:
         job.state = state;
         job.measured_steps_per_second = 0;
         held_.release({job.id});
-        columns_.show(store_, row, jobs_[row]);
+        show(row);
         auto const kind = state == job_state::done ? event_kind::job_finished : event_kind::job_failed;
         events_.push_back({kind, static_cast<std::uint32_t>(row), job.id, now_});
     }
@@ -136,6 +138,11 @@ public:
 
 private:
     static constexpr std::uint32_t no_row = 0xFFFFFFFF;
+
+    void show(std::size_t row) noexcept {
+        columns_.show(store_, row, jobs_[row]);
+        store_.changes().mark(table_id::jobs, row, all_columns);
+    }
 
     [[nodiscard]] static synthetic_columns declared(snapshot_store& store, std::uint32_t node_types) noexcept {
         auto made = synthetic_columns::declare(store, node_types);

@@ -34,6 +34,7 @@ namespace {
 measured_cluster::measured_cluster(measured_shape const& shape, column_memory* memory)
     : what_(shape.what), all_cores_(shape.cores), limits_(limits_of(shape)),
       cluster_(shape_of(shape, limits_.answer), memory), space_(limits_.answer) {
+    cluster_.store().changes().follow();
     jobs_.reserve(shape.jobs);
     cores_.reserve(shape.jobs);
     check_.prepare(cluster_.store(), cluster_.columns(), standard_resources, limits_.nodes, limits_.answer);
@@ -127,7 +128,7 @@ tick_outcome measured_cluster::take(status reply) {
     if (what_ == shared::cores)
         share_cores();
     else
-        for (std::size_t row = 0; row < jobs_.size(); ++row) show_running(row);
+        for (auto const& g : accepted_.view()) show_running(g.job_row());
     return made;
 }
 

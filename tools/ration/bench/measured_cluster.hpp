@@ -74,19 +74,23 @@ public:
     void set_tier(std::size_t row, std::uint32_t tier);
 
     /// Asks between `before()` and `after()`, which see nothing but the policy; `take` proves the answer and lets it
-    /// come into force.
+    /// come into force. A policy that follows changes gets the list of changed rows.
     template <class Before, class After>
     [[nodiscard]] status ask(any_policy& policy, Before const& before, After const& after) {
         policy.on_events(cluster_.events());
         cluster_.forget_events();
         grants out(space_);
-        tick_data const data = cluster_.data(number_, 1000 + number_);
+        auto& changes = cluster_.store().changes();
+        tick_data data = cluster_.data(number_, 1000 + number_);
+        if (policy.follows_changes()) data.changes = changes.view();
         ++number_;
         before();
         status reply = policy.decide(data, out);
         after();
         if (reply == status::ok && out.overflowed()) reply = status::capacity;
         answered_ = reply == status::ok ? out.size() : 0;
+        changes.clear();
+        if (reply != status::ok) changes.mark_everything();
         return reply;
     }
     [[nodiscard]] tick_outcome take(status reply);

@@ -184,7 +184,8 @@ private:
     std::vector<cluster_case> all;
     for (auto const jobs : options.jobs)
         for (auto const devices : options.devices)
-            for (auto const changes : {pattern::steady, pattern::churn}) all.push_back({jobs, devices, changes});
+            for (auto const changes : {pattern::single, pattern::steady, pattern::churn})
+                all.push_back({jobs, devices, changes});
     return all;
 }
 

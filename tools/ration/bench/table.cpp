@@ -63,7 +63,10 @@ void add_times(cells& line, decision_times const& t) {
 }
 
 [[nodiscard]] std::string time_table(results const& all) {
-    std::vector<cells> table{{"", "steady", "90 %", "x loop", "churn", "90 %", "x loop", "allocations", "faults"}};
+    std::vector<cells> table{{""}};
+    for (auto const name : pattern_names)
+        table.front().insert(table.front().end(), {std::string(name), "90 %", "x loop"});
+    table.front().insert(table.front().end(), {"allocations", "faults"});
     for (std::size_t first = 0; first < all.cases.size(); first += std::size(pattern_names)) {
         auto const& in = all.cases[first];
         table.push_back({fmt::format("{} job{}, {} device{}", in.jobs, in.jobs == 1 ? "" : "s", in.devices,
@@ -157,7 +160,8 @@ std::string table_text(results const& all, program::machine_facts const& machine
                     machine.cpus, machine.cpus == 1 ? "" : "s", program::printable(machine.kernel), all.options.seed);
     out += fmt::format("{} of one tick, median and 90th percentile; allocations and page faults of a tick, means\n",
                        sections[0]);
-    out += "steady: 1 % of the jobs change between two ticks; churn: besides, 1 % end and as many come\n";
+    out +=
+        "single: one job changes between two ticks; steady: 1 % of the jobs do; churn: besides, 1 % end and as many come\n";
     out += time_table(all);
     out += fmt::format(
         "\n{}: reached over the best there is, median (worst) of {} small problems of which every answer was tried\n",

@@ -20,8 +20,10 @@ namespace {
 using steady_clock = std::chrono::steady_clock;
 
 constexpr std::int64_t devices_of_a_node = 8;
-constexpr double cores_of_a_device = 8, between_ticks = 60;  // seconds
+constexpr double cores_of_a_device = 8, between_ticks = 60, between_single_changes = 1;  // seconds
 constexpr std::size_t most_ticks = 200, least_ticks = 5, counted_ticks = 10, least_counted = 2;
+// A loop takes the tables of many jobs through the caches, and puts a worker to sleep: most ticks come without one.
+constexpr std::size_t ticks_for_each_loop = 8;
 constexpr std::chrono::milliseconds budget(250);  // of a cluster, unless its decisions take longer
 
 [[nodiscard]] double nanoseconds_between(steady_clock::time_point from, steady_clock::time_point to) {
@@ -85,14 +87,16 @@ public:
     }
 
     void go_on() {
-        std::size_t const few = std::max<std::size_t>(how_.jobs / 100, 1);
-        in_.pass(between_ticks);
+        bool const is_single = how_.changes == pattern::single;
+        std::size_t const few = is_single ? 1 : std::max<std::size_t>(how_.jobs / 100, 1);
+        double const passed = is_single ? between_single_changes : between_ticks;
+        in_.pass(passed);
         for (std::size_t i = 0; i < few; ++i) {
             std::size_t const row = any_.below(how_.jobs);
-            in_.work(row, between_ticks);
+            in_.work(row, passed);
             in_.set_tier(row, static_cast<std::uint32_t>(any_.below(2)));
         }
-        if (how_.changes == pattern::steady) return;
+        if (how_.changes != pattern::churn) return;
         std::fill_n(gone_.get(), how_.jobs, false);
         for (std::size_t i = 0; i < few; ++i) gone_[any_.below(how_.jobs)] = true;
         in_.leave({gone_.get(), how_.jobs});
@@ -151,7 +155,7 @@ public:
         std::size_t rows = 0;
         while (took.size() < least_ticks || (took.size() < most_ticks && steady_clock::now() < end)) {
             runs_.go_on();
-            loops.push_back(time_of_loop(clock));
+            if (took.size() % ticks_for_each_loop == 0) loops.push_back(time_of_loop(clock));
             steady_clock::time_point start, stop;
             auto const before = usage().ru_nivcsw;
             auto const reply = asked([&] { start = steady_clock::now(); }, [&] { stop = steady_clock::now(); });

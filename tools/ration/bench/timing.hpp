@@ -13,10 +13,10 @@
 
 namespace ration::bench {
 
-/// What happens between two ticks: of one in a hundred jobs, and of one at least, something changes; or as many end and
-/// as many come, besides.
-enum class pattern : std::uint8_t { steady, churn };
-inline constexpr std::string_view pattern_names[] = {"steady", "churn"};
+/// What happens between two ticks: one job changes; or one in a hundred, and at least one; or as many end and as many
+/// come, besides.
+enum class pattern : std::uint8_t { single, steady, churn };
+inline constexpr std::string_view pattern_names[] = {"single", "steady", "churn"};
 
 struct cluster_case {
     std::size_t jobs = 1, devices = 1;
