@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// fifo and las as they were before they followed changes: each tick reads all jobs and all nodes.
+/// fifo, las and srtf as they were before they followed changes: each tick reads all jobs and all nodes.
 ///
 /// The baseline of scale.cpp. The rules are the same, so both give the same schedules.
 #pragma once
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/job_time.hpp>
 #include <ration/policies/detail/placement.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
@@ -180,6 +181,31 @@ public:
         jobs_.serve(t, [&](std::size_t row) noexcept {
             double const queue = attained[row] < 3250 ? 0 : attained[row] < 7200 ? 1 : 2;
             return policies::detail::priority{queue, policies::detail::turn_of(held[row], started[row])};
+        });
+        return jobs_.finish(out);
+    }
+};
+
+/// The shortest remaining time first.
+class full_srtf {
+    all_rigid_jobs jobs_;
+
+public:
+    using policy_concept = policy_tag;
+    using inputs =
+        policies::detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">>;
+    static constexpr meta about{.id = "ration.bench.full-srtf", .version = "1.0.0"};
+
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        return status::ok;
+    }
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (!jobs_.begin(t, true)) return status::ok;
+        auto const remaining = t.get<"jobs/remaining">(), rate = t.get<"jobs/nominal_steps_per_second">();
+        jobs_.serve(t, [&](std::size_t row) noexcept {
+            return policies::detail::priority{policies::detail::size_of_work(
+                remaining[row], rate[row], jobs_.wanted(row), policies::job_measure::time)};
         });
         return jobs_.finish(out);
     }

@@ -16,6 +16,7 @@
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/none.hpp>
+#include <ration/policies/srtf.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
@@ -39,7 +40,8 @@ template <class P>
 
 [[nodiscard]] std::vector<pair_of_policies> policies_to_compare() {
     return {{"fifo", make<policies::fifo>, make<bench::full_fifo>},
-            {"las", make<policies::las>, make<bench::full_las>}};
+            {"las", make<policies::las>, make<bench::full_las>},
+            {"srtf", make<policies::srtf>, make<bench::full_srtf>}};
 }
 
 [[nodiscard]] double processor_seconds() noexcept {

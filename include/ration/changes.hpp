@@ -43,7 +43,9 @@ struct table_changes {
     /// For each entry: its column groups, as bits of `column_group`.
     std::uint32_t const* groups = nullptr;
     /// For each entry: the time in ns of its last change of `progress_columns`. `jobs/attained` of the row is as of
-    /// then, and grows by `jobs/held.gpu` in each second. -1: the values are as of now.
+    /// then, and grows by `jobs/held.gpu` in each second. While the job holds devices, `jobs/remaining` falls by
+    /// `jobs/measured_steps_per_second` in each second from then on; before, as during a restart, it does not change.
+    /// -1: the values are as of now.
     std::int64_t const* at = nullptr;
 };
 

@@ -6,6 +6,7 @@
 
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/las.hpp>
+#include <ration/policies/srtf.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/testing/found_changes.hpp>
 
@@ -91,6 +92,8 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::fifo{{.backfill = true}}, seed, interval);
             check_same_schedule(policies::las{}, seed, interval);
             check_same_schedule(policies::las{{.promote = 2}}, seed, interval);
+            check_same_schedule(policies::srtf{}, seed, interval);
+            check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, seed, interval);
         }
 }
 

@@ -119,7 +119,9 @@ typedef struct ration_changes {
     uint16_t moved;         /* 1: rows were removed and later ones moved up, in the same order; the list has the present numbers */
     uint64_t count;         /* entries; each row is listed once, in no particular order */
     const uint32_t *row, *groups;
-    const int64_t *at_ns;   /* jobs/attained of the row is as of then, and grows by jobs/held.gpu a second; -1: as of now */
+    /* jobs/attained of the row is as of then, and grows by jobs/held.gpu a second; if the job holds devices, jobs/remaining
+       falls by jobs/measured_steps_per_second from then on, which may be later; -1: as of now */
+    const int64_t *at_ns;
 } ration_changes;
 
 /* Every pointer in it dies when `decide` returns. */

@@ -16,8 +16,7 @@
 
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
-#include <ration/policies/detail/crossing_times.hpp>
-#include <ration/policies/detail/ranked_jobs.hpp>
+#include <ration/policies/detail/followed_order.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
@@ -83,40 +82,22 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
-        order_.reserve(most.jobs);
-        crossings_.reset(most.jobs);
-        has_crossings_ = false;
-        lines_.clear();
-        lines_.reserve(most.jobs);
-        chosen_.reserve(most.jobs);
-        new_rows_.reserve(most.jobs);
-        unranked_.clear();
-        unranked_.reserve(most.jobs);
-        is_unranked_.clear();
-        is_unranked_.reserve(most.jobs);
+        order_.reserve(most);
         pauses_.reserve(most_jobs_ = most.jobs);
         return status::ok;
     }
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        follow(t);
+        order_.follow(t, jobs_, t.get<"jobs/attained">());
+        if (parameters_.promote > 0) promote(t);
         if (!jobs_.plan(t, true)) return status::ok;
         if (jobs_.all_fit()) {
             jobs_.start_all(t);
             return jobs_.finish(out);
         }
-        for (std::size_t row = due(t.now()); row != crossings_.none; row = due(t.now())) rank(t, row);
-        for (std::uint32_t const row : unranked_) rank(t, row);
-        for (std::uint32_t const row : jobs_.planned()) rank(t, row);
-        unranked_.clear();
-        chosen_.clear();
-        order_.divide(
-            jobs_.available(), [&](std::uint32_t row) noexcept { jobs_.stop(t, row); },
-            [&](std::uint32_t row) noexcept { chosen_.push_back(row); });
-        // All stops come first, so that their devices are free for the others.
-        for (std::uint32_t const row : chosen_)
-            if (jobs_.waits(row)) static_cast<void>(jobs_.start(t, row));
+        order_.rank_all(jobs_, t.now(), [&](std::size_t row) noexcept { rank(t, row); });
+        order_.serve(t, jobs_);
         return jobs_.finish(out);
     }
 
@@ -149,21 +130,9 @@ private:
         [[nodiscard]] bool sane() const noexcept { return is_finite(forgiven) && forgiven >= 0 && is_finite(attained); }
     };
 
-    /// The service of a job on devices grows from a known value.
-    struct line {
-        double service = 0;      // device-seconds at `since`
-        std::int64_t since = 0;  // ns
-    };
-
     las_parameters parameters_;
     detail::rigid_jobs jobs_;
-    detail::ranked_jobs order_;
-    detail::crossing_times crossings_;  // of the next threshold, by row
-    bool has_crossings_ = false;        // without a list of changes, all jobs are ranked at each tick
-    buffer<line> lines_;                // by row
-    buffer<std::uint32_t> chosen_, new_rows_;
-    buffer<std::uint32_t> unranked_;    // rows that have changed since the last division
-    buffer<std::uint8_t> is_unranked_;  // by row
+    detail::followed_order order_;  // by service
     job_memory<pause> pauses_;
     std::size_t most_jobs_ = 0;
 
@@ -172,90 +141,30 @@ private:
         return service < parameters_.first_threshold ? 0 : service < parameters_.second_threshold ? 1 : 2;
     }
 
-    /// Takes in the changes since the last tick.
-    void follow(tick<inputs> const& t) noexcept {
-        bool const moved = jobs_.follow(t);
-        auto const& changed = t.changes(table_id::jobs);
-        if (moved) move_rows(t.jobs());
-        order_.grow(t.jobs());
-        while (lines_.size() < t.jobs()) lines_.push_back({});
-        is_unranked_.resize(t.jobs());
-        auto const attained = t.get<"jobs/attained">();
-        bool const had_crossings = has_crossings_;
-        has_crossings_ = changed.everything == 0;
-        bool const any = moved || !had_crossings || !has_crossings_ || make_room_for_crossings(t.jobs());
-        if (changed.everything != 0)
-            for (std::size_t row = 0; row < t.jobs(); ++row) lines_[row] = {attained[row], t.now().count};
-        for (std::size_t i = 0; i < changed.count; ++i)
-            if ((changed.groups[i] & progress_columns) != 0)
-                lines_[changed.row[i]] = {attained[changed.row[i]], changed.at[i] < 0 ? t.now().count : changed.at[i]};
-        if (parameters_.promote > 0) promote(t);
-        for (std::size_t row = 0; any && row < t.jobs(); ++row) note(row);
-        for (std::uint32_t const row : jobs_.requests().renewed()) note(row);
-    }
-
-    /// A job that has reached the threshold of its queue.
-    [[nodiscard]] std::size_t due(nanoseconds now) const noexcept {
-        return has_crossings_ ? crossings_.due(now) : crossings_.none;
-    }
-
-    /// The job has to be ranked before the next division.
-    void note(std::size_t row) noexcept {
-        if (is_unranked_[row] != 0) return;
-        is_unranked_[row] = 1;
-        unranked_.push_back(static_cast<std::uint32_t>(row));
-    }
-
-    /// Returns true if all jobs have to be ranked again.
-    [[nodiscard]] bool make_room_for_crossings(std::size_t jobs) noexcept {
-        if (crossings_.size() > jobs) return false;
-        crossings_.reset(2 * jobs < most_jobs_ ? 2 * jobs : most_jobs_);
-        return true;
-    }
-
-    /// Gives the jobs their present rows.
-    void move_rows(std::size_t rows) noexcept {
-        new_rows_.clear();
-        for (std::size_t old = 0; old < lines_.size(); ++old) new_rows_.push_back(0xFFFF'FFFF);
-        crossings_.reset(0);
-        unranked_.clear();
-        is_unranked_.reset(rows);
-        while (lines_.size() < rows) lines_.push_back({});
-        for (std::size_t row = 0; row < rows; ++row) {
-            detail::former_row const& from = jobs_.requests().former(row);
-            if (from.is_known) new_rows_[from.row] = static_cast<std::uint32_t>(row);
-            lines_[row] = from.is_known ? lines_[from.row] : line{};
-        }
-        lines_.resize(rows);
-        order_.move_rows(new_rows_.view(), rows);
-    }
-
     /// The service of a job that counts now.
     [[nodiscard]] double service_of(std::size_t row, std::int64_t held, nanoseconds now) const noexcept {
-        double const grown = static_cast<double>(held) * to_seconds(now - nanoseconds{lines_[row].since});
-        return lines_[row].service + grown - (parameters_.promote > 0 ? pauses_[row].forgiven : 0);
+        detail::line const& known = order_[row];
+        double const grown = static_cast<double>(held) * to_seconds(now - nanoseconds{known.since});
+        return known.value + grown - (parameters_.promote > 0 ? pauses_[row].forgiven : 0);
     }
 
     /// Sets the place of a job in the order, and the time of its next queue.
     void rank(tick<inputs> const& t, std::size_t row) noexcept {
         std::int64_t const held = t.get<"jobs/held.gpu">()[row];
         double const service = service_of(row, held, t.now()), queue = queue_of(service);
-        is_unranked_[row] = 0;
-        order_.put(
-            row, {queue, detail::turn_of(held, t.get<"jobs/started">()[row])},
-            {.wanted = jobs_.wanted(row), .holds = jobs_.held(row) > 0, .lacks = jobs_.held(row) != jobs_.wanted(row)});
-        if (has_crossings_) crossings_.set(row, next_queue(queue, service, held, t.now()));
+        order_.put(jobs_, row, {queue, detail::turn_of(held, t.get<"jobs/started">()[row])},
+                   next_queue(queue, service, held, t.now()));
     }
 
     /// The time at which the service of a job reaches the threshold of its queue. The division rounds, so it is a
     /// little early; `rank` looks at the service itself.
     [[nodiscard]] nanoseconds next_queue(double queue, double service, std::int64_t held,
                                          nanoseconds now) const noexcept {
-        if (held <= 0 || queue > 1) return crossings_.never;
+        if (held <= 0 || queue > 1) return detail::crossing_times::never;
         double const threshold = queue > 0 ? parameters_.second_threshold : parameters_.first_threshold;
         double const left = (threshold - service) / static_cast<double>(held) * (1 - 1e-9);
         constexpr double farthest = 1e9;  // seconds
-        if (!(left < farthest)) return crossings_.never;
+        if (!(left < farthest)) return detail::crossing_times::never;
         return nanoseconds{now.count + 1 + static_cast<std::int64_t>(left * 1e9)};
     }
 
@@ -266,7 +175,7 @@ private:
         auto const held = t.get<"jobs/held.gpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             std::int64_t const wanted = jobs_.wanted(row);
-            double const attained = lines_[row].service;
+            double const attained = order_[row].value;
             if (held[row] != 0 || wanted == 0 || !(attained > 0)) continue;
             pause& p = pauses_[row];
             if (p.attained != attained) {
@@ -276,7 +185,7 @@ private:
             double const service = attained - p.forgiven, ran = service / static_cast<double>(wanted);
             if (!(queue_of(service) > 0) || to_seconds(t.now() - p.since) < parameters_.promote * ran) continue;
             p.forgiven = attained;
-            note(row);
+            order_.note(row);
         }
     }
 };

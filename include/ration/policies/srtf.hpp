@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/followed_order.hpp>
 #include <ration/policies/detail/job_time.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
@@ -30,8 +33,13 @@ struct srtf_parameters {
 
 /// The jobs with the shortest predicted remaining time on their requested devices run, all or
 /// nothing; one that does not fit lets others overtake. Running jobs are stopped for shorter ones.
-/// A job of unknown length comes last; ties go to the job submitted first. O(jobs) as long as the
-/// order changes little. State: only that order.
+/// A job of unknown length comes last; ties go to the job submitted first. State: only that order.
+///
+/// With a list of changes, O((starts + largest request) log jobs + changes log jobs). Running jobs that sink at one
+/// speed, a second each second, keep their order among each other, and waiting jobs keep theirs; only a division merges
+/// both. A job at another speed than its nominal one, or with `measure = service` one with more than one device, is
+/// ranked at each tick. If many are, or without a list, all jobs are sorted: O(jobs) as long as the order changes
+/// little.
 class srtf {
 public:
     /// Declares the class as a policy.
@@ -39,7 +47,10 @@ public:
     /// The parameters that a user can set.
     using parameters = srtf_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">>;
+    using inputs = detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">,
+                                         in<double, "jobs/measured_steps_per_second">>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.srtf",
                                 .version = "1.0.0",
@@ -54,23 +65,96 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        order_.reserve(most);
+        irregular_.reset(most.jobs);
         return status::ok;
     }
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.begin(t, true)) return status::ok;
-        auto const remaining = t.get<"jobs/remaining">(), rate = t.get<"jobs/nominal_steps_per_second">();
-        jobs_.serve(t, [&](std::size_t row) noexcept {
-            return detail::priority{
-                detail::size_of_work(remaining[row], rate[row], jobs_.wanted(row), parameters_.measure)};
-        });
+        auto const& changed = t.changes(table_id::jobs);
+        if (changed.everything != 0) {
+            order_.skip(t.now());
+            if (!jobs_.begin(t, true)) return status::ok;
+            auto const remaining = t.get<"jobs/remaining">();
+            sort_all(t, [&](std::size_t row) noexcept { return remaining[row]; });
+            return jobs_.finish(out);
+        }
+        if (order_.follow(t, jobs_, t.get<"jobs/remaining">())) irregular_.reset(t.jobs());
+        if (!jobs_.plan(t, true)) return status::ok;
+        if (jobs_.all_fit())
+            jobs_.start_all(t);
+        else if (are_many(t, changed.count) || !rank_all(t))
+            sort_all(t, [&](std::size_t row) noexcept { return remaining_of(t, row); });
+        else
+            order_.serve_merged(t, jobs_, [&](std::uint32_t running, detail::priority const& key, std::uint32_t row) {
+                double const size = size_of(t, running, remaining_of(t, running));
+                return size != key.first ? size < key.first : running < row;
+            });
         return jobs_.finish(out);
     }
 
 private:
     srtf_parameters parameters_;
     detail::rigid_jobs jobs_;
+    detail::followed_order order_;  // by remaining steps; the second order has the jobs that sink at one speed
+    detail::row_set irregular_;     // jobs that sink at another speed
+
+    /// A sort of all jobs costs less than ranking this number.
+    [[nodiscard]] static bool are_many(tick<inputs> const& t, std::size_t rows) noexcept {
+        return rows > 16 + t.jobs() / 16;
+    }
+
+    /// The sort key of a job with this number of remaining steps.
+    [[nodiscard]] double size_of(tick<inputs> const& t, std::size_t row, double remaining) const noexcept {
+        return detail::size_of_work(remaining, t.get<"jobs/nominal_steps_per_second">()[row], jobs_.wanted(row),
+                                    parameters_.measure);
+    }
+    template <class Remaining>
+    void sort_all(tick<inputs> const& t, Remaining const& remaining) noexcept {
+        jobs_.serve(t, [&](std::size_t row) noexcept { return detail::priority{size_of(t, row, remaining(row))}; });
+    }
+
+    /// Steps per second that the job makes; 0 if it does not run.
+    [[nodiscard]] static double speed_of(tick<inputs> const& t, std::size_t row) noexcept {
+        double const speed = t.get<"jobs/measured_steps_per_second">()[row];
+        return t.get<"jobs/held.gpu">()[row] > 0 && speed > 0 ? speed : 0;
+    }
+    /// Remaining steps of a job now.
+    [[nodiscard]] double remaining_of(tick<inputs> const& t, std::size_t row) const noexcept {
+        detail::line const& known = order_[row];
+        double const speed = speed_of(t, row);
+        if (!(speed > 0) || t.now().count <= known.since) return known.value;
+        double const left = known.value - speed * to_seconds(t.now() - nanoseconds{known.since});
+        return left < 0 ? 0 : left;
+    }
+
+    /// Returns false if a sort costs less.
+    [[nodiscard]] bool rank_all(tick<inputs> const& t) noexcept {
+        order_.rank_all(jobs_, t.now(), [&](std::size_t row) noexcept { rank(t, row); });
+        if (are_many(t, irregular_.size())) return false;
+        for (std::size_t row = irregular_.next(0); row != irregular_.none; row = irregular_.next(row + 1)) rank(t, row);
+        return true;
+    }
+
+    /// Sets the place of a job in its order.
+    void rank(tick<inputs> const& t, std::size_t row) noexcept {
+        detail::line const& known = order_[row];
+        double const speed = speed_of(t, row), size = size_of(t, row, remaining_of(t, row));
+        bool const sinks = speed > 0 && size < std::numeric_limits<double>::infinity();
+        // A restart: it sinks later.
+        bool const pauses = sinks && t.now().count < known.since;
+        bool const is_even = sinks && !pauses && speed == t.get<"jobs/nominal_steps_per_second">()[row] &&
+                             (parameters_.measure == job_measure::time || jobs_.wanted(row) == 1);
+        irregular_.set(row, sinks && !pauses && !is_even);
+        nanoseconds const since{known.since};
+        // All that sink evenly are sorted by the time of their end, which stays.
+        if (is_even)
+            order_.put(jobs_, row, {to_seconds(since) + size_of(t, row, known.value)}, detail::crossing_times::never,
+                       detail::job_order::second);
+        else
+            order_.put(jobs_, row, {size}, pauses ? since : detail::crossing_times::never);
+    }
 };
 
 static_assert(Policy<srtf>);

@@ -89,20 +89,26 @@ struct live_job {
 /// The columns with a cost that the policy reads. Others are not filled.
 struct columns_read {
     bool step = true, remaining = true, attained = true, scaling = true, loss = true;
-    bool is_lazy = false;    ///< all policies that read `attained` follow changes
-    bool is_listed = false;  ///< the policy follows changes
+    bool lazy_attained = false;   ///< all policies that read `attained` follow changes
+    bool lazy_remaining = false;  ///< the same for `remaining`, which falls evenly between two changes
+    bool is_listed = false;       ///< the policy follows changes
 
-    /// Those of two policies.
-    [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback) noexcept {
+    /// Those of two policies. `is_even`: a running job trains at the same speed between two changes.
+    [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback, bool is_even) noexcept {
         auto const read = [&](auto... names) { return (... || (policy.reads(names) || fallback.reads(names))); };
-        auto const follows = [](any_policy const& p) { return p.follows_changes() || !p.reads("jobs/attained"); };
+        auto const is_lazy = [&](std::string_view column) {
+            auto const follows = [column](any_policy const& p) { return p.follows_changes() || !p.reads(column); };
+            return follows(policy) && follows(fallback);
+        };
         return {.step = read("jobs/step"),
                 .remaining = read("jobs/remaining"),
                 .attained = read("jobs/attained"),
                 .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
                                 "jobs/nominal_steps_per_second"),
                 .loss = read("jobs/loss", "jobs/loss.best"),
-                .is_lazy = follows(policy) && follows(fallback),
+                .lazy_attained = is_lazy("jobs/attained"),
+                .lazy_remaining = is_even && read("jobs/remaining") &&
+                                  !read("jobs/step", "jobs/loss", "jobs/loss.best") && is_lazy("jobs/remaining"),
                 .is_listed = policy.follows_changes()};
     }
 };
@@ -119,6 +125,7 @@ class live_jobs {
     columns_read read_;
     std::uint64_t seed_ = 0;
     save_times saves_;
+    bool shown_all_ = false;  // at the last tick, any row may have changed
 
     static constexpr std::size_t fewest_to_remove = 16;
 
@@ -177,10 +184,13 @@ public:
     }
 
     /// Records a change of the row. `jobs/attained` is shown as of the last change of the allocation, from which on it
-    /// grows evenly.
+    /// grows evenly; or, with `jobs/remaining`, as of the begin of the present speed.
     void mark(std::size_t row, std::uint32_t groups) noexcept {
-        store_.at(columns_.get<"jobs/attained">(), row) = jobs_[row].attained;
-        store_.changes().mark(table_id::jobs, row, groups | progress_columns, jobs_[row].held_since.count);
+        if (read_.lazy_remaining) {
+            store_.at(columns_.standard.remaining, row) = description(row).length - jobs_[row].done;
+            return mark_as_of(row, groups, jobs_[row].since);
+        }
+        mark_as_of(row, groups, jobs_[row].held_since);
     }
 
     /// True if the job has not ended.
@@ -226,9 +236,13 @@ public:
     /// Updates the columns that change with time, as far as a policy reads them. O(rows), but for policies that follow
     /// changes and read none of them but `jobs/attained`.
     void show(nanoseconds now) noexcept {
-        if (read_.attained && (!read_.is_lazy || store_.changes().of(table_id::jobs).everything != 0))
-            show_attained(now);
-        if (read_.step || read_.remaining) show_steps(now);
+        bool const all = store_.changes().of(table_id::jobs).everything != 0;
+        // A list of changes follows the values of now. Jobs that restart sink later.
+        for (std::size_t row = 0; shown_all_ && row < jobs_.size(); ++row)
+            if (jobs_[row].since > now) mark(row, 0);
+        shown_all_ = all && read_.is_listed;
+        if (read_.attained && (!read_.lazy_attained || all)) show_attained(now);
+        if (read_.step || (read_.remaining && (!read_.lazy_remaining || all))) show_steps(now);
         if (read_.loss) show_losses(now);
     }
 
@@ -240,9 +254,13 @@ public:
     }
 
 private:
-    /// Records that a column has grown. A policy that does not follow changes has no use for that.
-    void mark_progress(std::size_t row) noexcept {
-        if (read_.is_listed) mark(row, 0);
+    /// Records that columns have grown up to now. A policy that does not follow changes has no use for that.
+    void mark_progress(std::size_t row, nanoseconds now) noexcept {
+        if (read_.is_listed) mark_as_of(row, 0, jobs_[row].since > now ? jobs_[row].since : now);
+    }
+    void mark_as_of(std::size_t row, std::uint32_t groups, nanoseconds at) noexcept {
+        store_.at(columns_.get<"jobs/attained">(), row) = jobs_[row].attained_at(at);
+        store_.changes().mark(table_id::jobs, row, groups | progress_columns, at.count);
     }
     /// Updates `jobs/attained`.
     void show_attained(nanoseconds now) noexcept {
@@ -261,7 +279,7 @@ private:
             auto& best = store_.at(columns_.get<"jobs/loss.best">(), row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;
-            mark_progress(row);
+            mark_progress(row, now);
         }
     }
 
@@ -272,7 +290,7 @@ private:
             double const steps = steps_at(row, now);
             store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
             store_.at(columns_.standard.remaining, row) = description(row).length - steps;
-            mark_progress(row);
+            mark_progress(row, now);
         }
     }
 };

@@ -2,6 +2,7 @@
 /// The simulation: a workload on a cluster under a policy, event by event.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -98,8 +99,10 @@ private:
           contention_(live_, engine_.holdings(), speed_segments_) {}
 
     [[nodiscard]] result<void> prepare() {
-        columns_read const read = columns_read::by(policy_, fallback_);
         workload_shape const shape = source_.shape();
+        // Steps stop during a save; on processors they depend on other jobs
+        bool const is_even = options_.save.count <= 0 && !shape.uses_processors;
+        columns_read const read = columns_read::by(policy_, fallback_, is_even);
         auto declared = sim_columns::declare(
             store_, shape, cluster_, read.scaling,
             [&](std::string_view name) noexcept { return policy_.reads(name) || fallback_.reads(name); });

@@ -36,6 +36,7 @@ struct workload {
 struct workload_shape {
     std::int64_t most_devices = 0;   ///< the largest `job_description::most`
     bool has_restart_costs = false;  ///< a job has a `restart_cost`
+    bool uses_processors = false;    ///< a job's model has cores
     /// The sum of `most` over all jobs, if it is known
     std::size_t all_devices = std::numeric_limits<std::size_t>::max();
 };
@@ -49,6 +50,7 @@ struct workload_shape {
         shape.all_devices += most < left ? most : left;
         if (job.most > shape.most_devices) shape.most_devices = job.most;
         shape.has_restart_costs |= job.restart_cost > 0;
+        shape.uses_processors |= jobs.runs_on_cpu(job);
     }
     return shape;
 }

@@ -3,7 +3,7 @@
 /// Jobs in the order of their priorities, with sums over parts of the order, so that a division of devices costs the
 /// changes and not the number of jobs.
 ///
-/// For policies for rigid jobs whose priorities change one at a time (las).
+/// For policies for rigid jobs whose priorities change one at a time (las, srtf).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,11 @@ struct ranked_job {
     friend constexpr bool operator==(ranked_job const&, ranked_job const&) noexcept = default;
 };
 
-/// A treap over the rows of the jobs table; ties of the priority go to the lower row. Source: C. Aragon and R. Seidel,
+/// The order in which a job is. Those of the second one change their ranks among the first ones as time passes, while
+/// each order stays as it is; `divide_merged` knows the ranks at present.
+enum class job_order : std::uint8_t { first, second };
+
+/// Treaps over the rows of the jobs table; ties of the priority go to the lower row. Source: C. Aragon and R. Seidel,
 /// "Randomized Search Trees", FOCS 1989; the heap priorities are hashes of the rows, so that each run has the same
 /// tree. O(log n) expected for each change.
 class ranked_jobs {
@@ -32,6 +36,7 @@ class ranked_jobs {
         priority key;
         ranked_job job;
         bool is_in = false;
+        job_order order = job_order::first;
         std::uint32_t left = none, right = none;
         // Of the subtree:
         std::int64_t sum = 0, least = 0;  // of `wanted`
@@ -40,16 +45,20 @@ class ranked_jobs {
     buffer<node> nodes_;  // by row
     buffer<node> moved_;  // while rows move
     buffer<std::uint32_t> order_;
-    std::uint32_t root_ = none;
+    std::uint32_t roots_[2] = {none, none};  // by job_order
 
 public:
     /// Allocates for this number of jobs, and removes all.
     void reserve(std::size_t jobs) noexcept {
-        nodes_.clear();
+        clear();
         nodes_.reserve(jobs);
         moved_.reserve(jobs);
         order_.reserve(jobs);
-        root_ = none;
+    }
+    /// Removes all jobs.
+    void clear() noexcept {
+        nodes_.clear();
+        roots_[0] = roots_[1] = none;
     }
 
     /// Adds rows for new jobs, which are not in the order yet.
@@ -57,21 +66,22 @@ public:
         while (nodes_.size() < rows) nodes_.push_back({});
     }
 
-    /// Sets the place of a job in the order; a job that wants no devices leaves it.
-    void put(std::size_t at, priority const& key, ranked_job const& job) noexcept {
+    /// Sets the place of a job in its order; a job that wants no devices leaves it.
+    void put(std::size_t at, priority const& key, ranked_job const& job, job_order order = job_order::first) noexcept {
         auto const row = static_cast<std::uint32_t>(at);
         node& n = nodes_[row];
-        bool const same_key = n.key.first == key.first && n.key.second == key.second;
-        if (n.is_in && same_key && n.job == job) return;
-        if (n.is_in && same_key && job.wanted > 0) {
+        bool const same_place = n.order == order && n.key.first == key.first && n.key.second == key.second;
+        if (n.is_in && same_place && n.job == job) return;
+        if (n.is_in && same_place && job.wanted > 0) {
             n.job = job;
-            return renew_path(row);
+            return renew_below(root(order), row);
         }
-        if (n.is_in) root_ = erased(root_, row);
+        if (n.is_in) root(n.order) = erased(root(n.order), row);
         n.is_in = job.wanted > 0;
+        n.order = order;
         n.key = key;
         n.job = job;
-        if (n.is_in) root_ = inserted(root_, row);
+        if (n.is_in) root(order) = inserted(root(order), row);
     }
 
     /// Gives devices in the order of the priorities, to each job that fits into what is left of `devices`. Calls
@@ -79,29 +89,53 @@ public:
     /// not hold them yet; each in the order of priorities. O((calls + largest request) log n), expected.
     template <class Stop, class Start>
     void divide(std::int64_t devices, Stop const& stop, Start const& start) const noexcept {
-        divide_below(root_, devices, stop, start);
+        divide_below(roots_[0], devices, stop, start);
+    }
+
+    /// The same for both orders merged: `is_before(a, key, b)` is true if job a of the second order comes before job b
+    /// of the first one, whose key it is. Each job of the first order that fits when its turn comes costs a search.
+    template <class Before, class Stop, class Start>
+    void divide_merged(std::int64_t devices, Before const& is_before, Stop const& stop,
+                       Start const& start) const noexcept {
+        std::uint32_t done = none;  // the next job of the second order; none = no job was its turn yet
+        bool all = false;
+        auto const advance = [&](std::uint32_t row) noexcept {
+            if (all) return;
+            std::uint32_t const to =
+                first_that([&](std::uint32_t other) noexcept { return !is_before(other, nodes_[row].key, row); });
+            if (to == done && to != none) return;
+            divide_range(roots_[1], done, to, devices, stop, start);
+            done = to;
+            all = to == none;
+        };
+        divide_beside(roots_[0], devices, advance, stop, start);
+        if (!all) divide_range(roots_[1], done, none, devices, stop, start);
     }
 
     /// Gives the jobs their present rows: `rows[old]` is the new row, or 0xFFFFFFFF. Rows keep their order. O(n).
     void move_rows(std::span<std::uint32_t const> rows, std::size_t size) noexcept {
-        order_.clear();
-        list(root_);
         moved_.clear();
         for (std::size_t row = 0; row < size; ++row) moved_.push_back({});
-        root_ = none;
-        std::size_t kept = 0;
-        for (std::uint32_t const old : order_) {
-            std::uint32_t const row = rows[old];
-            if (row == none) continue;
-            moved_[row] = nodes_[old];
-            order_[kept++] = row;
+        std::size_t ends[2] = {0, 0}, kept = 0;  // behind the jobs of each order
+        order_.clear();
+        for (int order = 0; order < 2; ++order) {
+            std::size_t from = order_.size();
+            list(roots_[order]);
+            for (; from < order_.size(); ++from) {
+                std::uint32_t const row = rows[order_[from]];
+                if (row == none) continue;
+                moved_[row] = nodes_[order_[from]];
+                order_[kept++] = row;
+            }
+            ends[order] = kept;
         }
         nodes_.swap(moved_);
-        order_.resize(kept);
-        root_ = built();
+        roots_[0] = built(order_.view().first(ends[0]));
+        roots_[1] = built(order_.view().subspan(ends[0], ends[1] - ends[0]));
     }
 
 private:
+    [[nodiscard]] std::uint32_t& root(job_order order) noexcept { return roots_[static_cast<std::size_t>(order)]; }
     /// A hash of the row: the finalizer of SplitMix64.
     [[nodiscard]] static std::uint64_t height(std::uint32_t row) noexcept {
         std::uint64_t z = (std::uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
@@ -131,7 +165,6 @@ private:
         }
     }
     /// The sums from the root down to a row whose key has not changed.
-    void renew_path(std::uint32_t row) noexcept { renew_below(root_, row); }
     void renew_below(std::uint32_t root, std::uint32_t row) noexcept {
         if (root != row) renew_below(before(row, root) ? nodes_[root].left : nodes_[root].right, row);
         renew(root);
@@ -195,13 +228,57 @@ private:
             return for_each<&node::lacking>(root, [](ranked_job const& j) { return j.lacks; }, start);
         }
         divide_below(n.left, left, stop, start);
-        if (n.job.wanted <= left) {
-            left -= n.job.wanted;
-            if (n.job.lacks) start(root);
-        } else if (n.job.holds) {
-            stop(root);
-        }
+        give(root, left, stop, start);
         divide_below(n.right, left, stop, start);
+    }
+    /// The turn of one job.
+    template <class Stop, class Start>
+    void give(std::uint32_t row, std::int64_t& left, Stop const& stop, Start const& start) const noexcept {
+        ranked_job const& job = nodes_[row].job;
+        if (job.wanted <= left) {
+            left -= job.wanted;
+            if (job.lacks) start(row);
+        } else if (job.holds) {
+            stop(row);
+        }
+    }
+
+    /// `divide_below` for jobs of the first order; `advance(row)` gives their turn to those of the second order before
+    /// this one.
+    template <class Advance, class Stop, class Start>
+    void divide_beside(std::uint32_t root, std::int64_t& left, Advance const& advance, Stop const& stop,
+                       Start const& start) const noexcept {
+        if (root == none) return;
+        node const& n = nodes_[root];
+        // No job fits, and what is left never grows.
+        if (n.least > left) return for_each<&node::holding>(root, [](ranked_job const& j) { return j.holds; }, stop);
+        divide_beside(n.left, left, advance, stop, start);
+        if (n.job.wanted <= left) advance(root);
+        give(root, left, stop, start);
+        divide_beside(n.right, left, advance, stop, start);
+    }
+    /// `divide_below` for the jobs of a subtree from row `from` on and before row `to`; none = without that bound.
+    template <class Stop, class Start>
+    void divide_range(std::uint32_t root, std::uint32_t from, std::uint32_t to, std::int64_t& left, Stop const& stop,
+                      Start const& start) const noexcept {
+        if (root == none) return;
+        if (from == none && to == none) return divide_below(root, left, stop, start);
+        if (from != none && before(root, from)) return divide_range(nodes_[root].right, from, to, left, stop, start);
+        if (to != none && !before(root, to)) return divide_range(nodes_[root].left, from, to, left, stop, start);
+        divide_range(nodes_[root].left, from, none, left, stop, start);
+        give(root, left, stop, start);
+        divide_range(nodes_[root].right, none, to, left, stop, start);
+    }
+    /// The first job of the second order for which `is_behind(row)` is true, as for all jobs behind it.
+    template <class Behind>
+    [[nodiscard]] std::uint32_t first_that(Behind const& is_behind) const noexcept {
+        std::uint32_t found = none;
+        for (std::uint32_t at = roots_[1]; at != none;) {
+            bool const behind = is_behind(at);
+            if (behind) found = at;
+            at = behind ? nodes_[at].left : nodes_[at].right;
+        }
+        return found;
     }
     /// Calls `act(row)` for the jobs of a subtree for which `counts` is true; `Count` is their number in a subtree.
     template <std::uint32_t node::* Count, class Counts, class Act>
@@ -219,14 +296,14 @@ private:
         order_.push_back(root);
         list(nodes_[root].right);
     }
-    /// Builds the tree of the rows in `order_`, and returns its root.
-    [[nodiscard]] std::uint32_t built() noexcept {
+    /// Builds the tree of rows in their order, and returns its root.
+    [[nodiscard]] std::uint32_t built(std::span<std::uint32_t const> order) noexcept {
         std::uint32_t root = none;
-        for (std::uint32_t const row : order_) {
+        for (std::uint32_t const row : order) {
             nodes_[row].left = nodes_[row].right = none;
             renew(row);
         }
-        for (std::uint32_t const row : order_) root = joined(root, row);
+        for (std::uint32_t const row : order) root = joined(root, row);
         return root;
     }
 };
