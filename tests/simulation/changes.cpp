@@ -5,7 +5,10 @@
 #include <string>
 
 #include <ration/policies/fifo.hpp>
+#include <ration/policies/gang.hpp>
 #include <ration/policies/las.hpp>
+#include <ration/policies/pack.hpp>
+#include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
 #include <ration/sim/generator.hpp>
 #include <ration/testing/found_changes.hpp>
@@ -92,6 +95,10 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::fifo{{.backfill = true}}, seed, interval);
             check_same_schedule(policies::las{}, seed, interval);
             check_same_schedule(policies::las{{.promote = 2}}, seed, interval);
+            check_same_schedule(policies::gang{}, seed, interval);
+            check_same_schedule(policies::gang{{.learner = 3, .backfill = false}}, seed, interval);
+            check_same_schedule(policies::pack{{.learner = 2}}, seed, interval);
+            check_same_schedule(policies::spread{{.give_up = 50}}, seed, interval);
             check_same_schedule(policies::srtf{}, seed, interval);
             check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, seed, interval);
         }

@@ -45,8 +45,8 @@ struct gang_parameters {
 ///
 /// FfDL's gang scheduler searches for the best joint placement by biased sampling, which is not
 /// published in full; here learners are placed one after the other. With `backfill` off, the first
-/// job that does not fit blocks all later ones, as in FfDL's queue. O(jobs + nodes), and O(nodes)
-/// for each learner; no state.
+/// job that does not fit blocks all later ones, as in FfDL's queue. O(log jobs) for each job that
+/// changes or starts, and for each number of devices that does not fit; no state.
 class gang {
 public:
     /// Declares the class as a policy.
@@ -55,6 +55,8 @@ public:
     using parameters = gang_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::learner_columns<>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.gang",
                                 .version = "1.0.0",
@@ -75,8 +77,7 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, parameters_.learner, parameters_.placement, true)) return status::ok;
-        for (std::uint32_t const row : jobs_.queue())
-            if (!jobs_.start(t, row, true) && !parameters_.backfill && jobs_.can_run(t, row)) break;
+        jobs_.start_in_order(t, parameters_.backfill);
         return jobs_.finish(out);
     }
 

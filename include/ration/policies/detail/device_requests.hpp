@@ -76,6 +76,8 @@ public:
     /// The job holds this number of devices in a plan. Its row has to be among `planned` at the next `follow`.
     void plan(std::size_t row, std::int64_t held) noexcept { set(row, wanted_[row], held); }
 
+    /// A tick that is not followed: the next one reads all rows.
+    void skip() noexcept { has_base_ = false; }
     /// Takes in what has changed since the last tick. Returns true if rows have moved.
     template <class Tick>
     [[nodiscard]] bool follow(Tick const& t, std::span<std::uint32_t const> planned) noexcept {

@@ -14,6 +14,9 @@
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/sparse_permutation.hpp>
+#include <ration/policies/detail/waiting_rows.hpp>
+#include <ration/resource.hpp>
 #include <ration/state.hpp>
 
 namespace ration::policies {
@@ -55,13 +58,24 @@ namespace detail {
 template <class... More>
 using learner_columns = rigid_columns<in<std::int64_t, "jobs/min.gpu">, More...>;
 
-/// Jobs that start as in FfDL: in learners of at most `learner` devices, each on one node.
+/// Jobs that start as in FfDL: in learners of at most `learner` devices, each on one node. `begin` is O(changes log
+/// jobs), or O(jobs + nodes) without a list of changes.
 class learners {
     placement places_;
-    buffer<std::uint32_t> queue_;
+    device_requests requests_;
+    waiting_rows waiting_;  // jobs that lack devices, after the plan so far
+    sparse_permutation swapped_;
+    buffer<std::uint32_t> planned_;  // rows of the last plan
+    std::size_t most_jobs_ = 0;
     std::int64_t learner_ = 1;
-    std::int64_t most_free_ = 0;  // an upper bound of the free devices of every node
+    std::int64_t most_free_ = unbounded;  // an upper bound of the free devices of every node
+    // Of the nodes without jobs; the second is beside the whole learners.
+    std::int64_t largest_node_ = 1, slots_ = 0, largest_rest_ = 0;
+    bool has_capacity_ = false;  // they are those of the present nodes
+    bool is_skipped_ = false;    // the last tick was not followed
     learner_placement where_ = learner_placement::pack;
+
+    static constexpr std::int64_t unbounded = max_amount;
 
 public:
     /// Reason codes of the grants.
@@ -74,36 +88,78 @@ public:
     /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
-        queue_.reserve(most.jobs);
+        requests_.reserve(most);
+        waiting_.reserve(most_jobs_ = most.jobs);
+        planned_.reserve(most.jobs);
+        swapped_.reserve(most.jobs);
+        has_capacity_ = false;
     }
 
-    /// Starts a tick. Returns false if no job lacks devices, or if no device is free and, without
-    /// `frees`, none will be. `learner` is the size of one in devices; 0 = that of the largest
-    /// node. A job that loses a learner with its node keeps the others, unless `whole` is set or
-    /// the rest is below its minimum.
+    /// Starts a tick. Returns false if no job lacks devices, or if no device is free and, without `frees`, none will
+    /// be. `learner` is the size of one in devices; 0 = that of the largest node. A job that loses a learner with its
+    /// node keeps the others, unless `whole` is set or the rest is below its minimum.
     template <class Tick>
     [[nodiscard]] bool begin(Tick const& t, std::int64_t learner, learner_placement where, bool whole,
                              bool frees = false) noexcept {
-        auto const supplied = supply_of(t);
-        if (supplied.free == 0 && !supplied.is_overdrawn && !frees) return false;
-        auto const asked = t.template get<"jobs/request.gpu">(), held = t.template get<"jobs/held.gpu">();
-        queue_.clear();
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (asked[row] > held[row] && wanted(t, row) > 0) queue_.push_back(static_cast<std::uint32_t>(row));
-        if (queue_.empty() && !supplied.is_overdrawn) return false;
-        learner_ = learner;
+        if (t.changes(table_id::nodes).everything != 0 && !frees) {
+            auto const supplied = supply_of(t);
+            if (supplied.free == 0 && !supplied.is_overdrawn) {
+                requests_.skip();
+                is_skipped_ = true;
+                return false;
+            }
+        }
+        follow(t);
+        if (places_.spare() == 0 && !places_.is_overdrawn() && !frees) return false;
+        if (waiting_.size() == 0 && !places_.is_overdrawn()) return false;
+        if (!has_capacity_) measure(t, learner);
+        learner_ = learner == 0 ? largest_node_ : learner;
         where_ = where;
-        if (learner_ == 0) learner_ = largest_node(t);
-        places_.begin(t, node_lost_devices);
-        most_free_ = capacity_of(t);
+        places_.start(t, node_lost_devices);
+        most_free_ = unbounded;
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) stop_if_lame(t, places_.touched_row(i), whole);
         return true;
     }
 
-    /// Jobs that lacked devices at the begin of the tick, in the order of submission.
-    [[nodiscard]] buffer<std::uint32_t>& queue() noexcept { return queue_; }
-    /// True if no device is free.
-    [[nodiscard]] bool is_full() const noexcept { return places_.spare() == 0; }
+    /// Starts learners one at a time: `draw(jobs)` is the index of the next job among those that are still in the
+    /// queue. A job leaves it when it is complete, or when its next learner does not fit.
+    template <class Tick, class Draw>
+    void start_in_turns(Tick const& t, Draw const& draw) noexcept {
+        swapped_.begin(waiting_.size());
+        for (std::size_t left = waiting_.size(); left > 0 && !none_fits();) {
+            std::size_t const drawn = draw(left), row = waiting_.nth(swapped_[drawn]);
+            if (learner_of(waiting_.lack(row)) <= largest_free()) {
+                std::int64_t const lacks = start(t, row, false) ? wanted(t, row) - places_.held(t, row) : 0;
+                // It keeps its index until the next tick.
+                waiting_.set_lack(row, lacks);
+                if (lacks > 0) continue;
+            }
+            --left;
+            swapped_.set(drawn, swapped_[left]);
+        }
+    }
+
+    /// Starts all missing learners of each job in the order of submission. A job that does not fit blocks all later
+    /// ones, unless `others_pass` or it does not even fit on empty nodes.
+    ///
+    /// Nodes only fill, and of two jobs the one that lacks less fits if the other does: it can take the place of a
+    /// whole learner. So after a failure only jobs that lack less can start. O(log jobs) for each start and each
+    /// failure.
+    template <class Tick>
+    void start_in_order(Tick const& t, bool others_pass) noexcept {
+        for (std::int64_t most = others_pass ? places_.spare() : unbounded; most > 0;) {
+            std::size_t const row = waiting_.first(most);
+            if (row == waiting_.none) return;
+            std::int64_t const lacks = waiting_.lack(row);
+            if (start(t, row, true)) {
+                waiting_.set(row, 0);
+                if (others_pass && places_.spare() < most) most = places_.spare();
+                continue;
+            }
+            if (!others_pass && can_run(wanted(t, row))) return;
+            most = lacks - 1;
+        }
+    }
 
     /// Starts learners of the job: all missing ones, or one, or as many as its minimum needs.
     /// Returns false, without an effect, if not all of these fit.
@@ -118,7 +174,7 @@ public:
             std::size_t const node = node_for(size);
             if (size <= 0 || node == placement::nowhere) {
                 // The devices that were taken are free again, so the bound no longer holds.
-                if (have > before) most_free_ = capacity_of(t);
+                if (have > before) most_free_ = unbounded;
                 places_.resize(t, row, before, not_all_fit);
                 return false;
             }
@@ -131,34 +187,14 @@ public:
     template <class Tick>
     void withdraw(Tick const& t, std::size_t row) noexcept {
         places_.resize(t, row, 0, gives_up);
-        most_free_ = capacity_of(t);
-        std::size_t kept = 0;
-        for (std::uint32_t const queued : queue_)
-            if (queued != row) queue_[kept++] = queued;
-        queue_.resize(kept);
+        most_free_ = unbounded;
+        waiting_.set(row, 0);
     }
     /// True if the job had some of its learners, but not all, at the begin of the tick.
     template <class Tick>
     [[nodiscard]] static bool is_incomplete(Tick const& t, std::size_t row) noexcept {
         std::int64_t const held = t.template get<"jobs/held.gpu">()[row];
         return held > 0 && held < wanted(t, row);
-    }
-    /// True if the job has all its learners now.
-    template <class Tick>
-    [[nodiscard]] bool is_complete(Tick const& t, std::size_t row) const noexcept {
-        return places_.held(t, row) >= wanted(t, row);
-    }
-    /// True if the job fits on empty nodes.
-    template <class Tick>
-    [[nodiscard]] bool can_run(Tick const& t, std::size_t row) const noexcept {
-        std::int64_t const asked = wanted(t, row), whole = asked / learner_, rest = asked % learner_;
-        std::int64_t slots = 0, largest_rest = 0;
-        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) {
-            if (c <= 0) continue;
-            slots += c / learner_;
-            largest_rest = c % learner_ > largest_rest ? c % learner_ : largest_rest;
-        }
-        return slots > whole || (slots == whole && largest_rest >= rest);
     }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
@@ -170,13 +206,58 @@ private:
     [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
         return wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
     }
-    /// The devices of the largest node; at least 1.
-    template <class Tick>
-    [[nodiscard]] static std::int64_t largest_node(Tick const& t) noexcept {
-        std::int64_t largest = 1;
-        for (std::int64_t const c : t.template get<"nodes/capacity.gpu">()) largest = c > largest ? c : largest;
-        return largest;
+
+    /// The devices of the next learner of a job that lacks this number.
+    [[nodiscard]] std::int64_t learner_of(std::int64_t lacks) const noexcept {
+        return lacks < learner_ ? lacks : learner_;
     }
+    /// The most free devices of a node.
+    [[nodiscard]] std::int64_t largest_free() const noexcept {
+        std::size_t const node = places_.emptiest();
+        return node == placement::nowhere ? 0 : places_.free(node);
+    }
+    [[nodiscard]] bool none_fits() const noexcept { return learner_of(waiting_.least()) > largest_free(); }
+
+    /// Takes in what has changed since the last tick.
+    template <class Tick>
+    void follow(Tick const& t) noexcept {
+        planned_.clear();
+        for (std::size_t i = 0; i < places_.touched(); ++i) planned_.push_back(places_.touched_row(i));
+        bool const moved = requests_.follow(t, planned_.view());
+        places_.follow(t, is_skipped_);
+        has_capacity_ = has_capacity_ && !is_skipped_ && has_same_capacity(t);
+        is_skipped_ = false;
+        if (moved || waiting_.room() <= t.jobs())
+            return waiting_.fill(t.jobs(), most_jobs_, [&](std::size_t row) noexcept { return lack(row); });
+        for (std::uint32_t const row : planned_) waiting_.set(row, lack(row));
+        for (std::uint32_t const row : requests_.renewed()) waiting_.set(row, lack(row));
+    }
+    /// The devices that the job lacks at the begin of the tick.
+    [[nodiscard]] std::int64_t lack(std::size_t row) const noexcept {
+        return requests_.wanted(row) > requests_.held(row) ? requests_.wanted(row) - requests_.held(row) : 0;
+    }
+
+    /// Reads the capacities of the nodes.
+    template <class Tick>
+    void measure(Tick const& t, std::int64_t learner) noexcept {
+        auto const capacity = t.template get<"nodes/capacity.gpu">();
+        largest_node_ = 1;
+        for (std::int64_t const c : capacity) largest_node_ = c > largest_node_ ? c : largest_node_;
+        std::int64_t const size = learner == 0 ? largest_node_ : learner;
+        slots_ = largest_rest_ = 0;
+        for (std::int64_t const c : capacity) {
+            if (c <= 0) continue;
+            slots_ += c / size;
+            largest_rest_ = c % size > largest_rest_ ? c % size : largest_rest_;
+        }
+        has_capacity_ = true;
+    }
+    /// True if a job of this number of devices fits on empty nodes.
+    [[nodiscard]] bool can_run(std::int64_t asked) const noexcept {
+        std::int64_t const whole = asked / learner_, rest = asked % learner_;
+        return slots_ > whole || (slots_ == whole && largest_rest_ >= rest);
+    }
+
     /// The node for a learner of this size, or `nowhere`.
     [[nodiscard]] std::size_t node_for(std::int64_t devices) noexcept {
         if (devices > most_free_) return placement::nowhere;
@@ -190,18 +271,9 @@ private:
     template <class Tick>
     void stop_if_lame(Tick const& t, std::uint32_t row, bool whole) noexcept {
         std::int64_t const held = places_.held(t, row);
-        if (held == 0 || (!whole && held >= t.template get<"jobs/min.gpu">()[row])) {
-            requeue(row);
-            return;
-        }
-        places_.resize(t, row, 0, node_lost_devices);
-        requeue(row);
-    }
-    /// Inserts the job into the queue, which is sorted by row.
-    void requeue(std::uint32_t row) noexcept {
-        std::size_t place = 0;
-        while (place < queue_.size() && queue_[place] < row) ++place;
-        if (place == queue_.size() || queue_[place] != row) queue_.insert(place, row);
+        if (held > 0 && (whole || held < t.template get<"jobs/min.gpu">()[row]))
+            places_.resize(t, row, 0, node_lost_devices);
+        waiting_.set(row, wanted(t, row) - places_.held(t, row));
     }
 };
 
@@ -217,7 +289,8 @@ private:
 /// intended for jobs that make no step before they are complete.
 ///
 /// The random order models pods that are created at the same time; this is an interpretation.
-/// O(jobs + nodes), and O(nodes) for each learner. State: the tick's random seed, and, with
+/// O(log jobs) for each job that changes or is drawn, until no learner of a job in the queue fits on a node; with
+/// `give_up`, O(jobs). State: the tick's random seed, and, with
 /// `give_up`, the time since which each job is incomplete.
 template <learner_placement Where>
 class one_learner_at_a_time {
@@ -228,6 +301,8 @@ public:
     using parameters = learner_parameters;
     /// The columns that `decide` reads.
     using inputs = learner_columns<>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
 
     /// With the default parameters.
     one_learner_at_a_time() = default;
@@ -246,16 +321,12 @@ public:
         std::size_t const late = parameters_.give_up > 0 ? latest_to_give_up(t) : t.jobs();
         if (!jobs_.begin(t, parameters_.learner, Where, false, late < t.jobs())) return status::ok;
         if (late < t.jobs()) jobs_.withdraw(t, late);
-        auto& queue = jobs_.queue();
         std::uint64_t state = t.seed();
-        while (!queue.empty() && !jobs_.is_full()) {
+        jobs_.start_in_turns(t, [&](std::size_t jobs) noexcept {
             // The generator of MMIX (Knuth); its high bits are the random ones
             state = state * 6364136223846793005u + 1442695040888963407u;
-            auto const drawn = static_cast<std::size_t>((state >> 32) * queue.size() >> 32);
-            if (jobs_.start(t, queue[drawn], false) && !jobs_.is_complete(t, queue[drawn])) continue;
-            queue[drawn] = queue.back();
-            queue.resize(queue.size() - 1);
-        }
+            return static_cast<std::size_t>((state >> 32) * jobs >> 32);
+        });
         return jobs_.finish(out);
     }
 

@@ -64,6 +64,15 @@ template <class Tick>
     return sum;
 }
 
+/// True if no node has another capacity than at the last tick, as far as the host lists that. O(changes).
+template <class Tick>
+[[nodiscard]] bool has_same_capacity(Tick const& t) noexcept {
+    auto const& nodes = t.changes(table_id::nodes);
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < nodes.count; ++i) any |= nodes.groups[i];
+    return nodes.everything == 0 && (any & capacity_columns) == 0;
+}
+
 /// Places the devices of jobs on nodes, and writes grants for the changes.
 ///
 /// Placement is consolidated. A job gets the node with the least free devices that suffice;
@@ -106,9 +115,9 @@ public:
     }
 
     /// Forgets the last plan, and reads the free devices of the nodes that have changed. Without a list of changes it
-    /// is O(nodes).
+    /// is O(nodes), and so it is with `all`, for a policy that has not followed the last tick.
     template <class Tick>
-    void follow(Tick const& t) noexcept {
+    void follow(Tick const& t, bool all = false) noexcept {
         for (auto const& job : touched_)
             if (job.row < index_.size()) index_[job.row] = untouched;
         touched_.clear();
@@ -117,7 +126,7 @@ public:
         while (index_.size() < t.jobs()) index_.push_back(untouched);
         auto const free = t.template get<"nodes/free.gpu">();
         auto const& changed = t.changes(table_id::nodes);
-        if (changed.everything != 0) {
+        if (changed.everything != 0 || all) {
             if (free_.size() != free.size()) resize(free.size());
             for (std::size_t node = 0; node < free.size(); ++node) free_.set(node, free[node]);
         } else {

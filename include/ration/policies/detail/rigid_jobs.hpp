@@ -174,14 +174,6 @@ private:
         requests_.plan(row, places_.held(t, row));
     }
 
-    template <class Tick>
-    [[nodiscard]] static bool has_same_capacity(Tick const& t) noexcept {
-        auto const& nodes = t.changes(table_id::nodes);
-        std::uint32_t any = 0;
-        for (std::size_t i = 0; i < nodes.count; ++i) any |= nodes.groups[i];
-        return nodes.everything == 0 && (any & capacity_columns) == 0;
-    }
-
     /// Replaces devices that jobs lost with their nodes, or stops these jobs.
     template <class Tick>
     void restore(Tick const& t) noexcept {
