@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include <ration/policies/drf.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/las.hpp>
@@ -95,6 +96,7 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::fifo{{.backfill = true}}, seed, interval);
             check_same_schedule(policies::las{}, seed, interval);
             check_same_schedule(policies::las{{.promote = 2}}, seed, interval);
+            check_same_schedule(policies::drf{}, seed, interval);
             check_same_schedule(policies::gang{}, seed, interval);
             check_same_schedule(policies::gang{{.learner = 3, .backfill = false}}, seed, interval);
             check_same_schedule(policies::pack{{.learner = 2}}, seed, interval);

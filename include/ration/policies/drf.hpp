@@ -40,7 +40,8 @@ struct drf_parameters {
 /// jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first
 /// active job that requests devices.
 ///
-/// O(jobs log tenants + starts x tenants); no state.
+/// O(jobs log tenants + starts x tenants) if a job waits and a device is free; otherwise O(changes), or O(jobs + nodes)
+/// without a list of changes. No state.
 class drf {
 public:
     /// Declares the class as a policy.
@@ -50,6 +51,8 @@ public:
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "jobs/weight">,
                                          in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.drf",
                                 .version = "1.0.0",
