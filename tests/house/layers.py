@@ -45,7 +45,7 @@ LEAN_HEADERS = frozenset(
 LEAN_LAYERS = ("core", "policies")
 
 # Heavy libraries live in the tools, and no backend may bring one to its user. Two layers exist for one of them each.
-HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|prometheus|catch2|benchmark)/|httplib\.h")
+HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|prometheus|catch2|benchmark)/|httplib\.h|sqlite3\.h")
 EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)

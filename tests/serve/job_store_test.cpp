@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSL-1.0
+// The durable list of submitted jobs: stages, keys, one write for many submissions, damage, older versions.
+#include "serve/job_store.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "serve/schema.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+int synchronisations = 0;
+
+using synchronise = int (*)(int);
+
+int count_and_call(char const* name, int file) {
+    ++synchronisations;
+    return reinterpret_cast<synchronise>(::dlsym(RTLD_NEXT, name))(file);
+}
+
+}  // namespace
+
+// SQLite calls these instead of the C library's.
+extern "C" int fsync(int file) { return count_and_call("fsync", file); }
+extern "C" int fdatasync(int file) { return count_and_call("fdatasync", file); }
+
+namespace {
+
+using namespace ration;
+using namespace ration::program;
+namespace fs = std::filesystem;
+
+struct folder {
+    std::string path = (fs::temp_directory_path() / "ration-store-XXXXXX").string();
+
+    folder() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
+    folder(folder const&) = delete;
+    folder& operator=(folder const&) = delete;
+    ~folder() { fs::remove_all(path); }
+
+    [[nodiscard]] std::string file() const { return path + "/jobs.db"; }
+    [[nodiscard]] job_store open() const {
+        auto store = job_store::open(file(), 1);
+        REQUIRE(store);
+        return std::move(store).value();
+    }
+};
+
+[[nodiscard]] submission job(std::string key, std::int64_t uid = 1000) {
+    return {.uid = uid,
+            .tenant = "lab",
+            .key = std::move(key),
+            .name = "vae",
+            .definition = "[[job]]",
+            .directory = "/data",
+            .environment = {"PATH=/bin", "EMPTY=", std::string("BYTES=\xff\n")},
+            .priority = -3};
+}
+
+[[nodiscard]] stage_change to(std::int64_t id, stage what, std::int64_t at = 2) {
+    return {.job = id, .to = what, .at_ms = at, .why = {}, .end = {}, .boot = "boot"};
+}
+
+[[nodiscard]] std::int64_t add(job_store& store, std::string key) {
+    auto const added = store.submit(job(std::move(key)), 1);
+    REQUIRE(added);
+    REQUIRE(added->is_new);
+    return added->job;
+}
+
+void move(job_store& store, std::int64_t id, std::vector<stage> const& through) {
+    for (auto const s : through) REQUIRE(store.advance(to(id, s)));
+}
+
+}  // namespace
+
+TEST_CASE("what was committed is there again, and what was not is gone, after SIGKILL") {
+    folder const at;
+    static_cast<void>(at.open());
+    auto const child = ::fork();
+    if (child == 0) {
+        auto store = job_store::open(at.file(), 1);
+        if (!store || !store->submit(job("kept"), 7) || !store->commit() || !store->submit(job("lost"), 8)) ::_exit(1);
+        ::raise(SIGKILL);
+    }
+    int how = 0;
+    REQUIRE(::waitpid(child, &how, 0) == child);
+    REQUIRE(WIFSIGNALED(how));
+    auto const jobs = at.open().all();
+    REQUIRE(jobs);
+    REQUIRE(jobs->size() == 1);
+    CHECK(jobs->front().what == job("kept"));
+    CHECK(jobs->front().submitted_ms == 7);
+    CHECK(jobs->front().now == stage::queued);
+}
+
+TEST_CASE("a repeated key of a user is the same job, and another content is refused") {
+    folder const at;
+    auto store = at.open();
+    auto const first = add(store, "a");
+    auto const again = store.submit(job("a"), 5);
+    REQUIRE(again);
+    CHECK(again->job == first);
+    CHECK_FALSE(again->is_new);
+    auto other = job("a");
+    other.priority = 4;
+    auto const refused = store.submit(other, 5);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::conflict);
+    auto const of_another_user = store.submit(job("a", 1001), 5);
+    REQUIRE(of_another_user);
+    CHECK(of_another_user->is_new);
+    REQUIRE(store.commit());
+    CHECK(store.all()->size() == 2);
+    CHECK(store.all(1001)->size() == 1);
+}
+
+TEST_CASE("one commit of twenty submissions costs the disk no more than that of one") {
+    folder const at;
+    auto store = at.open();
+    int const before = synchronisations;
+    static_cast<void>(add(store, "first"));
+    REQUIRE(store.commit());
+    int const of_one = synchronisations - before;
+    CHECK(of_one >= 1);  // durable once commit has returned
+    for (int i = 0; i < 20; ++i) static_cast<void>(add(store, "key " + std::to_string(i)));
+    CHECK(synchronisations == before + of_one);
+    REQUIRE(store.commit());
+    CHECK(synchronisations - before - of_one <= of_one);
+}
+
+TEST_CASE("stages follow the table, launches are counted and the history has all of it") {
+    folder const at;
+    auto store = at.open();
+    auto const id = add(store, "a");
+    auto const refused = store.advance(to(id, stage::processing));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::invalid_value);
+    move(store, id, {stage::pending, stage::deploying, stage::processing, stage::storing, stage::processing});
+    REQUIRE(store.advance({.job = id,
+                           .to = stage::queued,
+                           .at_ms = 9,
+                           .step = 40,
+                           .why = "exit code 3",
+                           .end = process_end{.exit_code = 3, .signal = {}},
+                           .boot = {}}));
+    move(store, id, {stage::pending, stage::deploying, stage::completed});
+    REQUIRE(store.commit());
+    auto const now = at.open().find(id);
+    REQUIRE(now);
+    REQUIRE(*now);
+    CHECK((*now)->now == stage::completed);
+    CHECK((*now)->incarnation == 2);
+    auto const history = store.history(id);
+    REQUIRE(history);
+    REQUIRE(history->size() == 10);
+    CHECK((*history)[6].what == stage::queued);
+    CHECK((*history)[6].why == "exit code 3");
+    CHECK((*history)[6].step == 40);
+    CHECK((*history)[6].incarnation == 1);
+    CHECK(history->back().incarnation == 2);
+    CHECK(*store.boot_of(**now) == "boot");
+    CHECK_FALSE(store.advance(to(99, stage::pending)));
+}
+
+TEST_CASE("a refused change leaves the earlier ones of its transaction") {
+    folder const at;
+    auto store = at.open();
+    auto const id = add(store, "a");
+    auto other = job("a");
+    other.name = "cnn";
+    CHECK_FALSE(store.submit(other, 2));
+    CHECK_FALSE(store.advance(to(id, stage::completed)));
+    REQUIRE(store.commit());
+    CHECK(at.open().all()->size() == 1);
+    CHECK(store.history(id)->size() == 1);
+}
+
+TEST_CASE("no stage leads out of an end, and within an incarnation only storing leads back") {
+    for (std::size_t from = 0; from < stage_names.size(); ++from)
+        for (std::size_t next = 0; next < stage_names.size(); ++next) {
+            auto const a = static_cast<stage>(from), b = static_cast<stage>(next);
+            INFO(name_of(a) << " to " << name_of(b));
+            if (is_final(a)) CHECK_FALSE(may_follow(a, b));
+            bool const goes_back = next <= from && b != stage::queued;
+            if (goes_back) CHECK(may_follow(a, b) == (a == stage::storing && b == stage::processing));
+            if (!is_final(a) && is_final(b)) CHECK(may_follow(a, b) == (b != stage::completed || from > 1));
+        }
+    CHECK_FALSE(stage_named("").has_value());
+    CHECK(stage_named("STORING") == stage::storing);
+}
+
+TEST_CASE("a damaged file is refused with its backup intact") {
+    folder const at;
+    {
+        auto store = at.open();
+        for (int i = 0; i < 200; ++i) static_cast<void>(add(store, "key " + std::to_string(i)));
+        REQUIRE(store.commit());
+    }
+    static_cast<void>(at.open());  // makes the backup
+    std::fstream file(at.file(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(3 * 4096);
+    file << std::string(8192, 'x');
+    file.close();
+    auto const refused = job_store::open(at.file(), 1);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::unverified);
+    CHECK(std::string(refused.failure().remedy).find(".backup") != std::string::npos);
+    fs::remove(at.file() + "-wal");
+    fs::remove(at.file() + "-shm");
+    fs::rename(at.file() + ".backup", at.file());
+    CHECK(at.open().all()->size() == 200);
+}
+
+TEST_CASE("text that is no database, and tables of a newer ration, are refused") {
+    folder const at;
+    std::ofstream(at.file()) << std::string(5000, 'x');
+    auto const text = job_store::open(at.file(), 1);
+    REQUIRE_FALSE(text);
+    CHECK(text.failure().code == errc::unverified);
+    fs::remove(at.file());
+    static_cast<void>(at.open());
+    auto file = database::open(at.file(), database::access::write);
+    REQUIRE(file);
+    REQUIRE(file->execute("PRAGMA user_version = 99"));
+    auto const newer = job_store::open(at.file(), 1);
+    REQUIRE_FALSE(newer);
+    CHECK(newer.failure().code == errc::not_supported);
+    CHECK_FALSE(job_store::open_to_read(at.file()));
+}
+
+TEST_CASE("a link in the place of the file is not followed") {
+    folder const at;
+    fs::create_symlink(at.path + "/elsewhere", at.file());
+    CHECK(job_store::open(at.file(), 1).failure().code == errc::denied);
+    CHECK_FALSE(fs::exists(at.path + "/elsewhere"));
+}
+
+TEST_CASE("a reader sees what another process has committed, and no file is none") {
+    folder const at;
+    CHECK(job_store::open_to_read(at.file()).failure().code == errc::not_found);
+    auto store = at.open();
+    auto reader = job_store::open_to_read(at.file());
+    REQUIRE(reader);
+    static_cast<void>(add(store, "a"));
+    CHECK(reader->all()->empty());
+    REQUIRE(store.commit());
+    CHECK(reader->all()->size() == 1);
+    CHECK_FALSE(reader->submit(job("b"), 1));
+    CHECK((fs::status(at.file()).permissions() & fs::perms::mask) == fs::perms(0600));
+}

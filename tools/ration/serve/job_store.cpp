@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/job_store.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <iterator>
+#include <unistd.h>
+#include <utility>
+
+#include <ration/process/descriptor.hpp>
+
+#include "serve/schema.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr auto columns =
+    "id, uid, tenant, key, name, definition, directory, environment, priority, submitted_ms, stage, stage_ms, "
+    "incarnation, step, why, exit_code, signal";
+
+/// Each entry with a zero byte at its end.
+[[nodiscard]] sql_bytes packed(std::vector<std::string> const& entries) {
+    sql_bytes out;
+    for (auto const& entry : entries) out.content.append(entry).push_back('\0');
+    return out;
+}
+
+[[nodiscard]] std::vector<std::string> unpacked(std::string const& bytes) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < bytes.size();) {
+        auto const end = bytes.find('\0', at);
+        out.push_back(bytes.substr(at, end - at));
+        at = end == bytes.npos ? end : end + 1;
+    }
+    return out;
+}
+
+[[nodiscard]] std::optional<std::int64_t> optional_in(sql_value const& value) {
+    return is_null(value) ? std::nullopt : std::optional(number_in(value));
+}
+
+[[nodiscard]] sql_value value_of(std::optional<std::int64_t> number) {
+    return number ? sql_value(*number) : sql_value();
+}
+
+/// None: the row names no known stage.
+[[nodiscard]] std::optional<stored_job> job_in(sql_row& row) {
+    auto const now = stage_named(text_in(row[10]));
+    if (!now) return std::nullopt;
+    stored_job job{.id = number_in(row[0]),
+                   .what = {},
+                   .submitted_ms = number_in(row[9]),
+                   .now = *now,
+                   .stage_ms = number_in(row[11]),
+                   .incarnation = number_in(row[12]),
+                   .step = number_in(row[13]),
+                   .why = text_in(std::move(row[14])),
+                   .end = {optional_in(row[15]), optional_in(row[16])}};
+    job.what = {.uid = number_in(row[1]),
+                .tenant = text_in(std::move(row[2])),
+                .key = text_in(std::move(row[3])),
+                .name = text_in(std::move(row[4])),
+                .definition = text_in(std::move(row[5])),
+                .directory = text_in(std::move(row[6])),
+                .environment = unpacked(text_in(std::move(row[7]))),
+                .priority = number_in(row[8])};
+    return job;
+}
+
+[[nodiscard]] error refusal(errc code, char const* operation, std::string_view subject, char const* remedy) {
+    return {.code = code, .operation = operation, .subject = subject, .remedy = remedy};
+}
+
+[[nodiscard]] error unknown_stage() {
+    return refusal(errc::unverified, "read a job of", "the service's database",
+                   "a stage in it is unknown: replace the file by its backup");
+}
+
+}  // namespace
+
+result<job_store> job_store::open(std::string const& path, std::int64_t now_ms) {
+    auto file = database::open(path, database::access::write);
+    if (!file) return file.failure();
+    if (auto sound = file->check(); !sound) return sound.failure();
+    job_store store(std::move(file).value(), path);
+    if (auto kept = store.back_up(); !kept) return kept.failure();
+    if (auto current = migrate(store.file_, now_ms); !current) return current.failure();
+    return store;
+}
+
+result<job_store> job_store::open_to_read(std::string const& path) {
+    auto file = database::open(path, database::access::read);
+    if (!file) return file.failure();
+    if (auto known = check_schema(*file); !known) return known.failure();
+    return job_store(std::move(file).value(), path);
+}
+
+/// Before the tables are brought up to date, so that an older ration can use the backup.
+result<void> job_store::back_up() {
+    auto const kept = path_ + ".backup", made = kept + ".new";
+    static_cast<void>(::unlink(made.c_str()));  // of a start that was killed
+    if (auto copied = file_.query("VACUUM INTO ?", {made}); !copied) return copied.failure();
+    if (::rename(made.c_str(), kept.c_str()) != 0)
+        return process::system_error("replace", kept, errno, "let this user write to the folder");
+    return {};
+}
+
+result<void> job_store::begin() {
+    if (open_) return {};
+    auto begun = file_.execute("BEGIN IMMEDIATE");
+    open_ = static_cast<bool>(begun);
+    return begun;
+}
+
+/// Either all statements of a change count or none, and earlier changes of the transaction stay.
+template <class Change>
+auto job_store::whole(Change change) -> decltype(change()) {
+    if (auto begun = begin(); !begun) return begun.failure();
+    if (auto marked = file_.execute("SAVEPOINT one_change"); !marked) return marked.failure();
+    auto done = change();
+    if (!done) static_cast<void>(file_.execute("ROLLBACK TO one_change"));  // the first failure is reported
+    if (auto left = file_.execute("RELEASE one_change"); !left && done) return left.failure();
+    return done;
+}
+
+result<void> job_store::commit() {
+    if (!std::exchange(open_, false)) return {};
+    auto done = file_.execute("COMMIT");
+    if (!done) static_cast<void>(file_.execute("ROLLBACK"));
+    return done;
+}
+
+result<submitted> job_store::submit(submission const& what, std::int64_t now_ms) {
+    return whole([&]() -> result<submitted> {
+        auto known = find_key(what);
+        if (!known) return known.failure();
+        return *known ? result<submitted>(**known) : insert(what, now_ms);
+    });
+}
+
+result<std::optional<submitted>> job_store::find_key(submission const& what) {
+    auto const found = select("WHERE uid = ? AND key = ?", {what.uid, what.key});
+    if (!found) return found.failure();
+    if (found->empty()) return std::optional<submitted>();
+    if (found->front().what == what) return std::optional(submitted{.job = found->front().id, .is_new = false});
+    return refusal(errc::conflict, "submit a job with the key", what.key,
+                   "another job has it: give each job a key of its own");
+}
+
+result<submitted> job_store::insert(submission const& what, std::int64_t now_ms) {
+    auto const added = file_.query(
+        "INSERT INTO submissions (uid, tenant, key, name, definition, directory, "
+        "environment, priority, submitted_ms, stage, stage_ms, incarnation, step, why) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?, ?9, 0, 0, '')",
+        {what.uid, what.tenant, what.key, what.name, what.definition, what.directory, packed(what.environment),
+         what.priority, now_ms, std::string(name_of(stage::queued))});
+    if (!added) return added.failure();
+    submitted const out{.job = file_.last_key()};
+    auto noted =
+        note_stage(0, {.job = out.job, .to = stage::queued, .at_ms = now_ms, .why = {}, .end = {}, .boot = {}});
+    if (!noted) return noted.failure();
+    return out;
+}
+
+result<void> job_store::advance(stage_change const& change) {
+    return whole([&]() -> result<void> {
+        auto const job = find(change.job);
+        if (!job) return job.failure();
+        if (!*job)
+            return refusal(errc::not_found, "find job", std::to_string(change.job), "list the jobs: ration status");
+        if (!may_follow((*job)->now, change.to))
+            return refusal(errc::invalid_value, "move a job to the stage", name_of(change.to),
+                           "its stage does not lead there");
+        return apply(**job, change);
+    });
+}
+
+result<void> job_store::apply(stored_job const& job, stage_change const& change) {
+    bool const launches = change.to == stage::deploying;
+    auto const incarnation = job.incarnation + (launches ? 1 : 0);
+    auto const end = change.end.value_or(process_end{});
+    auto moved = file_.query(
+        "UPDATE submissions SET stage = ?, stage_ms = ?, incarnation = ?, step = ?, why = ?, "
+        "exit_code = ?, signal = ? WHERE id = ?",
+        {std::string(name_of(change.to)), change.at_ms, incarnation, change.step, change.why, value_of(end.exit_code),
+         value_of(end.signal), change.job});
+    if (!moved) return moved.failure();
+    if (launches) {
+        auto added = file_.query("INSERT INTO incarnations (job, number, boot, started_ms) VALUES (?, ?, ?, ?)",
+                                 {change.job, incarnation, change.boot, change.at_ms});
+        if (!added) return added.failure();
+    }
+    if (change.end)
+        if (auto noted = note_end(job, change); !noted) return noted;
+    return note_stage(incarnation, change);
+}
+
+result<void> job_store::note_stage(std::int64_t incarnation, stage_change const& change) {
+    auto added =
+        file_.query("INSERT INTO stages (job, incarnation, stage, step, at_ms, why) VALUES (?, ?, ?, ?, ?, ?)",
+                    {change.job, incarnation, std::string(name_of(change.to)), change.step, change.at_ms, change.why});
+    if (!added) return added.failure();
+    return {};
+}
+
+result<void> job_store::note_end(stored_job const& job, stage_change const& change) {
+    auto noted = file_.query(
+        "UPDATE incarnations SET ended_ms = ?, exit_code = ?, signal = ? WHERE job = ? AND number "
+        "= ?",
+        {change.at_ms, value_of(change.end->exit_code), value_of(change.end->signal), job.id, job.incarnation});
+    if (!noted) return noted.failure();
+    return {};
+}
+
+result<std::vector<stored_job>> job_store::select(std::string const& condition, std::vector<sql_value> const& values) {
+    auto rows =
+        file_.query(std::string("SELECT ") + columns + " FROM submissions " + condition + " ORDER BY id", values);
+    if (!rows) return rows.failure();
+    std::vector<stored_job> out;
+    for (auto& row : *rows) {
+        auto job = job_in(row);
+        if (!job) return unknown_stage();
+        out.push_back(std::move(*job));
+    }
+    return out;
+}
+
+result<std::optional<stored_job>> job_store::find(std::int64_t job) {
+    auto found = select("WHERE id = ?", {job});
+    if (!found) return found.failure();
+    if (found->empty()) return std::optional<stored_job>();
+    return std::optional(std::move(found->front()));
+}
+
+result<std::vector<stored_job>> job_store::all(std::optional<std::int64_t> uid) {
+    return uid ? select("WHERE uid = ?", {*uid}) : select("", {});
+}
+
+result<std::vector<stored_job>> job_store::in_stages(std::span<stage const> wanted) {
+    std::string condition = "WHERE stage IN (''";
+    std::vector<sql_value> values;
+    for (auto const s : wanted) {
+        condition += ", ?";
+        values.emplace_back(std::string(name_of(s)));
+    }
+    return select(condition + ")", values);
+}
+
+result<std::vector<past_stage>> job_store::history(std::int64_t job) {
+    auto rows = file_.query("SELECT incarnation, stage, step, at_ms, why FROM stages WHERE job = ? ORDER BY id", {job});
+    if (!rows) return rows.failure();
+    std::vector<past_stage> out;
+    for (auto& row : *rows) {
+        auto const what = stage_named(text_in(row[1]));
+        if (!what) return unknown_stage();
+        out.push_back({number_in(row[0]), *what, number_in(row[2]), number_in(row[3]), text_in(std::move(row[4]))});
+    }
+    return out;
+}
+
+result<std::string> job_store::boot_of(stored_job const& job) {
+    auto rows = file_.query("SELECT boot FROM incarnations WHERE job = ? AND number = ?", {job.id, job.incarnation});
+    if (!rows) return rows.failure();
+    return rows->empty() ? std::string() : text_in(std::move(rows->front().front()));
+}
+
+}  // namespace ration::program

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The durable list of all submitted jobs: what was submitted, in which stage each is, and every launch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ration/result.hpp>
+
+#include "serve/database.hpp"
+#include "serve/stage.hpp"
+
+namespace ration::program {
+
+/// Times are milliseconds since 1970.
+struct submission {
+    std::int64_t uid = 0;  ///< of the user who submitted it
+    std::string tenant;
+    std::string key;         ///< chosen by the client; a second submission of a user with it is the same job
+    std::string name;        ///< several jobs may have the same one
+    std::string definition;  ///< a jobs file with this one job
+    std::string directory;   ///< absolute: where it was submitted
+    std::vector<std::string> environment;  ///< "NAME=VALUE", of the submitter
+    std::int64_t priority = 0;
+
+    friend bool operator==(submission const&, submission const&) = default;
+};
+
+/// How a process ended. Both are empty: that is not known, or there was none.
+struct process_end {
+    std::optional<std::int64_t> exit_code, signal;
+};
+
+struct stored_job {
+    std::int64_t id = 0;
+    submission what;
+    std::int64_t submitted_ms = 0;
+    stage now = stage::queued;
+    std::int64_t stage_ms = 0;     ///< when it entered that stage
+    std::int64_t incarnation = 0;  ///< launches so far
+    std::int64_t step = 0;         ///< of training, when it entered its stage
+    std::string why;               ///< of its stage; may be empty
+    process_end end;               ///< of its last incarnation that has ended
+};
+
+struct stage_change {
+    std::int64_t job = 0;
+    stage to = stage::queued;
+    std::int64_t at_ms = 0;
+    std::int64_t step = 0;
+    std::string why;
+    std::optional<process_end> end;  ///< given: its present incarnation has ended, in this way
+    std::string boot;                ///< of a launch: the kernel's number of this boot
+};
+
+/// One entry of the history of a job.
+struct past_stage {
+    std::int64_t incarnation = 0;
+    stage what = stage::queued;
+    std::int64_t step = 0, at_ms = 0;
+    std::string why;
+};
+
+struct submitted {
+    std::int64_t job = 0;
+    bool is_new = true;  ///< false: the key was known, with the same content
+};
+
+/// Writers call `commit` after one or more changes. Until it has returned without an error nothing of them is durable,
+/// and no submission may be acknowledged. All changes of a failed commit are lost together. For one thread.
+///
+/// Errors of every call: those of `database`.
+class job_store {
+    database file_;
+    std::string path_;
+    bool open_ = false;  // a transaction
+
+    job_store(database file, std::string path) noexcept : file_(std::move(file)), path_(std::move(path)) {}
+
+public:
+    /// Opens or creates the file, checks all of it, replaces the backup beside it (`path` with ".backup"), and brings
+    /// older tables up to date. A damaged file keeps its backup. Errors: `not_supported` (a newer version).
+    [[nodiscard]] static result<job_store> open(std::string const& path, std::int64_t now_ms);
+    /// For reading alone, also while another process writes. Errors: `not_found`, `not_supported` (another version).
+    [[nodiscard]] static result<job_store> open_to_read(std::string const& path);
+
+    /// Adds a job in the stage `queued`. Errors: `conflict` (the user has used the key for another job).
+    [[nodiscard]] result<submitted> submit(submission const& what, std::int64_t now_ms);
+    /// Moves a job to another stage. `deploying` begins its next incarnation. Errors: `not_found`; `invalid_value` if
+    /// `may_follow` refuses.
+    [[nodiscard]] result<void> advance(stage_change const& change);
+    /// Makes all changes since the last commit durable, with one write to the disk.
+    [[nodiscard]] result<void> commit();
+
+    [[nodiscard]] result<std::optional<stored_job>> find(std::int64_t job);
+    /// In ascending order of their ids. `uid`: only jobs of this user. O(jobs).
+    [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
+    /// Those in one of these stages.
+    [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);
+    /// The stages of a job, from the first one.
+    [[nodiscard]] result<std::vector<past_stage>> history(std::int64_t job);
+    /// The boot in which the present incarnation of a job was launched; empty before its first launch.
+    [[nodiscard]] result<std::string> boot_of(stored_job const& job);
+
+private:
+    [[nodiscard]] result<void> back_up();
+    [[nodiscard]] result<void> begin();
+    template <class Change>
+    [[nodiscard]] auto whole(Change change) -> decltype(change());
+    [[nodiscard]] result<submitted> insert(submission const& what, std::int64_t now_ms);
+    [[nodiscard]] result<std::optional<submitted>> find_key(submission const& what);
+    [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
+    [[nodiscard]] result<void> note_stage(std::int64_t incarnation, stage_change const& change);
+    [[nodiscard]] result<void> note_end(stored_job const& job, stage_change const& change);
+    [[nodiscard]] result<std::vector<stored_job>> select(std::string const& condition,
+                                                         std::vector<sql_value> const& values);
+};
+
+}  // namespace ration::program
