@@ -10,6 +10,7 @@
 #include <ration/host/any_policy.hpp>
 
 #include "run/elastic_jobs.hpp"
+#include "run/per_job.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -214,4 +215,37 @@ TEST_CASE("job_table: what a job has used is counted while it lives") {
     CHECK(run.real("jobs/attained") == 8);
     CHECK(run.real("jobs/used.gpu") == 0);
     CHECK(run.board.used_cores(job) == 0);
+}
+
+TEST_CASE("a job that is added later takes the slot of a forgotten one, and starts without its data") {
+    std::vector<job_config> const none;
+    job_table board(none, {.cpu = {4000}, .memory = {1 << 30}}, 2);
+    auto const added = [&](char const* name, std::uint32_t incarnations = 0) -> live_job& {
+        return board.add(std::make_shared<job_config const>(plain(name, 0)), incarnations);
+    };
+    per_job<int> notes(board.capacity());
+    auto& first = added("a");
+    auto& second = added("b", 3);
+    CHECK(second.run.value == 3);
+    CHECK(board.free_slots() == 0);
+    CHECK(board.arrive(nanoseconds{}));
+    notes[first] = 7;
+    notes[second] = 8;
+    first.now = condition::finished;
+    board.forget(first);
+    CHECK(first.forgotten);
+    CHECK_FALSE(board.arrived(first));
+    REQUIRE(board.store().rows(table_id::jobs) == 1);
+    CHECK(std::as_const(board).store()[board.columns().id][0] == second.id.value);
+    CHECK(second.row == 0);
+    CHECK(&board.job(second.id) == &second);
+    auto& third = added("c");
+    CHECK(third.slot == 0);
+    CHECK(third.row == 1);
+    CHECK(third.id.value > second.id.value);
+    CHECK(notes[third] == 0);
+    CHECK(notes[second] == 8);
+    CHECK(board.arrive(nanoseconds{}));
+    CHECK(std::as_const(board).store()[board.columns().id][1] == third.id.value);
+    CHECK(&board.job(third.id) == &third);
 }

@@ -90,8 +90,8 @@ void device_columns::refresh_job(live_job const& job, nanoseconds now) noexcept 
     store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
     store_[columns_.restart_cost][job.row] = state.cost.seconds();
     double const used = job.alive() ? static_cast<double>(state.devices.size()) : 0;
-    seconds_[job.row] += used * to_seconds(now - refreshed_at_);
-    store_[columns_.get<"jobs/attained">()][job.row] = seconds_[job.row];
+    seconds_[job.slot] += used * to_seconds(now - refreshed_at_);
+    store_[columns_.get<"jobs/attained">()][job.row] = seconds_[job.slot];
     store_[of(resource_id::gpu).used][job.row] = used;
 }
 

@@ -37,7 +37,7 @@ public:
     /// Devices that the job has requested; -1: it has no request. Pre: the job has a row.
     void set_requested(live_job const& job, std::int64_t devices) noexcept { store_[requested_][job.row] = devices; }
     /// Device-seconds that the job has used up to the last `refresh`.
-    [[nodiscard]] double seconds(live_job const& job) const noexcept { return seconds_[job.row]; }
+    [[nodiscard]] double seconds(live_job const& job) const noexcept { return seconds_[job.slot]; }
 
 private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {

@@ -23,6 +23,8 @@ public:
     void emit(event_body body, nanoseconds at) { out_.emit({at, std::move(body)}); }
     /// A warning that is emitted at its first occurrence only.
     void warn_once(std::string_view subject, std::string_view sentence, nanoseconds at);
+    /// Later jobs may have the same name: their warnings are first ones again.
+    void forget(std::string_view subject);
     /// A line for people, which the event log does not have.
     void print(std::string_view line) { out_.print(line); }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/health_monitor.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace ration::program {
@@ -10,13 +11,13 @@ std::string sentence_of_divergence(live_job const& job) {
 }
 
 void health_monitor::observe(nanoseconds now) {
+    std::ranges::fill(by_row_, std::nullopt);
     for (auto const& job : jobs_.jobs()) {
-        seen_[job].reset();
         if (!job.alive()) continue;
         scheduler_.reconcile(job, now);
         auto const seen = node_.observe(job.id);
         if (!seen) continue;
-        seen_[job] = *seen;
+        by_row_[job.row] = *seen;
         usage_.take(job, *seen);
         states_[job].health.observe(now, *seen);
     }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <ration/host/backend.hpp>
 #include <ration/progress/health.hpp>
@@ -28,18 +29,18 @@ class health_monitor {
     job_stopper& stopper_;
     event_sink& events_;
     per_job<state> states_;
-    per_job<std::optional<observation>> seen_;
+    std::vector<std::optional<observation>> by_row_;
 
 public:
     health_monitor(node_backend& node, job_table& jobs, usage_meter& usage, scheduler& scheduler, job_stopper& stopper,
                    event_sink& events)
         : node_(node), jobs_(jobs), usage_(usage), scheduler_(scheduler), stopper_(stopper), events_(events),
-          states_(jobs.jobs().size()), seen_(jobs.jobs().size()) {}
+          states_(jobs.capacity()), by_row_(jobs.capacity()) {}
 
     /// Restores the limits of the jobs that live, and measures what they use.
     void observe(nanoseconds now);
     /// Of the last `observe`, by row of the jobs table; empty for a job without a process.
-    [[nodiscard]] std::span<std::optional<observation> const> observations() const noexcept { return seen_.values(); }
+    [[nodiscard]] std::span<std::optional<observation> const> observations() const noexcept { return by_row_; }
     /// Gives each job the condition that follows from its reports and its use. Ends those that diverged.
     void classify(nanoseconds now);
 

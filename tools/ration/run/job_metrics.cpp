@@ -73,7 +73,8 @@ constexpr property properties[] = {
     MetricFamily family{
         "ration_job_state", "1 for the state that the job is in, 0 for the others", MetricType::Gauge, {}};
     for (auto const& job : board.jobs())
-        for (int i = static_cast<int>(condition::waiting); i <= static_cast<int>(condition::stopped); ++i) {
+        for (int i = static_cast<int>(condition::waiting); i <= static_cast<int>(condition::stopped) && !job.forgotten;
+             ++i) {
             auto const state = static_cast<condition>(i);
             family.metric.push_back(sample({{job_label, job.config->name}, {"state", std::string(name_of(state))}},
                                            MetricType::Gauge, job.now == state ? 1 : 0));
@@ -87,7 +88,7 @@ constexpr property properties[] = {
                         MetricType::Gauge,
                         {}};
     for (auto const& job : board.jobs())
-        if (auto const value = progress[job.row].tracker.smoothed())
+        if (auto const value = progress[job.slot].tracker.smoothed(); value && !job.forgotten)
             family.metric.push_back(sample({{job_label, job.config->name}, {"metric", job.config->target.metric}},
                                            MetricType::Gauge, *value));
     return family;
@@ -113,8 +114,9 @@ void collect_jobs(std::vector<MetricFamily>& into, job_table const& board, std::
     for (auto const& [name, help, type, of] : properties) {
         MetricFamily family{name, help, type, {}};
         for (auto const& job : board.jobs())
-            family.metric.push_back(
-                sample({{job_label, job.config->name}}, type, of({board, job, progress[job.row], usage[job.row]})));
+            if (!job.forgotten)
+                family.metric.push_back(sample({{job_label, job.config->name}}, type,
+                                               of({board, job, progress[job.slot], usage[job.slot]})));
         into.push_back(std::move(family));
     }
     into.push_back(values_of(board, progress));

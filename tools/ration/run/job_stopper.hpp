@@ -41,7 +41,7 @@ public:
     job_stopper(node_backend& node, job_table& jobs, command_channel& commands, scheduler& scheduler,
                 event_sink& events)
         : node_(node), jobs_(jobs), commands_(commands), scheduler_(scheduler), events_(events),
-          states_(jobs.jobs().size()) {}
+          states_(jobs.capacity()) {}
 
     // --- the job as a whole; the first reason counts
     /// Asks the job to save and end. Its deadlines follow from the jobs file.

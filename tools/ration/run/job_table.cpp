@@ -2,6 +2,7 @@
 #include "run/job_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -28,7 +29,8 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-job_table::job_table(std::span<job_config const> jobs, host_supply const& supply) {
+job_table::job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity)
+    : capacity_(std::max(capacity, jobs.size())), last_id_(jobs.size()) {
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
@@ -40,15 +42,50 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
         devices_->set_capacity(*supply.devices);
         devices_->set_batch_capacity(jobs);
     }
-    by_id_.resize(jobs.size());
-    std::iota(by_id_.begin(), by_id_.end(), std::size_t{0});
-    std::ranges::sort(by_id_, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
-    std::vector<std::size_t> rows(jobs.size());
-    for (std::size_t row = 0; row < by_id_.size(); ++row) rows[by_id_[row]] = row;
-    for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], rows[i]);
-    RATION_ASSERT(store_.resize(table_id::jobs, jobs.size()) && store_.resize(table_id::jobs, 0),
+    std::vector<std::size_t> order(jobs.size()), rows(jobs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
+    for (std::size_t row = 0; row < order.size(); ++row) {
+        rows[order[row]] = row;
+        by_id_.push_back({job_id{row + 1}, order[row]});
+    }
+    jobs_.reserve(capacity_);
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
+    RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
     for (auto const& job : jobs) tenants_.try_emplace(job.tenant, static_cast<std::uint32_t>(tenants_.size()));
+}
+
+std::size_t job_table::slot_of(job_id id) const noexcept {
+    auto const at = std::ranges::lower_bound(by_id_, id, {}, &numbered::id);
+    RATION_ASSERT(at != by_id_.end() && at->id == id, "the job is in the table");
+    return at->slot;
+}
+
+live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t incarnations) {
+    RATION_ASSERT(free_slots() > 0, "a job is added to a free slot");
+    auto const free = std::ranges::find_if(jobs_, &live_job::forgotten);
+    auto const slot = static_cast<std::size_t>(std::distance(jobs_.begin(), free));
+    job_id const id{++last_id_};
+    live_job made(*config, id, by_id_.size(), slot);
+    made.owned = std::move(config);
+    made.run.value = incarnations;
+    tenants_.try_emplace(made.config->tenant, static_cast<std::uint32_t>(tenants_.size()));
+    by_id_.push_back({id, slot});
+    if (free == jobs_.end())
+        jobs_.push_back(std::move(made));
+    else
+        *free = std::move(made);
+    return jobs_[slot];
+}
+
+void job_table::forget(live_job& job) noexcept {
+    RATION_ASSERT(job.over() && !job.forgotten, "a job that is over is forgotten once");
+    if (arrived(job)) store_.erase_row(table_id::jobs, job.row);
+    by_id_.erase(by_id_.begin() + static_cast<std::ptrdiff_t>(job.row));
+    for (auto row = job.row; row < by_id_.size(); ++row) jobs_[by_id_[row].slot].row = row;
+    job.row = std::numeric_limits<std::size_t>::max();
+    job.forgotten = true;
 }
 
 std::size_t job_table::running_with(live_job const& launched) const noexcept {
@@ -62,10 +99,10 @@ std::size_t job_table::running_with(live_job const& launched) const noexcept {
 bool job_table::arrive(nanoseconds now) noexcept {
     std::size_t const before = store_.rows(table_id::jobs);
     std::size_t rows = before;
-    while (rows < by_id_.size() && jobs_[by_id_[rows]].config->at <= now) ++rows;
+    while (rows < by_id_.size() && jobs_[by_id_[rows].slot].config->at <= now) ++rows;
     if (rows == before) return false;
     RATION_ASSERT(store_.resize(table_id::jobs, rows), "the memory was there before");
-    for (std::size_t row = before; row < rows; ++row) describe(jobs_[by_id_[row]]);
+    for (std::size_t row = before; row < rows; ++row) describe(jobs_[by_id_[row].slot]);
     return true;
 }
 
@@ -73,7 +110,7 @@ void job_table::describe(live_job const& job) noexcept {
     job_config const& config = *job.config;
     std::size_t const row = job.row;
     store_[columns_.id][row] = job.id.value;
-    store_[columns_.get<"jobs/tenant">()][row] = tenants_.at(config.tenant);
+    store_[columns_.get<"jobs/tenant">()][row] = tenants_.find(config.tenant)->second;
     store_[columns_.get<"jobs/weight">()][row] = config.weight;
     store_[columns_.get<"jobs/priority">()][row] = config.priority;
     store_[columns_.get<"jobs/submitted">()][row] = config.at.count;
@@ -88,10 +125,10 @@ void job_table::describe(live_job const& job) noexcept {
 void job_table::refresh(nanoseconds now, std::span<training_progress const> progress) noexcept {
     for (auto const& job : jobs_) {
         if (!arrived(job)) continue;
-        auto const& tracker = progress[job.row].tracker;
+        auto const& tracker = progress[job.slot].tracker;
         store_[columns_.state][job.row] = static_cast<std::uint32_t>(state_of(job.now));
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
-        store_[columns_.step][job.row] = progress[job.row].step;
+        store_[columns_.step][job.row] = progress[job.slot].step;
         store_[columns_.tier][job.row] =
             job.trains_on ? std::min(tracker.tier(), two_tier_target::acceptable_tier) : tracker.tier();
         // Else the last one of its earlier launch

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <ration/host/ledger.hpp>
@@ -30,26 +32,35 @@ struct host_supply {
     return std::span(standard_resources).first(devices ? std::size(standard_resources) : 2);
 }
 
-/// The jobs in the order of the file. A job has a row in the jobs table from the time that it arrives; ids count in the
-/// order of arrival, so that rows are only ever added: the job in row i has the id i + 1. There is one node: this
-/// machine.
+/// The jobs, first those of the file in its order. A job has a row in the jobs table from the time that it arrives; ids
+/// count in the order of arrival, so that rows ascend by id. There is one node: this machine.
 class job_table {
-    std::vector<live_job> jobs_;
-    std::vector<std::size_t> by_id_;  // place in jobs_
+    struct numbered {
+        job_id id;
+        std::size_t slot;
+    };
+    std::vector<live_job> jobs_;   // by slot; reserved, so that they stay where they are
+    std::vector<numbered> by_id_;  // ascending: the job in row i is entry i
+    std::size_t capacity_;
+    std::uint64_t last_id_;
     snapshot_store store_;
     standard_columns columns_;
     std::optional<device_columns> devices_;
-    std::map<std::string_view, std::uint32_t> tenants_;
+    std::map<std::string, std::uint32_t, std::less<>> tenants_;
 
 public:
-    job_table(std::span<job_config const> jobs, host_supply const& supply);
+    /// `capacity`: the number of jobs that can be in the table at once, if that is more than `jobs`.
+    job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity = 0);
     job_table(job_table const&) = delete;
     job_table& operator=(job_table const&) = delete;
 
+    /// By slot. Forgotten jobs are over, and are among them until another job has their slot.
     [[nodiscard]] std::span<live_job> jobs() noexcept { return jobs_; }
     [[nodiscard]] std::span<live_job const> jobs() const noexcept { return jobs_; }
-    [[nodiscard]] live_job& job(job_id id) noexcept { return jobs_[by_id_[id.value - 1]]; }
-    [[nodiscard]] live_job const& job(job_id id) const noexcept { return jobs_[by_id_[id.value - 1]]; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    /// Pre: the job is not forgotten. O(log jobs).
+    [[nodiscard]] live_job& job(job_id id) noexcept { return jobs_[slot_of(id)]; }
+    [[nodiscard]] live_job const& job(job_id id) const noexcept { return jobs_[slot_of(id)]; }
     /// Whether the job has a row already.
     [[nodiscard]] bool arrived(live_job const& job) const noexcept { return job.row < store_.rows(table_id::jobs); }
 
@@ -60,9 +71,17 @@ public:
     [[nodiscard]] std::size_t running_with(live_job const& launched) const noexcept;
     [[nodiscard]] bool shares_devices() const noexcept { return devices_.has_value(); }
 
+    /// Jobs that can be added now.
+    [[nodiscard]] std::size_t free_slots() const noexcept { return capacity_ - by_id_.size(); }
+    /// A job that comes after all others. It uses no devices. `incarnations`: launches before this run. Pre: there is a
+    /// free slot; no earlier job arrives later.
+    live_job& add(std::shared_ptr<job_config const> config, std::uint32_t incarnations);
+    /// Removes the row of the job and frees its slot. Pre: it is over, and holds nothing. O(rows x columns).
+    void forget(live_job& job) noexcept;
+
     /// Gives rows to the jobs whose time has come. True when there are new ones.
     bool arrive(nanoseconds now) noexcept;
-    /// Brings the columns that only ration knows up to date. `progress`: by row. O(jobs).
+    /// Brings the columns that only ration knows up to date. `progress`: by slot. O(jobs).
     void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
     /// Devices that the job has requested; -1: it has no request. Pre: the job has arrived and uses devices.
     void set_requested(live_job const& job, std::int64_t devices) noexcept {
@@ -86,6 +105,7 @@ public:
     [[nodiscard]] std::int64_t held_cpu(live_job const& job) const noexcept;
 
 private:
+    [[nodiscard]] std::size_t slot_of(job_id id) const noexcept;
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }

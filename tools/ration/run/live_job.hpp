@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,11 +24,15 @@ class event_sink;
 
 /// Times are on the clock of the run.
 struct live_job {
-    live_job(job_config const& from, std::size_t table_row) : config(&from), id{table_row + 1}, row(table_row) {}
+    live_job(job_config const& from, job_id number, std::size_t table_row, std::size_t place)
+        : config(&from), id(number), row(table_row), slot(place) {}
 
     job_config const* config;
+    std::shared_ptr<job_config const> owned;  ///< of a job that came while the run went on: keeps `config`
     job_id id;
-    std::size_t row;            ///< in the jobs table, once it has arrived
+    std::size_t row;            ///< in the jobs table, once it has arrived; earlier rows can be erased
+    std::size_t slot;           ///< where the components keep their data of it
+    bool forgotten = false;     ///< it is over and no part of the run any more; the next job gets its slot
     resize* devices = nullptr;  ///< null: it uses none
 
     // --- its present incarnation
@@ -61,6 +66,8 @@ struct live_job {
         return *process;
     }
 
+    /// Whether an incarnation of it was launched, or is about to be.
+    [[nodiscard]] bool has_launch() const noexcept { return !token.view().empty(); }
     [[nodiscard]] bool waiting() const noexcept { return now == condition::waiting; }
     [[nodiscard]] bool alive() const noexcept { return process.has_value() && !is_over(now); }
     [[nodiscard]] bool over() const noexcept { return is_over(now); }

@@ -42,7 +42,7 @@ public:
     model_delivery(job_table& jobs, command_channel& commands, job_stopper const& stopper, event_sink& events,
                    std::string output_folder)
         : jobs_(jobs), commands_(commands), stopper_(stopper), events_(events),
-          output_folder_(std::move(output_folder)), states_(jobs.jobs().size()) {}
+          output_folder_(std::move(output_folder)), states_(jobs.capacity()) {}
 
     /// The job reached a tier at this step.
     void handle_tier(live_job const& job, std::uint64_t step);

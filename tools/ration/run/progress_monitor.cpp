@@ -29,8 +29,18 @@ constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
 }  // namespace
 
 progress_monitor::progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events)
-    : receiver_(std::move(receiver)), jobs_(jobs), node_(node), events_(events), sources_(jobs.jobs().size()),
-      progress_(initial_progress(jobs.jobs())) {}
+    : receiver_(std::move(receiver)), jobs_(jobs), node_(node), events_(events), sources_(jobs.capacity()),
+      progress_(initial_progress(jobs.jobs())) {
+    progress_.reserve(jobs.capacity());
+}
+
+void progress_monitor::add(live_job const& job) {
+    training_progress fresh(job.config->target);
+    if (job.slot == progress_.size())
+        progress_.push_back(fresh);
+    else
+        progress_[job.slot] = fresh;
+}
 
 result<void> progress_monitor::start_incarnation(live_job const& job) {
     sources_[job].said_done = false;
@@ -71,7 +81,7 @@ void progress_monitor::read(nanoseconds now, handler const& handle) {
 void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
     for (auto const& job : jobs_.jobs()) {
         auto& source = sources_[job];
-        if (job.waiting()) continue;
+        if (job.waiting() || job.forgotten) continue;
         if (source.metrics)
             read_metrics(job, *source.metrics, now, handle);
         else if (source.adapter)
@@ -120,7 +130,7 @@ void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t 
 
 bool progress_monitor::take(live_job const& job, progress::update const& reply, nanoseconds now) {
     auto const& body = reply.body;
-    auto& progress = progress_[job.row];
+    auto& progress = progress_[job.slot];
     sources_[job].reported = true;
     bool& said_done = sources_[job].said_done;
     said_done = said_done || (body.type == progress::message_type::bye && body.why == "done");

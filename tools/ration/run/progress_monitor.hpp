@@ -39,13 +39,15 @@ class progress_monitor {
     node_backend& node_;
     event_sink& events_;
     per_job<source> sources_;
-    std::vector<training_progress> progress_;  // by row
+    std::vector<training_progress> progress_;  // by slot
 
 public:
     using handler = std::function<void(progress::update const&)>;
 
     progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events);
 
+    /// A job that was added to the table.
+    void add(live_job const& job);
     /// Accepts messages of the job's present incarnation from now on. Errors: those of
     /// `progress::receiver::register_job`.
     [[nodiscard]] result<void> start_incarnation(live_job const& job);
@@ -56,11 +58,11 @@ public:
     /// An earlier run has seen the job reach these tiers, and its reports are read again.
     void restore_tiers(live_job const& job, std::optional<nanoseconds> acceptable_at,
                        std::optional<nanoseconds> objective_at) noexcept {
-        progress_[job.row].acceptable_at = acceptable_at;
-        progress_[job.row].objective_at = objective_at;
+        progress_[job.slot].acceptable_at = acceptable_at;
+        progress_[job.slot].objective_at = objective_at;
     }
     /// The process of the job has ended, and another one follows.
-    void end_incarnation(live_job const& job) { progress_[job.row].tracker.clear_window(); }
+    void end_incarnation(live_job const& job) { progress_[job.slot].tracker.clear_window(); }
     /// The job has ended; later messages are those of an unknown job.
     void forget(live_job const& job) { receiver_.forget(job.id); }
 
@@ -85,8 +87,8 @@ public:
     [[nodiscard]] std::string unread_output(live_job const& job) const;
     /// Whether the present incarnation has reported that its training is done.
     [[nodiscard]] bool said_done(live_job const& job) const noexcept { return sources_[job].said_done; }
-    [[nodiscard]] training_progress const& of(live_job const& job) const noexcept { return progress_[job.row]; }
-    /// By row of the jobs table.
+    [[nodiscard]] training_progress const& of(live_job const& job) const noexcept { return progress_[job.slot]; }
+    /// By slot of the job table. Valid until a job is added.
     [[nodiscard]] std::span<training_progress const> all() const noexcept { return progress_; }
 
 private:

@@ -51,6 +51,7 @@ void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job
         return set_condition(job, known ? *recorded.how : condition::failed, recorded.why, now, events_);
     }
     if (!traces.has_first || !reattach_process(job, recorded, now)) {
+        if (auto const end = source_.end_of(job)) return reaper_.take_exit(job, *end, now);
         job.ended_at = now;
         return set_condition(job, condition::failed, ended_unseen, now, events_);
     }

@@ -11,6 +11,7 @@
 #include "run/event_sink.hpp"
 #include "run/job_launcher.hpp"
 #include "run/job_reaper.hpp"
+#include "run/job_source.hpp"
 #include "run/job_table.hpp"
 #include "run/node_backend.hpp"
 #include "run/orphaned_runs.hpp"
@@ -22,6 +23,7 @@ namespace ration::program {
 
 class reattachment {
     job_table& jobs_;
+    job_source const& source_;
     node_backend& node_;
     elastic_jobs& elastic_;
     device_assigner& assigner_;
@@ -34,11 +36,12 @@ class reattachment {
     event_sink& events_;
 
 public:
-    reattachment(job_table& jobs, node_backend& node, elastic_jobs& elastic, device_assigner& assigner,
-                 progress_monitor& progress, command_channel& commands, scheduler& scheduler, job_launcher& launcher,
-                 job_reaper& reaper, record_writer& record, event_sink& events)
-        : jobs_(jobs), node_(node), elastic_(elastic), assigner_(assigner), progress_(progress), commands_(commands),
-          scheduler_(scheduler), launcher_(launcher), reaper_(reaper), record_(record), events_(events) {}
+    reattachment(job_table& jobs, job_source const& source, node_backend& node, elastic_jobs& elastic,
+                 device_assigner& assigner, progress_monitor& progress, command_channel& commands, scheduler& scheduler,
+                 job_launcher& launcher, job_reaper& reaper, record_writer& record, event_sink& events)
+        : jobs_(jobs), source_(source), node_(node), elastic_(elastic), assigner_(assigner), progress_(progress),
+          commands_(commands), scheduler_(scheduler), launcher_(launcher), reaper_(reaper), record_(record),
+          events_(events) {}
 
     /// From here on this process owns the jobs of `run`.
     void reattach(orphaned_run const& run, nanoseconds now);

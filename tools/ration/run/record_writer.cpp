@@ -17,7 +17,7 @@ namespace {
 }  // namespace
 
 record_writer::record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
-                             std::span<training_progress const> progress, command_channel const& commands,
+                             progress_monitor const& progress, command_channel const& commands,
                              device_table const& table, event_sink& events)
     : head_(std::move(head)), clock_(clock), directory_(directory), jobs_(jobs), progress_(progress),
       commands_(commands), table_(table), events_(events) {
@@ -34,12 +34,12 @@ void record_writer::save() {
     all.written_ns = (clock_.began + now).count;
     all.clock_ns = now.count;
     for (auto const& job : jobs_.jobs())
-        if (job.over() || job.run.value != 0) all.jobs.push_back(row_of(job));
+        if (!job.forgotten && (job.over() || job.has_launch())) all.jobs.push_back(row_of(job));
     if (auto saved = directory_.save(all); !saved) events_.warn_once("record", to_text(saved.failure()), now);
 }
 
 recorded_job record_writer::row_of(live_job const& job) const {
-    auto const& progress = progress_[job.row];
+    auto const& progress = progress_.of(job);
     recorded_job row{.name = job.config->name,
                      .id = job.id.value,
                      .incarnation = job.run.value,

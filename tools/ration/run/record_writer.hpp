@@ -7,9 +7,9 @@
 #include "run/command_channel.hpp"
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
+#include "run/progress_monitor.hpp"
 #include "run/run_clock.hpp"
 #include "run/run_directory.hpp"
-#include "run/training_progress.hpp"
 
 namespace ration::program {
 
@@ -18,7 +18,7 @@ class record_writer {
     run_clock clock_;
     run_directory const& directory_;
     job_table const& jobs_;
-    std::span<training_progress const> progress_;
+    progress_monitor const& progress_;
     command_channel const& commands_;
     device_table const& table_;
     event_sink& events_;
@@ -26,8 +26,8 @@ class record_writer {
 public:
     /// `head`: the run, the file, the policy and the groups; the rest is filled in.
     record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
-                  std::span<training_progress const> progress, command_channel const& commands,
-                  device_table const& table, event_sink& events);
+                  progress_monitor const& progress, command_channel const& commands, device_table const& table,
+                  event_sink& events);
 
     /// Before and after every start of a job, at its end, and before each step of a resize. A failure is a warning.
     void save();

@@ -41,7 +41,7 @@ public:
                       scheduler& scheduler, record_writer& record, event_sink& events)
         : elastic_(elastic), jobs_(jobs), commands_(commands), launcher_(launcher), stopper_(stopper), reaper_(reaper),
           gpus_(gpus), shares_(shares), scheduler_(scheduler), record_(record), events_(events),
-          clear_at_(jobs.jobs().size()) {}
+          clear_at_(jobs.capacity()) {}
 
     /// Advances every resize. Nothing in a run without devices.
     void advance(nanoseconds now);

@@ -16,102 +16,20 @@
 #include "common/printable.hpp"
 #include "comparison/output.hpp"
 #include "policies/policy_registry.hpp"
-#include "run/checkpoint_locks.hpp"
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
-#include "run/gpu_shares.hpp"
 #include "run/job_table.hpp"
+#include "run/one_run.hpp"
 #include "run/orphaned_runs.hpp"
 #include "run/run_order.hpp"
 #include "run/run_output.hpp"
-#include "run/supervisor.hpp"
 
 namespace ration::program {
 
 namespace {
 
-struct session {
-    run_options const& options;
-    run_config const& config;
-    reporter& out;
-    stop_signals& signals;
-    host_devices const& devices;
-    machine_topology const& topology;
-    rlimit open_files;                   // of the jobs
-    orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
-};
-
-/// The policy of a run and its fallback, which write to one log.
-struct run_policies {
-    policy_log& log = policy_log::for_good();
-    std::unique_ptr<any_policy> policy, fallback;
-
-    run_policies(run_config const& config, std::string_view name)
-        : policy(make(config, name)), fallback(make(config, config.fallback_name())) {}
-
-private:
-    [[nodiscard]] std::unique_ptr<any_policy> make(run_config const& config, std::string_view name) const {
-        diagnostics problems(config.file);
-        auto made = make_policy(config, name, log, problems);
-        RATION_ASSERT(made != nullptr, "the policies are made once before the first run");
-        return made;
-    }
-};
-
-/// The folder of a new run, or of the run to reattach.
-[[nodiscard]] result<run_directory> directory_of(session const& s, std::string const& run) {
-    if (s.reattached == nullptr) return run_directory::create(run);
-    return run_directory(std::move(s.reattached->folder));
-}
-
-/// The backend of the machine, with enough open files for the jobs.
-[[nodiscard]] result<node_backend> open_node(session const& s) {
-    auto node = node_backend::open({.choice = s.options.backend,
-                                    .cpus = s.config.cpus,
-                                    .open_files = s.open_files,
-                                    .claims = run_directory::base() + ".cpus"});
-    if (!node) return node;
-    if (auto const enough = check_open_files(s.config.jobs.size(), node->jobs().files_per_job()); !enough)
-        return enough.failure();
-    return node;
-}
-
-/// Empty when the devices of the run are not shares of a GPU. After `open_node`, which has to have its group for
-/// itself.
-[[nodiscard]] result<std::unique_ptr<gpu_shares>> shares_of(session const& s, std::string const& run_folder,
-                                                            std::string const& log_folder) {
-    if (!s.devices.of_shares()) return std::unique_ptr<gpu_shares>();
-    auto opened = gpu_shares::open(run_folder, log_folder);
-    if (!opened) return opened.failure();
-    return std::make_unique<gpu_shares>(std::move(opened).value());
-}
-
-/// What a run holds until its end.
-struct run_resources {
-    std::string name;
-    run_directory directory;
-    std::vector<process::descriptor> checkpoint_locks;
-    node_backend node;
-    progress::receiver receiver;
-};
-
-[[nodiscard]] result<run_resources> open_resources(session const& s) {
-    auto run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
-    if (!run) return run.failure();
-    auto directory = directory_of(s, *run);
-    if (!directory) return directory.failure();
-    auto locks = lock_checkpoints(s.config);
-    if (!locks) return locks.failure();
-    auto node = open_node(s);
-    if (!node) return node.failure();
-    auto receiver = progress::receiver::open(directory->socket());
-    if (!receiver) return receiver.failure();
-    return run_resources{std::move(run).value(), std::move(directory).value(), std::move(locks).value(),
-                         std::move(node).value(), std::move(receiver).value()};
-}
-
 /// One policy from start to end.
-[[nodiscard]] result<run_summary> run_policy(session const& s, planned_run const& planned) {
+[[nodiscard]] result<run_summary> run_policy(run_session const& s, planned_run const& planned) {
     run_config const config = with_parameters(s.config, planned.choice);
     run_policies policies(config, planned.choice.policy);
     auto opened = open_resources(s);
@@ -123,32 +41,9 @@ struct run_resources {
                        .private_folder = opened->directory.folder(),
                        .reattached = s.reattached != nullptr ? &s.reattached->record.output : nullptr},
                       s.out);
-    auto const shares = shares_of(s, opened->directory.folder(), output.folder());
-    if (!shares) return shares.failure();
-    supervisor one({.config = config,
-                    .planned = planned,
-                    .policy = *policies.policy,
-                    .fallback = *policies.fallback,
-                    .node = opened->node,
-                    .devices = s.devices,
-                    .shares = shares->get(),
-                    .topology = s.topology,
-                    .log = policies.log,
-                    .out = s.out,
-                    .directory = opened->directory,
-                    .run = opened->name,
-                    .output_folder = output.folder(),
-                    .signals = s.signals,
-                    .reattached = s.reattached},
-                   std::move(opened->receiver));
-    auto ended = one.run();
-    if (!ended) print_to_stderr(policies.log, planned.choice.policy);
-    if (!ended) return ended;
-    output.end(*ended);
-    opened->directory.remove_at_end();
-    policies.policy.reset();
-    one.emit_final_message();
-    return ended;
+    file_jobs source;
+    return run_one(s, *opened, {config, planned, policies, source, output.folder()},
+                   [&](run_summary const& summary) { output.end(summary); });
 }
 
 [[nodiscard]] exit_code code_of(std::vector<run_summary> const& runs) {
@@ -373,7 +268,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (reattached && report_problems(changed_jobs(config, reattached->record))) return exit_code::no_backend;
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
-    session s{options, config, *out, *signals, devices, topology, open_files};
+    run_session s{options, config, *out, *signals, devices, topology, open_files, config.jobs.size()};
     if (reattached) s.reattached = &*reattached;
     if (options.reattach && !reattached)
         out->print("no earlier run to reattach was found: all jobs start from the beginning");

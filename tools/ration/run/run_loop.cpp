@@ -20,6 +20,7 @@ constexpr nanoseconds longest_wait = milliseconds(250);
 
 run_summary run_loop::run() {
     while (!all_over()) {
+        admit(c_.clock.now());
         start_due_jobs(c_.clock.now());
         wait(c_.clock.now());
         nanoseconds const now = c_.clock.now();
@@ -34,6 +35,7 @@ run_summary run_loop::run() {
         c_.hooks.advance(now);
         c_.tick_events.emit_policy_log(now);
         if (c_.ticks.is_due(now)) tick(now);
+        take_turn(now);
         c_.status.show(notice_, now);
     }
     nanoseconds const now = c_.clock.now();
@@ -44,8 +46,14 @@ run_summary run_loop::run() {
 }
 
 bool run_loop::all_over() const noexcept {
-    return c_.hooks.idle() &&
+    return c_.source.complete() && c_.hooks.idle() &&
            std::ranges::all_of(std::as_const(c_.jobs).jobs(), [](live_job const& job) { return job.over(); });
+}
+
+void run_loop::admit(nanoseconds now) {
+    if (interrupted_) return;
+    for (auto& [config, incarnations] : c_.source.admit(c_.jobs.free_slots(), now))
+        c_.progress.add(c_.jobs.add(std::move(config), incarnations));
 }
 
 void run_loop::start_due_jobs(nanoseconds now) {
@@ -54,6 +62,7 @@ void run_loop::start_due_jobs(nanoseconds now) {
     for (auto& job : c_.jobs.jobs()) {
         // Jobs with devices start when they get some
         if (!job.waiting() || !c_.jobs.arrived(job) || job.devices != nullptr) continue;
+        if (!c_.source.may_launch(job)) continue;
         if (auto const launched = c_.launcher.launch(job, now); !launched)
             c_.reaper.fail_start(job, to_text(launched.failure()), now);
         else if (!job.config->log.empty() || job.config->metrics)
@@ -73,6 +82,7 @@ void run_loop::wait(nanoseconds now) {
     if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});
     // Which may be never: from here on CLOCK_MONOTONIC
     auto wake = std::min(c_.clock.began + until, c_.node.jobs().next_wakeup());
+    wake = std::min(wake, c_.source.join(fds));
     if (auto const* const metrics = c_.out.metrics()) wake = std::min(wake, metrics->join(fds));
     auto const left = std::max<std::int64_t>(0, (wake - c_.clock.began - now).count);
     timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
@@ -92,6 +102,7 @@ void run_loop::handle(progress::update const& reply, nanoseconds now) {
         c_.commands.set_address(job, std::string(body.control));
         c_.stopper.warn_if_it_trains_on(job, now);
     }
+    c_.source.handle(job, body);
     c_.stopper.handle(job, body, now);
     c_.models.handle(job, body, now);
     if (job.devices != nullptr) c_.resizes.handle(job, reply, now);
@@ -118,8 +129,9 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
 void run_loop::reap(nanoseconds now) {
     for (auto& job : c_.jobs.jobs()) {
         if (!job.alive()) continue;
-        auto const how = job.child().try_wait();
+        auto how = job.child().try_wait();
         if (!how) continue;
+        if (how->how == process::exit_report::kind::unknown) how = c_.source.end_of(job).value_or(*how);
         read_progress(now);  // its last reports, before its group is gone
         c_.reaper.take_exit(job, *how, now);
     }
@@ -128,6 +140,7 @@ void run_loop::reap(nanoseconds now) {
 void run_loop::handle_signals(nanoseconds now) {
     int const received = c_.signals.read();
     if (received == 0) return;
+    c_.source.interrupted();
     bool const first = !std::exchange(interrupted_, true);
     interrupt_jobs(first, received > 1, now);
     if (first) c_.resizes.advance(now);
@@ -141,6 +154,25 @@ void run_loop::interrupt_jobs(bool first, bool kill, nanoseconds now) {
         if (job.alive() && first) c_.stopper.ask_to_stop(job, stop_reason::interrupted, now);
         if (job.alive() && kill) c_.stopper.kill_soon(job, now);
     }
+}
+
+void run_loop::stop(live_job& job, nanoseconds now) {
+    if (job.alive())
+        c_.stopper.ask_to_stop(job, stop_reason::interrupted, now);
+    else if (!job.over())
+        c_.reaper.interrupt(job, now);
+}
+
+void run_loop::take_turn(nanoseconds now) {
+    auto const orders = c_.source.take_turn(c_.jobs, c_.progress.all(), now);
+    for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
+    for (auto const id : orders.forget) {
+        auto& job = c_.jobs.job(id);
+        c_.usage.forget(job);
+        c_.events.forget(job.config->name);
+        c_.jobs.forget(job);
+    }
+    if (!orders.forget.empty()) c_.record.save();
 }
 
 void run_loop::tick(nanoseconds now) {

@@ -9,6 +9,7 @@
 #include "run/hook_runner.hpp"
 #include "run/job_launcher.hpp"
 #include "run/job_reaper.hpp"
+#include "run/job_source.hpp"
 #include "run/job_stopper.hpp"
 #include "run/model_delivery.hpp"
 #include "run/progress_monitor.hpp"
@@ -25,12 +26,14 @@ namespace ration::program {
 /// The components that the loop drives; each outlives it.
 struct loop_components {
     run_clock clock;
+    job_source& source;
     node_backend& node;
     job_table& jobs;
     elastic_jobs& elastic;
     stop_signals& signals;
     progress_monitor& progress;
     command_channel& commands;
+    usage_meter& usage;
     health_monitor& health;
     gpu_monitor& gpus;
     model_delivery& models;
@@ -42,6 +45,7 @@ struct loop_components {
     record_writer& record;
     scheduler& ticks;
     tick_reporter& tick_events;
+    event_sink& events;
     run_status& status;
     reporter& out;
 };
@@ -54,11 +58,12 @@ class run_loop {
 public:
     explicit run_loop(loop_components const& components) : c_(components) {}
 
-    /// Until the last job has ended.
+    /// Until the last job has ended and no further one can come.
     [[nodiscard]] run_summary run();
 
 private:
     [[nodiscard]] bool all_over() const noexcept;
+    void admit(nanoseconds now);
     void start_due_jobs(nanoseconds now);
     void wait(nanoseconds now);
     void read_progress(nanoseconds now);
@@ -67,6 +72,8 @@ private:
     void reap(nanoseconds now);
     void handle_signals(nanoseconds now);
     void interrupt_jobs(bool first, bool kill, nanoseconds now);
+    void stop(live_job& job, nanoseconds now);
+    void take_turn(nanoseconds now);
     void tick(nanoseconds now);
     void handle_changes(tick_report const& report);
     void handle_change(live_job& job, checked_grant const& grant, nanoseconds now);

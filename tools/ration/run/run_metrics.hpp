@@ -18,8 +18,8 @@ namespace ration::program {
 /// What a page shows besides the counted events; looked at when the page is made.
 struct run_state {
     job_table const& board;
-    std::span<training_progress const> progress{};  ///< by row of the jobs table
-    std::span<job_usage const> usage{};             ///< by row of the jobs table
+    std::span<training_progress const> progress{};  ///< by slot of the job table
+    std::span<job_usage const> usage{};             ///< by slot of the job table
     progress::totals const& messages;
     std::uint64_t lost_events = 0;
     std::int64_t cordoned_devices = 0;

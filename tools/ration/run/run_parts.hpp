@@ -9,6 +9,7 @@
 #include "policies/policy_log.hpp"
 #include "run/gpu_shares.hpp"
 #include "run/host_devices.hpp"
+#include "run/job_source.hpp"
 #include "run/node_backend.hpp"
 #include "run/orphaned_runs.hpp"
 #include "run/reporter.hpp"
@@ -21,6 +22,8 @@ namespace ration::program {
 
 struct run_parts {
     run_config const& config;
+    job_source& source;
+    std::size_t slots;  ///< the number of jobs that can be in the run at once, at least those of `config`
     planned_run const& planned;
     any_policy& policy;
     any_policy& fallback;  ///< decides once ration no longer calls the policy

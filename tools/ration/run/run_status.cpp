@@ -43,7 +43,8 @@ view_model run_status::view(std::string const& notice, nanoseconds now) const {
                      .cordoned_devices = elastic_.table().devices().cordoned(),
                      .jobs = {},
                      .notice = notice};
-    for (auto const& job : jobs_.jobs()) model.jobs.push_back(view_of(job, now));
+    for (auto const& job : jobs_.jobs())
+        if (!job.forgotten) model.jobs.push_back(view_of(job, now));
     return model;
 }
 

@@ -34,7 +34,7 @@ public:
     share_monitor(gpu_shares const* shares, host_devices const& devices, device_table const& table, node_backend& node,
                   job_table& jobs, event_sink& events)
         : shares_(shares), devices_(devices), table_(table), node_(node), jobs_(jobs), events_(events),
-          states_(jobs.jobs().size()) {}
+          states_(jobs.capacity()) {}
 
     void start_incarnation(live_job const& job) { states_[job] = {}; }
     /// The job has made a step, so that it uses its GPU.

@@ -41,17 +41,17 @@ namespace {
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), clock_(clock_of(parts.reattached)), events_(parts.out), elastic_(parts.devices.names()),
-      jobs_(parts.config.jobs, supply_of(parts)), progress_(std::move(receiver), jobs_, parts.node, events_),
-      commands_(parts.config.jobs.size()), usage_(parts.config.jobs.size()), policy_(parts.policy, parts.fallback),
-      scheduler_(policy_, parts.node, jobs_, usage_, parts.config.tick, events_),
-      gpus_(parts.devices, elastic_.table(), parts.config.jobs.size(), scheduler_, events_),
+      jobs_(parts.config.jobs, supply_of(parts), parts.slots),
+      progress_(std::move(receiver), jobs_, parts.node, events_), commands_(parts.slots), usage_(parts.slots),
+      policy_(parts.policy, parts.fallback), scheduler_(policy_, parts.node, jobs_, usage_, parts.config.tick, events_),
+      gpus_(parts.devices, elastic_.table(), parts.slots, scheduler_, events_),
       assigner_(parts.devices, parts.shares, parts.topology, elastic_, gpus_, parts.node, events_),
       shares_(parts.shares, parts.devices, elastic_.table(), parts.node, jobs_, events_),
-      record_(head_of(parts), clock_, parts.directory, jobs_, progress_.all(), commands_, elastic_.table(), events_),
+      record_(head_of(parts), clock_, parts.directory, jobs_, progress_, commands_, elastic_.table(), events_),
       stopper_(parts.node, jobs_, commands_, scheduler_, events_),
       health_(parts.node, jobs_, usage_, scheduler_, stopper_, events_),
       models_(jobs_, commands_, stopper_, events_, parts.output_folder),
-      hooks_(parts.config.jobs.size(), events_, parts.output_folder),
+      hooks_(parts.slots, events_, parts.output_folder),
       launcher_(parts.node, jobs_, parts.directory, parts.output_folder, assigner_, progress_, health_, shares_,
                 scheduler_, record_, events_),
       exits_(parts.node, progress_, health_, stopper_),
@@ -72,14 +72,19 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
 result<run_summary> supervisor::run() {
     if (auto bound = scheduler_.bind(parts_.config.jobs.size()); !bound) return bound.failure();
     announce(parts_, jobs_, assigner_, events_, clock_.now());
-    if (parts_.reattached != nullptr) reattach(*parts_.reattached);
+    if (parts_.reattached != nullptr)
+        reattach(*parts_.reattached);
+    else if (!parts_.source.complete())
+        record_.save();  // what is not in the record of a service was not launched
     run_loop loop({.clock = clock_,
+                   .source = parts_.source,
                    .node = parts_.node,
                    .jobs = jobs_,
                    .elastic = elastic_,
                    .signals = parts_.signals,
                    .progress = progress_,
                    .commands = commands_,
+                   .usage = usage_,
                    .health = health_,
                    .gpus = gpus_,
                    .models = models_,
@@ -91,14 +96,15 @@ result<run_summary> supervisor::run() {
                    .record = record_,
                    .ticks = scheduler_,
                    .tick_events = tick_events_,
+                   .events = events_,
                    .status = status_,
                    .out = parts_.out});
     return loop.run();
 }
 
 void supervisor::reattach(orphaned_run const& run) {
-    reattachment earlier(jobs_, parts_.node, elastic_, assigner_, progress_, commands_, scheduler_, launcher_, reaper_,
-                         record_, events_);
+    reattachment earlier(jobs_, parts_.source, parts_.node, elastic_, assigner_, progress_, commands_, scheduler_,
+                         launcher_, reaper_, record_, events_);
     earlier.reattach(run, clock_.now());
 }
 

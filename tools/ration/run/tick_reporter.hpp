@@ -28,7 +28,7 @@ public:
     tick_reporter(std::string policy_name, std::string fallback_name, replaceable_policy const& policy, policy_log& log,
                   job_table const& jobs, event_sink& events)
         : policy_name_(std::move(policy_name)), fallback_name_(std::move(fallback_name)), policy_(policy), log_(log),
-          jobs_(jobs), events_(events), waits_(jobs.jobs().size()) {}
+          jobs_(jobs), events_(events), waits_(jobs.capacity()) {}
 
     /// `shown`: the tables as the policy saw them; `took`: since the tick began.
     void emit(tick_report const& report, snapshot const& shown, nanoseconds took);

@@ -40,11 +40,8 @@ bool training_progress::take(progress::report const& reply, nanoseconds at) {
 }
 
 std::vector<training_progress> initial_progress(std::span<live_job const> jobs) {
-    std::vector<live_job const*> by_row(jobs.size());
-    for (auto const& job : jobs) by_row[job.row] = &job;
     std::vector<training_progress> out;
-    out.reserve(jobs.size());
-    for (auto const* const job : by_row) out.emplace_back(job->config->target);
+    for (auto const& job : jobs) out.emplace_back(job.config->target);
     return out;
 }
 

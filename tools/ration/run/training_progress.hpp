@@ -27,7 +27,7 @@ struct training_progress {
     bool take(progress::report const& reply, nanoseconds at);
 };
 
-/// Of jobs that have not reported yet, by row of the jobs table.
+/// Of jobs that have not reported yet, by slot of the job table.
 [[nodiscard]] std::vector<training_progress> initial_progress(std::span<live_job const> jobs);
 
 }  // namespace ration::program

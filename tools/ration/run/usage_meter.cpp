@@ -20,8 +20,13 @@ void usage_meter::start_incarnation(live_job const& job) noexcept {
     usage.cpu_time = {};
 }
 
+void usage_meter::forget(live_job const& job) {
+    forgotten_ = forgotten_ + jobs_[job].earlier_cpu_time + jobs_[job].cpu_time;
+    jobs_[job] = {};
+}
+
 nanoseconds usage_meter::total() const noexcept {
-    nanoseconds sum{};
+    nanoseconds sum = forgotten_;
     for (auto const& usage : jobs_.values()) sum = sum + usage.earlier_cpu_time + usage.cpu_time;
     return sum;
 }

@@ -20,7 +20,8 @@ struct job_usage {
 
 class usage_meter {
     per_job<job_usage> jobs_;
-    rate_meter all_;  // the rates of single jobs lag behind an arrival, and so does their sum
+    nanoseconds forgotten_{};  // of jobs whose slots are free again
+    rate_meter all_;           // the rates of single jobs lag behind an arrival, and so does their sum
 
 public:
     explicit usage_meter(std::size_t jobs) : jobs_(jobs) {}
@@ -29,6 +30,8 @@ public:
     /// At the end of a process. `cpu_time`: as the kernel or the backend counted it.
     void take_final(live_job const& job, nanoseconds cpu_time) noexcept;
     void start_incarnation(live_job const& job) noexcept;
+    /// The job leaves the run, and its CPU time stays in `total`.
+    void forget(live_job const& job);
     /// Updates `used_cores`.
     void read(nanoseconds now) noexcept { all_.read(now, total().count); }
 
@@ -36,7 +39,7 @@ public:
     [[nodiscard]] double used_cores() const noexcept { return all_.per_second() * 1e-9; }
     /// CPU time of all incarnations of all jobs. O(jobs).
     [[nodiscard]] nanoseconds total() const noexcept;
-    /// By row of the jobs table.
+    /// By slot of the job table.
     [[nodiscard]] std::span<job_usage const> jobs() const noexcept { return jobs_.values(); }
 };
 

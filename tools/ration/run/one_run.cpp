@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/one_run.hpp"
+
+#include <utility>
+
+#include "common/diagnostics.hpp"
+#include "policies/policy_registry.hpp"
+#include "run/checkpoint_locks.hpp"
+#include "run/descriptors.hpp"
+#include "run/supervisor.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] std::unique_ptr<any_policy> make(run_config const& config, std::string_view name, policy_log& log) {
+    diagnostics problems(config.file);
+    auto made = make_policy(config, std::string(name), log, problems);
+    RATION_ASSERT(made != nullptr, "the policies are made once before the first run");
+    return made;
+}
+
+/// The folder of a new run, or of the run to reattach.
+[[nodiscard]] result<run_directory> directory_of(run_session const& s, std::string const& run) {
+    if (s.reattached == nullptr) return run_directory::create(run);
+    return run_directory(std::move(s.reattached->folder));
+}
+
+/// The backend of the machine, with enough open files for the jobs.
+[[nodiscard]] result<node_backend> open_node(run_session const& s) {
+    auto node = node_backend::open({.choice = s.options.backend,
+                                    .cpus = s.config.cpus,
+                                    .open_files = s.open_files,
+                                    .claims = run_directory::base() + ".cpus"});
+    if (!node) return node;
+    if (auto const enough = check_open_files(s.slots, node->jobs().files_per_job()); !enough) return enough.failure();
+    return node;
+}
+
+/// Empty when the devices of the run are not shares of a GPU. After `open_node`, which has to have its group for
+/// itself.
+[[nodiscard]] result<std::unique_ptr<gpu_shares>> shares_of(run_session const& s, std::string const& run_folder,
+                                                            std::string const& log_folder) {
+    if (!s.devices.of_shares()) return std::unique_ptr<gpu_shares>();
+    auto opened = gpu_shares::open(run_folder, log_folder);
+    if (!opened) return opened.failure();
+    return std::make_unique<gpu_shares>(std::move(opened).value());
+}
+
+}  // namespace
+
+run_policies::run_policies(run_config const& config, std::string_view name)
+    : policy(make(config, name, log)), fallback(make(config, config.fallback_name(), log)) {}
+
+result<run_resources> open_resources(run_session const& s) {
+    auto run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
+    if (!run) return run.failure();
+    auto directory = directory_of(s, *run);
+    if (!directory) return directory.failure();
+    auto locks = lock_checkpoints(s.config);
+    if (!locks) return locks.failure();
+    auto node = open_node(s);
+    if (!node) return node.failure();
+    auto receiver = progress::receiver::open(directory->socket());
+    if (!receiver) return receiver.failure();
+    return run_resources{std::move(run).value(), std::move(directory).value(), std::move(locks).value(),
+                         std::move(node).value(), std::move(receiver).value()};
+}
+
+result<run_summary> run_one(run_session const& s, run_resources& resources, run_task const& task,
+                            std::function<void(run_summary const&)> const& end) {
+    auto const shares = shares_of(s, resources.directory.folder(), task.output_folder);
+    if (!shares) return shares.failure();
+    supervisor one({.config = task.config,
+                    .source = task.source,
+                    .slots = s.slots,
+                    .planned = task.planned,
+                    .policy = *task.policies.policy,
+                    .fallback = *task.policies.fallback,
+                    .node = resources.node,
+                    .devices = s.devices,
+                    .shares = shares->get(),
+                    .topology = s.topology,
+                    .log = task.policies.log,
+                    .out = s.out,
+                    .directory = resources.directory,
+                    .run = resources.name,
+                    .output_folder = task.output_folder,
+                    .signals = s.signals,
+                    .reattached = s.reattached},
+                   std::move(resources.receiver));
+    auto ended = one.run();
+    if (!ended) print_to_stderr(task.policies.log, task.planned.choice.policy);
+    if (!ended) return ended;
+    end(*ended);
+    resources.directory.remove_at_end();
+    task.policies.policy.reset();
+    one.emit_final_message();
+    return ended;
+}
+
+}  // namespace ration::program
