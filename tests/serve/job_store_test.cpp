@@ -60,7 +60,10 @@ struct folder {
             .definition = "[[job]]",
             .directory = "/data",
             .environment = {"PATH=/bin", "EMPTY=", std::string("BYTES=\xff\n")},
-            .priority = -3};
+            .priority = -3,
+            .retries = 2,
+            .time_limit_ms = 5000,
+            .after = {3, 17}};
 }
 
 [[nodiscard]] stage_change to(std::int64_t id, stage what, std::int64_t at = 2) {
@@ -235,6 +238,40 @@ TEST_CASE("text that is no database, and tables of a newer ration, are refused")
     CHECK_FALSE(job_store::open_to_read(at.file()));
 }
 
+TEST_CASE("tables of version 1 are brought up to date, with their jobs and the time of the step") {
+    folder const at;
+    {
+        auto store = at.open();
+        static_cast<void>(add(store, "a"));
+        REQUIRE(store.commit());
+        auto file = database::open(at.file(), database::access::write);
+        REQUIRE(file);
+        for (auto const* const column : {"cancelled", "retries", "not_before_ms", "time_limit_ms", "after"})
+            REQUIRE(file->execute(std::string("ALTER TABLE submissions DROP COLUMN ") + column));
+        REQUIRE(file->execute("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1"));
+    }
+    CHECK(job_store::open_to_read(at.file()).failure().code == errc::not_supported);
+    auto store = job_store::open(at.file(), 77);
+    REQUIRE(store);
+    auto const jobs = store->all();
+    REQUIRE(jobs);
+    REQUIRE(jobs->size() == 1);
+    CHECK(jobs->front().what.environment == job("a").environment);
+    CHECK(jobs->front().what.retries == 0);
+    CHECK_FALSE(jobs->front().cancelled);
+    REQUIRE(store->cancel(jobs->front().id));
+    REQUIRE(store->commit());
+    CHECK(store->all()->front().cancelled);
+    CHECK(store->cancel(99).failure().code == errc::not_found);
+    auto file = database::open(at.file(), database::access::read);
+    REQUIRE(file);
+    auto const steps = file->query("SELECT version, at_ms FROM migrations ORDER BY version");
+    REQUIRE(steps);
+    REQUIRE(steps->size() == 2);
+    CHECK(number_in(steps->front()[1]) == 1);
+    CHECK(number_in(steps->back()[1]) == 77);
+}
+
 TEST_CASE("a link in the place of the file is not followed") {
     folder const at;
     fs::create_symlink(at.path + "/elsewhere", at.file());
@@ -253,5 +290,6 @@ TEST_CASE("a reader sees what another process has committed, and no file is none
     REQUIRE(store.commit());
     CHECK(reader->all()->size() == 1);
     CHECK_FALSE(reader->submit(job("b"), 1));
-    CHECK((fs::status(at.file()).permissions() & fs::perms::mask) == fs::perms(0600));
+    for (auto const& one : fs::directory_iterator(at.path))
+        CHECK((one.status().permissions() & fs::perms::mask) == fs::perms(0600));
 }

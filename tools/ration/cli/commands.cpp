@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 
 #include "cli/bench_command.hpp"
+#include "cli/cancel_command.hpp"
 #include "cli/check_command.hpp"
 #include "cli/clean_command.hpp"
 #include "cli/decide_command.hpp"
@@ -14,8 +15,12 @@
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/runs_command.hpp"
+#include "cli/serve_command.hpp"
 #include "cli/sim_command.hpp"
+#include "cli/status_command.hpp"
+#include "cli/submit_command.hpp"
 #include "cli/try_log_command.hpp"
+#include "cli/wait_command.hpp"
 
 namespace ration::program {
 
@@ -28,6 +33,11 @@ template <class Options, exit_code (*Perform)(Options const&)>
 
 constexpr subcommand all[] = {
     {"run", "Run the jobs of a file under a policy", make<run_options, run_file>},
+    {"serve", "Run the jobs that are submitted to this service", make<serve_options, serve>},
+    {"submit", "Give a job to the service", make<submit_options, submit_job>},
+    {"status", "Show the jobs of the service, also while it is down", make<status_options, show_status>},
+    {"cancel", "Stop jobs of the service", make<cancel_options, cancel_jobs>},
+    {"wait", "Wait for a job of the service, and end with its exit code", make<wait_options, wait_for_job>},
     {"list", "List the runs that are alive, with their jobs", make<list_options, list_runs>},
     {"logs", "Print the output of a job, or follow it", make<logs_options, print_log>},
     {"runs", "List the past and present runs of a folder", make<runs_options, list_past_runs>},

@@ -49,6 +49,8 @@ struct listed_run {
 [[nodiscard]] std::string text_of(listed_run const& one) {
     auto const& record = one.run.record;
     auto text = fmt::format("{}\n  {} under {}, ", record.output, record.file, record.policy);
+    bool const of_service = record.file.ends_with("/jobs.db");
+    if (!one.run.alive && of_service) return text + "its service is down; start it again: ration serve\n";
     if (!one.run.alive)
         return text + fmt::format("killed; ration run --reattach {} continues its jobs, ration clean ends them\n",
                                   record.file);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The only file that includes httplib.h, which is expensive to compile. It compiles with 0.11 (Debian 12), with 0.18
-// (Debian 13) and with later versions.
 #include "responder.hpp"
 
 #include <algorithm>
-#include <httplib.h>
 #include <optional>
+
+#include "memory_stream.hpp"
 
 namespace ration::program {
 namespace {
@@ -49,42 +48,10 @@ namespace {
     return lines;
 }
 
-/// The request as the library reads it from a connection, and the answer that it writes there. Versions of the library
-/// differ in which of these functions are virtual, hence no `override`.
-// NOLINTBEGIN(modernize-use-override)
-class memory_stream final : public httplib::Stream {
-    std::string_view unread_;
-    std::string written_;
-
-public:
-    explicit memory_stream(std::string_view request) : unread_(request) {}
-
-    [[nodiscard]] std::string take() { return std::move(written_); }
-
-    ssize_t read(char* to, size_t size) {
-        auto const count = unread_.copy(to, size);
-        unread_.remove_prefix(count);
-        return static_cast<ssize_t>(count);
-    }
-    ssize_t write(char const* from, size_t size) {
-        written_.append(from, size);
-        return static_cast<ssize_t>(size);
-    }
-    [[nodiscard]] bool is_readable() const { return !unread_.empty(); }
-    [[nodiscard]] bool wait_readable() const { return is_readable(); }
-    [[nodiscard]] bool is_writable() const { return true; }
-    [[nodiscard]] bool wait_writable() const { return true; }
-    void get_remote_ip_and_port(std::string&, int&) const {}
-    void get_local_ip_and_port(std::string&, int&) const {}
-    [[nodiscard]] socket_t socket() const { return INVALID_SOCKET; }
-    [[nodiscard]] time_t duration() const { return 0; }
-};
-// NOLINTEND(modernize-use-override)
-
 }  // namespace
 
 /// `/metrics`, and what is answered elsewhere. It never listens.
-class responder::site : httplib::Server {
+class responder::site : memory_server {
     pages const* page_ = nullptr;
     bool is_too_long_ = false;
 
@@ -105,18 +72,14 @@ public:
     }
 
     [[nodiscard]] std::string answer(std::string_view head, pages const& page) {
-        memory_stream stream(head);
         page_ = &page;
         is_too_long_ = false;
-        process(stream);
-        return stream.take();
+        return exchange(head, simplify);
     }
 
     [[nodiscard]] std::string refuse_length() {
-        memory_stream stream("GET /metrics HTTP/1.1\r\n\r\n");
         is_too_long_ = true;
-        process(stream);
-        return stream.take();
+        return exchange("GET /metrics HTTP/1.1\r\n\r\n", simplify);
     }
 
 private:
@@ -128,18 +91,10 @@ private:
         return HandlerResponse::Handled;
     }
 
-    template <class Stream>
-    void process(Stream& stream) {
-        // Compressing a page would take longer than making it, and nothing needs a part of one.
-        auto const simplify = [](httplib::Request& request) {
-            request.headers.erase("Accept-Encoding");
-            request.ranges.clear();
-        };
-        bool is_closed = true;
-        if constexpr (requires { this->process_request(stream, "", 0, "", 0, true, is_closed, simplify); })
-            this->process_request(stream, "", 0, "", 0, true, is_closed, simplify);
-        else
-            this->process_request(stream, true, is_closed, simplify);
+    /// Compressing a page would take longer than making it, and nothing needs a part of one.
+    static void simplify(httplib::Request& request) {
+        request.headers.erase("Accept-Encoding");
+        request.ranges.clear();
     }
 };
 

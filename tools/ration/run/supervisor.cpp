@@ -70,7 +70,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
 }
 
 result<run_summary> supervisor::run() {
-    if (auto bound = scheduler_.bind(parts_.config.jobs.size()); !bound) return bound.failure();
+    if (auto bound = scheduler_.bind(parts_.slots); !bound) return bound.failure();
     announce(parts_, jobs_, assigner_, events_, clock_.now());
     if (parts_.reattached != nullptr)
         reattach(*parts_.reattached);

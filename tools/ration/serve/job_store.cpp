@@ -2,7 +2,9 @@
 #include "serve/job_store.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <fcntl.h>
 #include <iterator>
 #include <unistd.h>
 #include <utility>
@@ -16,7 +18,7 @@ namespace {
 
 constexpr auto columns =
     "id, uid, tenant, key, name, definition, directory, environment, priority, submitted_ms, stage, stage_ms, "
-    "incarnation, step, why, exit_code, signal";
+    "incarnation, step, why, exit_code, signal, cancelled, not_before_ms, retries, time_limit_ms, after";
 
 /// Each entry with a zero byte at its end.
 [[nodiscard]] sql_bytes packed(std::vector<std::string> const& entries) {
@@ -43,6 +45,20 @@ constexpr auto columns =
     return number ? sql_value(*number) : sql_value();
 }
 
+[[nodiscard]] std::string text_of(std::vector<std::int64_t> const& numbers) {
+    std::string out;
+    for (auto const number : numbers) out += (out.empty() ? "" : ",") + std::to_string(number);
+    return out;
+}
+
+/// Of what `text_of` wrote.
+[[nodiscard]] std::vector<std::int64_t> numbers_in(std::string const& text) {
+    std::vector<std::int64_t> out;
+    for (char const *at = text.data(), *const end = at + text.size(); at < end; ++at)
+        at = std::from_chars(at, end, out.emplace_back()).ptr;
+    return out;
+}
+
 /// None: the row names no known stage.
 [[nodiscard]] std::optional<stored_job> job_in(sql_row& row) {
     auto const now = stage_named(text_in(row[10]));
@@ -55,6 +71,8 @@ constexpr auto columns =
                    .incarnation = number_in(row[12]),
                    .step = number_in(row[13]),
                    .why = text_in(std::move(row[14])),
+                   .cancelled = number_in(row[17]) != 0,
+                   .not_before_ms = number_in(row[18]),
                    .end = {optional_in(row[15]), optional_in(row[16])}};
     job.what = {.uid = number_in(row[1]),
                 .tenant = text_in(std::move(row[2])),
@@ -63,12 +81,19 @@ constexpr auto columns =
                 .definition = text_in(std::move(row[5])),
                 .directory = text_in(std::move(row[6])),
                 .environment = unpacked(text_in(std::move(row[7]))),
-                .priority = number_in(row[8])};
+                .priority = number_in(row[8]),
+                .retries = number_in(row[19]),
+                .time_limit_ms = number_in(row[20]),
+                .after = numbers_in(text_in(std::move(row[21])))};
     return job;
 }
 
 [[nodiscard]] error refusal(errc code, char const* operation, std::string_view subject, char const* remedy) {
     return {.code = code, .operation = operation, .subject = subject, .remedy = remedy};
+}
+
+[[nodiscard]] error unknown_job(std::int64_t job) {
+    return refusal(errc::not_found, "find job", std::to_string(job), "list the jobs: ration status");
 }
 
 [[nodiscard]] error unknown_stage() {
@@ -99,6 +124,7 @@ result<job_store> job_store::open_to_read(std::string const& path) {
 result<void> job_store::back_up() {
     auto const kept = path_ + ".backup", made = kept + ".new";
     static_cast<void>(::unlink(made.c_str()));  // of a start that was killed
+    process::descriptor const empty(::open(made.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (auto copied = file_.query("VACUUM INTO ?", {made}); !copied) return copied.failure();
     if (::rename(made.c_str(), kept.c_str()) != 0)
         return process::system_error("replace", kept, errno, "let this user write to the folder");
@@ -130,6 +156,10 @@ result<void> job_store::commit() {
     return done;
 }
 
+void job_store::roll_back() {
+    if (std::exchange(open_, false)) static_cast<void>(file_.execute("ROLLBACK"));
+}
+
 result<submitted> job_store::submit(submission const& what, std::int64_t now_ms) {
     return whole([&]() -> result<submitted> {
         auto known = find_key(what);
@@ -150,10 +180,11 @@ result<std::optional<submitted>> job_store::find_key(submission const& what) {
 result<submitted> job_store::insert(submission const& what, std::int64_t now_ms) {
     auto const added = file_.query(
         "INSERT INTO submissions (uid, tenant, key, name, definition, directory, "
-        "environment, priority, submitted_ms, stage, stage_ms, incarnation, step, why) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?, ?9, 0, 0, '')",
+        "environment, priority, submitted_ms, stage, stage_ms, incarnation, step, why, retries, time_limit_ms, after) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?, ?9, 0, 0, '', ?, ?, ?)",
         {what.uid, what.tenant, what.key, what.name, what.definition, what.directory, packed(what.environment),
-         what.priority, now_ms, std::string(name_of(stage::queued))});
+         what.priority, now_ms, std::string(name_of(stage::queued)), what.retries, what.time_limit_ms,
+         text_of(what.after)});
     if (!added) return added.failure();
     submitted const out{.job = file_.last_key()};
     auto noted =
@@ -166,12 +197,19 @@ result<void> job_store::advance(stage_change const& change) {
     return whole([&]() -> result<void> {
         auto const job = find(change.job);
         if (!job) return job.failure();
-        if (!*job)
-            return refusal(errc::not_found, "find job", std::to_string(change.job), "list the jobs: ration status");
+        if (!*job) return unknown_job(change.job);
         if (!may_follow((*job)->now, change.to))
             return refusal(errc::invalid_value, "move a job to the stage", name_of(change.to),
                            "its stage does not lead there");
         return apply(**job, change);
+    });
+}
+
+result<void> job_store::cancel(std::int64_t job) {
+    return whole([&]() -> result<void> {
+        auto changed = file_.query("UPDATE submissions SET cancelled = 1 WHERE id = ? RETURNING id", {job});
+        if (!changed) return changed.failure();
+        return changed->empty() ? result<void>(unknown_job(job)) : result<void>();
     });
 }
 
@@ -181,9 +219,9 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
     auto const end = change.end.value_or(process_end{});
     auto moved = file_.query(
         "UPDATE submissions SET stage = ?, stage_ms = ?, incarnation = ?, step = ?, why = ?, "
-        "exit_code = ?, signal = ? WHERE id = ?",
+        "exit_code = ?, signal = ?, not_before_ms = ? WHERE id = ?",
         {std::string(name_of(change.to)), change.at_ms, incarnation, change.step, change.why, value_of(end.exit_code),
-         value_of(end.signal), change.job});
+         value_of(end.signal), change.not_before_ms, change.job});
     if (!moved) return moved.failure();
     if (launches) {
         auto added = file_.query("INSERT INTO incarnations (job, number, boot, started_ms) VALUES (?, ?, ?, ?)",

@@ -25,6 +25,9 @@ struct submission {
     std::string directory;   ///< absolute: where it was submitted
     std::vector<std::string> environment;  ///< "NAME=VALUE", of the submitter
     std::int64_t priority = 0;
+    std::int64_t retries = 0;         ///< further launches after failed ones
+    std::int64_t time_limit_ms = 0;   ///< of one launch; 0: none
+    std::vector<std::int64_t> after;  ///< jobs that have to complete before
 
     friend bool operator==(submission const&, submission const&) = default;
 };
@@ -39,11 +42,13 @@ struct stored_job {
     submission what;
     std::int64_t submitted_ms = 0;
     stage now = stage::queued;
-    std::int64_t stage_ms = 0;     ///< when it entered that stage
-    std::int64_t incarnation = 0;  ///< launches so far
-    std::int64_t step = 0;         ///< of training, when it entered its stage
-    std::string why;               ///< of its stage; may be empty
-    process_end end;               ///< of its last incarnation that has ended
+    std::int64_t stage_ms = 0;       ///< when it entered that stage
+    std::int64_t incarnation = 0;    ///< launches so far
+    std::int64_t step = 0;           ///< of training, when it entered its stage
+    std::string why;                 ///< of its stage; may be empty
+    bool cancelled = false;          ///< its user wants it stopped
+    std::int64_t not_before_ms = 0;  ///< the earliest time of its next launch
+    process_end end;                 ///< of its last incarnation that has ended
 };
 
 struct stage_change {
@@ -54,6 +59,7 @@ struct stage_change {
     std::string why;
     std::optional<process_end> end;  ///< given: its present incarnation has ended, in this way
     std::string boot;                ///< of a launch: the kernel's number of this boot
+    std::int64_t not_before_ms = 0;  ///< of `queued`: the earliest time of the next launch
 };
 
 /// One entry of the history of a job.
@@ -92,8 +98,13 @@ public:
     /// Moves a job to another stage. `deploying` begins its next incarnation. Errors: `not_found`; `invalid_value` if
     /// `may_follow` refuses.
     [[nodiscard]] result<void> advance(stage_change const& change);
+    /// Notes that its user wants the job stopped. Errors: `not_found`.
+    [[nodiscard]] result<void> cancel(std::int64_t job);
     /// Makes all changes since the last commit durable, with one write to the disk.
     [[nodiscard]] result<void> commit();
+
+    /// Gives up all changes since the last commit.
+    void roll_back();
 
     [[nodiscard]] result<std::optional<stored_job>> find(std::int64_t job);
     /// In ascending order of their ids. `uid`: only jobs of this user. O(jobs).

@@ -46,7 +46,12 @@ constexpr std::array steps{
          ended_ms INTEGER,
          exit_code INTEGER,
          signal INTEGER,
-         PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;)"};
+         PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;)",
+    R"(ALTER TABLE submissions ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE submissions ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE submissions ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE submissions ADD COLUMN time_limit_ms INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE submissions ADD COLUMN after TEXT NOT NULL DEFAULT '';)"};
 
 [[nodiscard]] result<std::int64_t> version_of(database& file) {
     auto const rows = file.query("PRAGMA user_version");

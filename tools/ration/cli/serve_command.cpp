@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "cli/serve_command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/option_checks.hpp"
+#include "run/job_backends.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr auto notes_of_serve = R"(Examples:
+  ration serve
+  ration serve --state /data/queue --policy drf --max-running 8 --cpus 6
+
+The service runs submitted jobs under one policy until it is ended. Ctrl-C, SIGTERM and SIGKILL end it alike: its jobs run on, and
+the next start takes them over. 'ration submit' gives it a job.
+Exit codes: 0 after a signal; 2 wrong command line; 3 the service cannot start.)";
+
+}  // namespace
+
+void add_options(CLI::App& to, serve_options& into, option_context& context) {
+    to.footer(notes_of_serve);
+    to.add_option("--state", into.folder, "The folder of the service, instead of ~/.local/state/ration")
+        ->type_name("DIR");
+    auto* const policy = to.add_option("--policy", into.policy, "A policy's name or the path of its .so");
+    policy->type_name("NAME")->check(policy_check(context));
+    context.offers[policy] = {.words = context.policies, .plugins = true};
+    add_setting_option(to, into.settings, "A parameter of the policy, as in tradl.alpha=0.8");
+    to.add_option("--max-running", into.max_running, "Jobs that run at once; others wait in the queue")
+        ->type_name("N")
+        ->check(CLI::Range(1, 512));
+    to.add_option("--cpus", into.cpus, "How many cores the jobs share")->type_name("N")->check(CLI::Range(1, 4096));
+    auto const backends = job_backend_names();
+    auto* const backend = to.add_option("--backend", into.backend, "How limits are applied");
+    backend->type_name("NAME")->check(CLI::IsMember(std::vector<std::string>(backends.begin(), backends.end())));
+    context.offers[backend].words.assign(backends.begin(), backends.end());
+}
+
+}  // namespace ration::program

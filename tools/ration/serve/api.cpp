@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/api.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <optional>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "common/error_text.hpp"
+#include "common/version_text.hpp"
+#include "events/json_reader.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr std::string_view jobs_path = "/v1/jobs";
+constexpr std::size_t longest_key = 128, most_variables = 4096, most_after = 64;
+constexpr std::int64_t most_retries = 100, longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
+
+[[nodiscard]] api_reply refuse(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
+
+[[nodiscard]] api_reply failed(error const& why) {
+    int const status = why.code == errc::conflict ? 409 : why.code == errc::not_found ? 404 : 503;
+    return refuse(status, to_text(why));
+}
+
+[[nodiscard]] std::string tenant_of(std::int64_t uid, std::string const& named) {
+    if (!named.empty()) return named;
+    auto const* const user = ::getpwuid(static_cast<uid_t>(uid));
+    if (user != nullptr && is_plain_name(user->pw_name)) return user->pw_name;
+    return fmt::format("uid-{}", uid);
+}
+
+/// Reads the members of a submission; the first fault is kept.
+class submission_reader {
+    nlohmann::json const& from_;
+    std::string fault_;
+    std::size_t known_ = 0;
+
+public:
+    explicit submission_reader(nlohmann::json const& from) : from_(from) {}
+
+    [[nodiscard]] std::string const& fault() const noexcept { return fault_; }
+
+    void text(char const* name, std::size_t most, std::string& into) {
+        auto const* const value = find(name, true);
+        if (value == nullptr) return;
+        if (!value->is_string() || value->get_ref<std::string const&>().size() > most)
+            return refuse(name, fmt::format("text of at most {} bytes", most));
+        into = value->get<std::string>();
+        if (into.empty() || into.find('\0') != into.npos) refuse(name, "text that is not empty, without a zero byte");
+    }
+
+    void number(char const* name, std::int64_t most, std::int64_t& into) {
+        auto const* const value = find(name, false);
+        if (value == nullptr) return;
+        into = value->is_number_integer() ? value->get<std::int64_t>() : -1;
+        if (into < 0 || into > most) refuse(name, fmt::format("a whole number from 0 to {}", most));
+    }
+
+    template <class T>
+    void list(char const* name, std::size_t most, std::vector<T>& into) {
+        auto const* const value = find(name, false);
+        if (value == nullptr) return;
+        bool good = value->is_array() && value->size() <= most;
+        for (std::size_t i = 0; good && i < value->size(); ++i) {
+            auto const& one = (*value)[i];
+            if constexpr (std::is_same_v<T, std::string>)
+                good = one.is_string() && one.get_ref<std::string const&>().find('\0') == std::string::npos;
+            else
+                good = one.is_number_integer() && one.get<std::int64_t>() > 0;
+            if (good) into.push_back(one.get<T>());
+        }
+        if (!good) refuse(name, fmt::format("a list of at most {} values", most));
+    }
+
+    void end() {
+        if (fault_.empty() && known_ != from_.size()) fault_ = "the submission has an unknown member; remove it";
+    }
+
+private:
+    [[nodiscard]] nlohmann::json const* find(char const* name, bool required) {
+        auto const at = from_.find(name);
+        if (at != from_.end()) {
+            ++known_;
+            return &*at;
+        }
+        if (required) refuse(name, "a value");
+        return nullptr;
+    }
+
+    void refuse(char const* name, std::string_view wanted) {
+        if (fault_.empty()) fault_ = fmt::format("'{}' of the submission is wrong: give {}", name, wanted);
+    }
+};
+
+/// The fault of a body; empty: `into` has what it says.
+[[nodiscard]] std::string read_submission(std::string const& body, submission& into) {
+    auto const json = parse_json(body);
+    if (!json.is_object()) return "the body is not a JSON object: send a submission";
+    submission_reader members(json);
+    members.text("key", longest_key, into.key);
+    members.text("definition", max_config_bytes, into.definition);
+    members.text("directory", 4096, into.directory);
+    members.list("environment", most_variables, into.environment);
+    members.number("retries", most_retries, into.retries);
+    members.number("time_limit_ms", longest_time_limit, into.time_limit_ms);
+    members.list("after", most_after, into.after);
+    members.end();
+    if (!members.fault().empty()) return members.fault();
+    if (!into.directory.starts_with('/')) return "the directory is relative: send an absolute path";
+    auto const read = read_definition(into.definition);
+    if (!read.problems.empty()) return to_text(read.problems.front());
+    auto const& job = read.config.jobs.front();
+    into.name = job.name;
+    into.priority = job.priority;
+    into.tenant = tenant_of(into.uid, job.tenant);
+    return {};
+}
+
+/// The number behind "/v1/jobs/"; none for another path.
+[[nodiscard]] std::optional<std::int64_t> job_in(std::string_view path) {
+    if (!path.starts_with(jobs_path) || path.substr(jobs_path.size(), 1) != "/") return std::nullopt;
+    auto const digits = path.substr(jobs_path.size() + 1);
+    std::int64_t id = 0;
+    auto const [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+    if (fault != std::errc() || end != digits.data() + digits.size() || id <= 0) return std::nullopt;
+    return id;
+}
+
+}  // namespace
+
+std::int64_t wall_clock_ms() {
+    using namespace std::chrono;
+    return duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+void write_job(json_writer& json, stored_job const& job, service_folder const& folder) {
+    auto const label = label_of(job.what.name, job.id);
+    json.member("id", job.id);
+    json.member("name", job.what.name);
+    json.member("label", label);
+    json.member("stage", name_of(job.now));
+    json.member("stage_ms", job.stage_ms);
+    json.member("submitted_ms", job.submitted_ms);
+    json.member("not_before_ms", job.not_before_ms);
+    json.member("incarnation", job.incarnation);
+    json.member("step", job.step);
+    json.member("why", job.why);
+    json.member("exit_code", job.end.exit_code);
+    json.member("signal", job.end.signal);
+    json.member("cancelled", job.cancelled);
+    json.member("uid", job.what.uid);
+    json.member("tenant", job.what.tenant);
+    json.member("priority", job.what.priority);
+    json.member("retries", job.what.retries);
+    json.member("time_limit_ms", job.what.time_limit_ms);
+    json.key("after").array([&] {
+        for (auto const one : job.what.after) json.value(one);
+    });
+    json.member("directory", job.what.directory);
+    json.member("log", folder.log_of(label));
+}
+
+std::string job_json(stored_job const& job, service_folder const& folder, std::vector<past_stage> const& history) {
+    std::string text;
+    json_writer json(text);
+    json.object([&] {
+        write_job(json, job, folder);
+        json.key("history").array([&] {
+            for (auto const& past : history)
+                json.object([&] {
+                    json.member("incarnation", past.incarnation);
+                    json.member("stage", name_of(past.what));
+                    json.member("at_ms", past.at_ms);
+                    json.member("step", past.step);
+                    json.member("why", past.why);
+                });
+        });
+    });
+    return text;
+}
+
+std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder) {
+    std::string text;
+    json_writer json(text);
+    json.object([&] {
+        json.key("jobs").array([&] {
+            for (auto const& job : jobs) json.object([&] { write_job(json, job, folder); });
+        });
+    });
+    return text;
+}
+
+std::string error_json(std::string_view sentence) {
+    std::string text;
+    json_writer json(text);
+    json.object([&] { json.member("error", sentence); });
+    return text;
+}
+
+api_reply service_api::answer(api_request const& request) {
+    if (request.path == "/v1/service" && request.method == "GET") return describe_service();
+    if (request.path == jobs_path && request.method == "GET") return list(request);
+    if (request.path == jobs_path && request.method == "POST") return submit(request);
+    if (auto const id = job_in(request.path)) return handle_job(request, *id);
+    bool const known = request.path == "/v1/service" || request.path == jobs_path;
+    return known ? refuse(405, "the path has no such method: read docs/service-api.json")
+                 : refuse(404, "the path is unknown: read docs/service-api.json");
+}
+
+api_reply service_api::describe_service() const {
+    api_reply out;
+    json_writer json(out.json);
+    json.object([&] {
+        json.member("version", version_text());
+        json.member("pid", facts_.pid);
+        json.member("uid", facts_.uid);
+        json.member("policy", facts_.policy);
+        json.member("max_running", facts_.max_running);
+        json.member("folder", folder_.path);
+    });
+    return out;
+}
+
+api_reply service_api::list(api_request const& request) {
+    auto const jobs = request.uid == 0 ? store_.all() : store_.all(request.uid);
+    return jobs ? api_reply{200, jobs_json(*jobs, folder_)} : failed(jobs.failure());
+}
+
+api_reply service_api::submit(api_request const& request) {
+    if (request.uid != facts_.uid && request.uid != 0)
+        return refuse(403, "the service runs jobs as another user: start a service of your own");
+    submission what;
+    what.uid = request.uid;
+    if (auto const fault = read_submission(request.body, what); !fault.empty()) return refuse(400, fault);
+    for (auto const id : what.after) {
+        auto const other = visible(request, id);
+        if (!other) return failed(other.failure());
+        if (!*other) return refuse(400, fmt::format("job {} of 'after' is unknown: name a submitted job", id));
+    }
+    return store(what);
+}
+
+api_reply service_api::store(submission const& what) {
+    auto const done = store_.submit(what, wall_clock_ms());
+    if (!done) return failed(done.failure());
+    changed_ = true;
+    auto const job = store_.find(done->job);
+    if (!job) return failed(job.failure());
+    return show(**job, done->is_new ? 201 : 200);
+}
+
+api_reply service_api::show(stored_job const& job, int status) {
+    auto const history = store_.history(job.id);
+    if (!history) return failed(history.failure());
+    return {status, job_json(job, folder_, *history)};
+}
+
+result<std::optional<stored_job>> service_api::visible(api_request const& request, std::int64_t id) {
+    auto job = store_.find(id);
+    if (!job || !*job) return job;
+    if (request.uid != 0 && request.uid != (*job)->what.uid) return std::optional<stored_job>();
+    return job;
+}
+
+api_reply service_api::handle_job(api_request const& request, std::int64_t id) {
+    auto const job = visible(request, id);
+    if (!job) return failed(job.failure());
+    if (!*job) return refuse(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
+    if (request.method == "GET") return show(**job, 200);
+    if (request.method == "DELETE") return cancel(**job);
+    return refuse(405, "the path has no such method: read docs/service-api.json");
+}
+
+api_reply service_api::cancel(stored_job const& job) {
+    if (is_final(job.now)) return show(job, 200);
+    if (auto noted = store_.cancel(job.id); !noted) return failed(noted.failure());
+    if (job.now == stage::queued) {
+        stage_change const halt{.job = job.id,
+                                .to = stage::halted,
+                                .at_ms = wall_clock_ms(),
+                                .step = job.step,
+                                .why = "cancelled before its launch",
+                                .end = job.end,
+                                .boot = {}};
+        if (auto moved = store_.advance(halt); !moved) return failed(moved.failure());
+    }
+    changed_ = true;
+    auto const now = store_.find(job.id);
+    if (!now) return failed(now.failure());
+    return show(**now, 202);
+}
+
+}  // namespace ration::program

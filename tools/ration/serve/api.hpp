@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The operations of the service's API on the list of jobs. docs/service-api.json describes them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "events/json_writer.hpp"
+#include "serve/definition.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+struct api_request {
+    std::string method, path, body;
+    std::int64_t uid = 0;  ///< of the client, by the kernel
+};
+
+struct api_reply {
+    int status = 200;
+    std::string json;
+};
+
+struct api_route {
+    std::string_view method, path;
+};
+
+inline constexpr std::array<api_route, 5> api_routes{{{"GET", "/v1/service"},
+                                                      {"GET", "/v1/jobs"},
+                                                      {"POST", "/v1/jobs"},
+                                                      {"GET", "/v1/jobs/{id}"},
+                                                      {"DELETE", "/v1/jobs/{id}"}}};
+
+/// What the service says of itself.
+struct service_facts {
+    std::int64_t uid = 0, pid = 0;
+    std::string policy;
+    std::int64_t max_running = 0;
+};
+
+[[nodiscard]] std::int64_t wall_clock_ms();
+
+/// Writes the members of a job as the API shows it.
+void write_job(json_writer& json, stored_job const& job, service_folder const& folder);
+/// The same as a whole object, with its history.
+[[nodiscard]] std::string job_json(stored_job const& job, service_folder const& folder,
+                                   std::vector<past_stage> const& history);
+/// `{"jobs": [...]}`.
+[[nodiscard]] std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder);
+[[nodiscard]] std::string error_json(std::string_view sentence);
+
+/// A user sees and cancels the own jobs, root those of everybody. Only the user of the service and root may submit,
+/// since each job runs as the user of the service.
+class service_api {
+    job_store& store_;
+    service_folder folder_;
+    service_facts facts_;
+    bool changed_ = true;
+
+public:
+    service_api(job_store& store, service_folder folder, service_facts facts)
+        : store_(store), folder_(std::move(folder)), facts_(std::move(facts)) {}
+
+    /// A reply must not leave before the changes of the store are committed. Without a commit it is void.
+    [[nodiscard]] api_reply answer(api_request const& request);
+    /// Whether a job was submitted or cancelled since the last call.
+    [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
+
+private:
+    [[nodiscard]] api_reply describe_service() const;
+    [[nodiscard]] api_reply list(api_request const& request);
+    [[nodiscard]] api_reply submit(api_request const& request);
+    [[nodiscard]] api_reply store(submission const& what);
+    [[nodiscard]] api_reply show(stored_job const& job, int status);
+    [[nodiscard]] api_reply cancel(stored_job const& job);
+    [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id);
+    [[nodiscard]] result<std::optional<stored_job>> visible(api_request const& request, std::int64_t id);
+};
+
+}  // namespace ration::program

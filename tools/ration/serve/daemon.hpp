@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration serve`: one long run whose jobs are submitted while it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/exit_code.hpp"
+#include "run/options.hpp"
+#include "serve/definition.hpp"
+
+namespace ration::program {
+
+struct serve_options {
+    std::string folder;  ///< of --state; empty: `default_state_folder`
+    std::string policy = "equal_share";
+    std::vector<std::string> settings;  ///< as `add_setting` takes them
+    std::uint32_t max_running = 16;
+    std::optional<std::uint32_t> cpus;
+    std::string backend{automatic_backend};
+};
+
+/// $XDG_STATE_HOME/ration, or ~/.local/state/ration.
+[[nodiscard]] std::string default_state_folder();
+
+/// The folder that `--state` names; the default one for an empty word.
+[[nodiscard]] service_folder state_folder_named(std::string const& word);
+
+/// Returns only if the service cannot start or go on.
+[[nodiscard]] exit_code serve(serve_options const& options);
+
+}  // namespace ration::program

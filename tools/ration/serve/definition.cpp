@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/definition.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "serve/exit_recorder.hpp"
+
+namespace ration::program {
+
+parsed_config read_definition(std::string const& text) {
+    auto read = parse_config(text, "submission", {.policies = {}, .policy_given = true});
+    auto& problems = read.problems;
+    if (!problems.empty()) return read;
+    auto const& jobs = read.config.jobs;
+    if (jobs.size() != 1) {
+        problems.add(jobs[1].where, "a submission has one job; submit each job alone");
+        return read;
+    }
+    auto const& job = jobs.front();
+    if (job.name.size() > longest_submitted_name)
+        problems.add(job.name_at, "the name has more than 36 characters; choose a shorter one");
+    if (job.elastic) problems.add(job.elastic->at, "the service gives no devices yet; run this job with ration run");
+    if (job.at.count != 0) problems.add(job.where, "a submitted job starts as soon as it can; leave out 'at'");
+    return read;
+}
+
+std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder, std::int64_t incarnation,
+                                   nanoseconds at) {
+    auto read = read_definition(stored.what.definition);
+    if (!read.problems.empty()) return nullptr;
+    auto job = std::make_shared<job_config>(std::move(read.config.jobs.front()));
+    auto const label = label_of(stored.what.name, stored.id);
+    job->name = label;
+    job->at = at;
+    job->tenant = stored.what.tenant;
+    if (job->directory.empty())
+        job->directory = stored.what.directory;
+    else if (!job->directory.starts_with('/'))
+        job->directory = stored.what.directory + '/' + job->directory;
+    auto own = std::exchange(job->environment, {});
+    for (auto const& entry : stored.what.environment) {
+        auto const end = entry.find('=');
+        if (end == entry.npos || end == 0 || entry.starts_with("RATION_")) continue;
+        job->environment.emplace_back(entry.substr(0, end), entry.substr(end + 1));
+    }
+    std::ranges::move(own, std::back_inserter(job->environment));
+    std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
+                                     folder.end_of(label, incarnation), folder.checkpoint_of(label)};
+    std::ranges::move(job->command, std::back_inserter(command));
+    job->command = std::move(command);
+    return job;
+}
+
+}  // namespace ration::program

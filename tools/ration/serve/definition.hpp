@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+/// A submitted job as a job of a run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "config/config.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+/// Where the files of the service are.
+struct service_folder {
+    std::string path;  ///< absolute
+
+    [[nodiscard]] std::string database() const { return path + "/jobs.db"; }
+    [[nodiscard]] std::string socket() const { return path + "/socket"; }
+    /// The output and the checkpoints of the jobs.
+    [[nodiscard]] std::string output() const { return path + "/jobs"; }
+    [[nodiscard]] std::string log_of(std::string const& label) const { return output() + '/' + label + ".log"; }
+    [[nodiscard]] std::string checkpoint_of(std::string const& label) const {
+        return output() + '/' + label + ".checkpoint";
+    }
+    /// How the jobs ended, for `record_exit`.
+    [[nodiscard]] std::string ends() const { return path + "/ends"; }
+    [[nodiscard]] std::string end_of(std::string const& label, std::int64_t incarnation) const {
+        return ends() + '/' + label + '.' + std::to_string(incarnation);
+    }
+};
+
+inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id behind it
+
+/// "vae-17": the name of a submitted job in its run. No other job of the service has it.
+[[nodiscard]] inline std::string label_of(std::string const& name, std::int64_t id) {
+    return name + '-' + std::to_string(id);
+}
+
+/// Reads a jobs file with one job. The problems name `submission`, or say that the service cannot run such a job.
+[[nodiscard]] parsed_config read_definition(std::string const& text);
+
+/// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run. Null if the definition
+/// cannot be read, since another version of ration accepted it.
+[[nodiscard]] std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder,
+                                                 std::int64_t incarnation, nanoseconds at);
+
+}  // namespace ration::program

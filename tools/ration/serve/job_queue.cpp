@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/job_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <utility>
+
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "run/run_directory.hpp"
+#include "serve/exit_recorder.hpp"
+
+namespace ration::program {
+namespace {
+
+/// A program that was started runs by then, also if it reports nothing.
+constexpr nanoseconds time_to_start = seconds(1);
+constexpr std::int64_t first_rest_ms = 1'000, longest_rest_ms = 300'000, store_rest_ms = 1'000;
+
+void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(why)).c_str()); }
+
+/// Doubles with each failed launch.
+[[nodiscard]] std::int64_t rest_after(std::int64_t incarnation) noexcept {
+    auto const doublings = std::min<std::int64_t>(incarnation - 1, 16);
+    return std::min(longest_rest_ms, first_rest_ms << std::max<std::int64_t>(0, doublings));
+}
+
+[[nodiscard]] stage stage_of(progress::phase phase, stage now) noexcept {
+    if (phase == progress::phase::load && now == stage::deploying) return stage::downloading;
+    if (phase == progress::phase::load && now == stage::downloading) return stage::downloading;
+    return phase == progress::phase::save ? stage::storing : stage::processing;
+}
+
+[[nodiscard]] process_end numbers_of(std::optional<process::exit_report> const& how) {
+    using kind = process::exit_report::kind;
+    process_end out;
+    if (how && how->how == kind::exited) out.exit_code = how->number;
+    if (how && how->how == kind::killed) out.signal = how->number;
+    return out;
+}
+
+[[nodiscard]] stage_change to(stored_job const& job, stage what) {
+    return {.job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
+}
+
+}  // namespace
+
+void job_queue::restore(stored_job job) {
+    auto const label = label_of(job.what.name, job.id);
+    tracked_.insert_or_assign(label, tracked{.job = std::move(job)});
+}
+
+std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
+    bool const due = next_ms_ != 0 && wall_clock_ms() >= next_ms_;
+    if (!dirty_ && !due) return {};
+    std::vector<admitted_job> admitted;
+    auto const room = std::min(slots, max_running_ - std::min(max_running_, tracked_.size()));
+    auto const done = admit_some(room, now, admitted);
+    if (done) return admitted;
+    warn(done.failure());
+    store_.roll_back();
+    for (auto const& one : admitted) tracked_.erase(one.config->name);
+    dirty_ = false;
+    next_ms_ = wall_clock_ms() + store_rest_ms;
+    return {};
+}
+
+result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out) {
+    constexpr std::array waiting{stage::queued};
+    auto queued = store_.in_stages(waiting);
+    if (!queued) return queued.failure();
+    std::ranges::stable_sort(*queued, std::ranges::greater{}, [](stored_job const& job) { return job.what.priority; });
+    dirty_ = false;
+    next_ms_ = 0;
+    auto const now_ms = wall_clock_ms();
+    for (auto& job : *queued) {
+        if (job.not_before_ms > now_ms)
+            next_ms_ = next_ms_ == 0 ? job.not_before_ms : std::min(next_ms_, job.not_before_ms);
+        auto const due = is_due(job, now_ms);
+        if (!due) return due.failure();
+        if (!*due || out.size() >= slots) continue;
+        if (auto entered = enter(std::move(job), now, out); !entered) return entered.failure();
+    }
+    return store_.commit();
+}
+
+/// Whether the job may start. One whose predecessor did not complete fails.
+result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
+    bool due = job.not_before_ms <= now_ms;
+    for (auto const id : job.what.after) {
+        auto const other = store_.find(id);
+        if (!other) return other.failure();
+        auto const now = *other ? (*other)->now : stage::failed;
+        due = due && now == stage::completed;
+        if (!is_final(now) || now == stage::completed) continue;
+        auto change = to(job, stage::failed);
+        change.why = fmt::format("job {}, which it comes after, did not complete", id);
+        if (auto moved = store_.advance(change); !moved) return moved.failure();
+        dirty_ = true;  // others may come after this one
+        return false;
+    }
+    return due;
+}
+
+result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into) {
+    auto config = job_of(job, folder_, job.incarnation + 1, now);
+    auto change = to(job, config != nullptr ? stage::pending : stage::failed);
+    if (config == nullptr) change.why = "this version of ration cannot read its definition; submit it again";
+    if (auto moved = store_.advance(change); !moved) return moved.failure();
+    if (config == nullptr) return false;
+    job.now = stage::pending;
+    into.push_back({std::move(config), static_cast<std::uint32_t>(job.incarnation)});
+    restore(std::move(job));
+    return true;
+}
+
+bool job_queue::may_launch(live_job const& job) {
+    auto const found = tracked_.find(job.config->name);
+    if (found == tracked_.end() || found->second.stopping) return false;
+    auto& t = found->second;
+    if (t.job.now != stage::pending) return t.job.now == stage::deploying;
+    auto change = to(t.job, stage::deploying);
+    change.boot = this_boot();
+    auto done = store_.advance(change);
+    if (done) done = store_.commit();
+    if (!done) {
+        warn(done.failure());
+        store_.roll_back();
+        return false;
+    }
+    t.job.now = stage::deploying;
+    ++t.job.incarnation;
+    return true;
+}
+
+void job_queue::handle(live_job const& job, progress::report const& reply) {
+    auto const found = tracked_.find(job.config->name);
+    if (found == tracked_.end()) return;
+    using type = progress::message_type;
+    auto& t = found->second;
+    if (reply.type == type::phase) t.phase = reply.now;
+    t.reported |= reply.type == type::phase || reply.type == type::step || reply.type == type::eval ||
+                  reply.type == type::checkpoint;
+}
+
+std::optional<process::exit_report> job_queue::end_of(live_job const& job) const {
+    return recorded_end(folder_.end_of(job.config->name, job.run.value));
+}
+
+turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now) {
+    turn_orders orders;
+    std::vector<move> moves;
+    server_.receive(process::now(), [this](api_request const& request) { return api_.answer(request); });
+    if (api_.take_changed()) {
+        dirty_ = true;
+        if (auto read = read_cancellations(); !read) warn(read.failure());
+    }
+    for (auto const& job : jobs.jobs()) {
+        if (job.forgotten) continue;
+        auto const found = tracked_.find(job.config->name);
+        if (found == tracked_.end()) continue;
+        auto& t = found->second;
+        auto const step = static_cast<std::int64_t>(progress[job.slot].step);
+        if (auto change = change_of(job, t, step, now)) moves.push_back({&t, std::move(*change)});
+        if (must_stop(job, t, now)) orders.stop.push_back(job.id);
+    }
+    auto const written = write(moves);
+    if (!written) {
+        warn(written.failure());
+        store_.roll_back();
+    }
+    api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
+    server_.send(process::now(), written ? nullptr : &lost);
+    if (written) settle(moves, orders, jobs);
+    return orders;
+}
+
+/// If one change fails, all changes of this turn are lost and tried again.
+result<void> job_queue::write(std::vector<move> const& moves) {
+    for (auto const& [t, change] : moves)
+        if (auto moved = store_.advance(change); !moved) return moved;
+    return store_.commit();
+}
+
+void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs) {
+    for (auto const& [t, change] : moves) {
+        t->job.now = change.to;
+        if (!is_final(change.to) && change.to != stage::queued) continue;
+        auto const label = label_of(t->job.what.name, t->job.id);
+        static_cast<void>(::unlink(folder_.end_of(label, t->job.incarnation).c_str()));
+        auto const job = std::ranges::find_if(
+            jobs.jobs(), [&](live_job const& one) { return !one.forgotten && one.config->name == label; });
+        if (job != jobs.jobs().end()) orders.forget.push_back(job->id);
+        tracked_.erase(label);
+        dirty_ = true;
+    }
+}
+
+result<void> job_queue::read_cancellations() {
+    for (auto& [label, t] : tracked_) {
+        auto const job = store_.find(t.job.id);
+        if (!job) return job.failure();
+        if (*job) t.job.cancelled = (*job)->cancelled;
+    }
+    return {};
+}
+
+bool job_queue::must_stop(live_job const& job, tracked& t, nanoseconds now) const {
+    if (job.over() || t.stopping) return false;
+    auto const limit = milliseconds(t.job.what.time_limit_ms);
+    t.limited = job.alive() && limit.count > 0 && job.launched_at && now - *job.launched_at >= limit;
+    t.stopping = t.limited || t.job.cancelled;
+    return t.stopping;
+}
+
+std::optional<stage_change> job_queue::change_of(live_job const& job, tracked const& t, std::int64_t step,
+                                                 nanoseconds now) const {
+    auto change = to(t.job, t.job.now);
+    change.step = std::max(step, t.job.step);
+    if (job.over()) return end_of(job, t, std::move(change));
+    if (!job.alive()) return std::nullopt;
+    bool const started = t.reported || now - job.launched_at.value_or(now) >= time_to_start;
+    if (!started) return std::nullopt;
+    change.to = stage_of(t.phase, t.job.now);
+    if (change.to == stage::storing && t.job.now == stage::deploying) change.to = stage::processing;
+    if (change.to == t.job.now) return std::nullopt;
+    return change;
+}
+
+stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) const {
+    change.why = job.why;
+    if (job.has_launch()) change.end = numbers_of(end_of(job));
+    bool const failed = job.now != condition::finished && !t.job.cancelled;
+    if (t.limited && job.now == condition::stopped)
+        change.why = fmt::format("its time limit of {} is over", duration_text(milliseconds(t.job.what.time_limit_ms)));
+    change.to = !failed ? stage::completed : stage::failed;
+    if (t.job.cancelled && job.now != condition::finished) change.to = stage::halted;
+    if (t.job.cancelled && job.now == condition::stopped) change.why = "cancelled";
+    bool const again = failed && !t.limited && t.job.incarnation <= t.job.what.retries;
+    if (!again) return change;
+    auto const rest = rest_after(t.job.incarnation);
+    change.to = stage::queued;
+    change.not_before_ms = change.at_ms + rest;
+    change.why += fmt::format("{}next launch in {} s", change.why.empty() ? "" : "; ", rest / 1000);
+    return change;
+}
+
+void job_queue::interrupted() {
+    std::fflush(nullptr);
+    std::_Exit(0);
+}
+
+}  // namespace ration::program

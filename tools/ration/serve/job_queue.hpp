@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The jobs of a run from the service's list: chooses those that start, and writes each stage of them down.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "run/job_source.hpp"
+#include "serve/api.hpp"
+#include "serve/api_server.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+/// Queued jobs start in the order of their priority, then of their ids, as soon as the jobs that they come after have
+/// completed. A stage of a job is durable before the next one begins: a process exists only after `DEPLOYING`.
+class job_queue final : public job_source {
+    struct tracked {
+        stored_job job;  // as it was written down last
+        progress::phase phase = progress::phase::other;
+        bool reported = false;  // a step, a metric, a checkpoint or a phase
+        bool limited = false;   // it is stopped because of its time limit
+        bool stopping = false;
+    };
+    job_store& store_;
+    service_api& api_;
+    api_server& server_;
+    service_folder folder_;
+    std::size_t max_running_;
+    std::map<std::string, tracked, std::less<>> tracked_;  // by label
+    bool dirty_ = true;                                    // queued jobs may start
+    std::int64_t next_ms_ = 0;                             // the time from which another one may
+
+public:
+    job_queue(job_store& store, service_api& api, api_server& server, service_folder folder, std::size_t max_running)
+        : store_(store), api_(api), server_(server), folder_(std::move(folder)), max_running_(max_running) {}
+
+    /// A job that an earlier service has launched.
+    void restore(stored_job job);
+
+    [[nodiscard]] bool complete() const noexcept override { return false; }
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override { return server_.join(fds); }
+    [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
+    [[nodiscard]] bool may_launch(live_job const& job) override;
+    void handle(live_job const& job, progress::report const& reply) override;
+    [[nodiscard]] std::optional<process::exit_report> end_of(live_job const& job) const override;
+    [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
+                                        nanoseconds now) override;
+    /// Ends the program at once, as SIGKILL does: the jobs run on, and the next start takes them over.
+    void interrupted() override;
+
+private:
+    struct move {
+        tracked* of;
+        stage_change change;
+    };
+    [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
+    [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
+    [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
+    [[nodiscard]] result<void> read_cancellations();
+    [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
+                                                        nanoseconds now) const;
+    [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
+    [[nodiscard]] result<void> write(std::vector<move> const& moves);
+    [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
+    void settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs);
+};
+
+}  // namespace ration::program

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/recovery.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "serve/api.hpp"
+#include "serve/exit_recorder.hpp"
+
+namespace ration::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[nodiscard]] error still_running(std::string_view names, char const* remedy) {
+    return {.code = errc::busy,
+            .operation = "find jobs of an earlier run that still run",
+            .subject = names,
+            .remedy = remedy};
+}
+
+/// The run of this folder. Runs whose jobs have ended are left to `ration run` and `ration clean`.
+[[nodiscard]] result<std::optional<orphaned_run>> find_run(service_folder const& folder) {
+    auto found = find_orphaned_runs();
+    if (!found) return found.failure();
+    std::optional<orphaned_run> own;
+    for (auto& run : *found) {
+        bool const ours = run.damage.empty() && !run.out_of_sight && run.record.file == folder.database() && !own;
+        if (std::ranges::any_of(run.traces, &job_traces::doubtful))
+            return still_running(run.record.run,
+                                 "a process lacks its job's token: end it yourself, or forget it with ration clean");
+        if (ours)
+            own = std::move(run);
+        else if (!run.alive.empty())
+            return still_running(run.alive.front().reply,
+                                 "ration run --reattach takes them over, ration clean ends them");
+    }
+    return own;
+}
+
+[[nodiscard]] bool has_checkpoint(stored_job const& job, service_folder const& folder) {
+    std::error_code failure;
+    auto const path = folder.checkpoint_of(label_of(job.what.name, job.id));
+    return fs::is_directory(path, failure) && !fs::is_empty(path, failure) && !failure;
+}
+
+/// What becomes of a job that the record of the earlier run does not have.
+class settlement {
+    job_store& store_;
+    service_folder const& folder_;
+    bool has_run_;
+
+public:
+    settlement(job_store& store, service_folder const& folder, bool has_run)
+        : store_(store), folder_(folder), has_run_(has_run) {}
+
+    [[nodiscard]] result<void> settle(stored_job const& job) {
+        if (job.now == stage::pending) return queue(job, "");
+        auto const boot = store_.boot_of(job);
+        if (!boot) return boot.failure();
+        if (auto const end = recorded_end(folder_.end_of(label_of(job.what.name, job.id), job.incarnation)))
+            return note(job, *end);
+        if (*boot != this_boot()) return settle_after_restart(job);
+        // The record is written before a launch, and at the start of a run
+        if (job.now == stage::deploying && has_run_) return queue(job, "");
+        return fail(job, "its end was not noted, and no record of its process is left");
+    }
+
+private:
+    [[nodiscard]] result<void> settle_after_restart(stored_job const& job) {
+        bool const again = has_checkpoint(job, folder_) || job.incarnation <= job.what.retries;
+        return again && !job.cancelled ? queue(job, "the machine was restarted")
+                                       : fail(job, "the machine was restarted, and it has no checkpoint");
+    }
+
+    [[nodiscard]] result<void> note(stored_job const& job, process::exit_report const& end) {
+        bool const killed = end.how == process::exit_report::kind::killed;
+        auto change = to(job, end.success() ? stage::completed : job.cancelled ? stage::halted : stage::failed);
+        change.end = process_end{};
+        (killed ? change.end->signal : change.end->exit_code) = end.number;
+        if (!end.success()) change.why = (killed ? "killed by signal " : "exit code ") + std::to_string(end.number);
+        if (change.to == stage::failed && job.incarnation <= job.what.retries) change.to = stage::queued;
+        return store_.advance(change);
+    }
+
+    [[nodiscard]] result<void> queue(stored_job const& job, std::string why) {
+        auto change = to(job, job.cancelled ? stage::halted : stage::queued);
+        change.why = std::move(why);
+        return store_.advance(change);
+    }
+
+    [[nodiscard]] result<void> fail(stored_job const& job, std::string why) {
+        auto change = to(job, job.cancelled ? stage::halted : stage::failed);
+        change.why = std::move(why);
+        return store_.advance(change);
+    }
+
+    [[nodiscard]] static stage_change to(stored_job const& job, stage what) {
+        return {
+            .job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
+    }
+};
+
+[[nodiscard]] bool has_job(orphaned_run const& run, stored_job const& job) {
+    return std::ranges::find(run.record.jobs, label_of(job.what.name, job.id), &recorded_job::name) !=
+           run.record.jobs.end();
+}
+
+/// A job that lives and that the list does not have, as when an older copy of the list was put in place.
+[[nodiscard]] orphan_process const* stranger(recovered const& what) {
+    if (!what.run) return nullptr;
+    for (auto const& one : what.run->alive)
+        if (std::ranges::find(what.launched, one.job, [](stored_job const& job) {
+                return label_of(job.what.name, job.id);
+            }) == what.launched.end())
+            return &one;
+    return nullptr;
+}
+
+}  // namespace
+
+result<recovered> recover(job_store& store, service_folder const& folder) {
+    recovered out;
+    auto run = find_run(folder);
+    if (!run) return run.failure();
+    out.run = std::move(run).value();
+    constexpr std::array begun{stage::pending, stage::deploying, stage::downloading, stage::processing, stage::storing};
+    auto jobs = store.in_stages(begun);
+    if (!jobs) return jobs.failure();
+    settlement others(store, folder, out.run.has_value());
+    for (auto& job : *jobs) {
+        if (out.run && may_have_process(job.now) && has_job(*out.run, job)) {
+            out.launched.push_back(std::move(job));
+            continue;
+        }
+        if (auto settled = others.settle(job); !settled) return settled.failure();
+    }
+    if (auto const* const unknown = stranger(out))
+        return still_running(unknown->reply, "the list of jobs does not have it: ration clean ends it");
+    if (auto kept = store.commit(); !kept) return kept.failure();
+    if (out.run) remove_empty_groups(&out.run->record.memberships);
+    return out;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What a start of the service does with the jobs of an earlier one.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "run/orphaned_runs.hpp"
+#include "serve/definition.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+struct recovered {
+    std::optional<orphaned_run> run;   ///< of the earlier service
+    std::vector<stored_job> launched;  ///< jobs that its record has, to be taken over
+};
+
+/// Finds the run of the earlier service, and settles the jobs that it does not have: they are queued again if they were
+/// not launched, or if the machine was restarted and they have a checkpoint or a retry left; a noted end becomes
+/// theirs; the others have failed. Commits. Errors: `busy` if jobs of other killed runs live; those of the parts.
+[[nodiscard]] result<recovered> recover(job_store& store, service_folder const& folder);
+
+}  // namespace ration::program
