@@ -23,6 +23,7 @@
 #include <ration/column_adapter.hpp>
 #include <ration/host/check.hpp>
 #include <ration/host/holdings.hpp>
+#include <ration/host/tenants.hpp>
 
 namespace ration {
 
@@ -39,6 +40,8 @@ struct allocation_context {
     /// The current allocation: the `what()` of grants that were applied. Settings of jobs that are
     /// not listed count as free.
     std::span<setting const> held{};
+    /// The tenants of the jobs, for policies that read them. Their limits hold for every policy.
+    std::span<tenant_description const> tenants{};
     std::uint64_t number = 0;  ///< number of this call
     /// Seed for policies that decide at random.
     std::uint64_t seed = 0;
@@ -66,6 +69,7 @@ struct allocation_tables {
     snapshot_store store;
     standard_columns columns;
     ledger held;
+    tenant_sums tenants;
 
     /// Fills the tables. `fill_jobs(store, columns)` makes the jobs table.
     template <class Fill>
@@ -85,7 +89,11 @@ struct allocation_tables {
             store.at(*type, i) = c.type;
         }
         if (auto filled = fill_jobs(store, columns); !filled) return filled;
-        return hold(now.held);
+        if (auto filled = fill_tenants(store, columns, now.tenants); !filled) return filled;
+        if (auto taken = hold(now.held); !taken) return taken;
+        tenants.prepare(store, columns, {.jobs = store.rows(table_id::jobs), .tenants = now.tenants.size()}, {}, true);
+        tenants.begin(store, columns, now.now);
+        return {};
     }
 
 private:
@@ -125,7 +133,7 @@ template <class Decide>
         return error{.code = errc::internal, .operation = "ask policy", .subject = policy};
     checker validation;
     validation.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
-    validation.check(tables.held, answer.rows(), out.granted, out.rejected);
+    validation.check(tables.held, answer.rows(), out.granted, out.rejected, tables.tenants.limits_of());
     out.asked.resize(answer.size());
     return out;
 }
@@ -137,8 +145,9 @@ template <class P>
     auto const bound = bind_columns<typename P::inputs>(tables.store.schema());
     if (!bound) return bound.failure();
     if constexpr (has_prepare<P>)
-        if (policy.prepare({.jobs = tables.store.rows(table_id::jobs), .nodes = tables.store.rows(table_id::nodes)}) !=
-            status::ok)
+        if (policy.prepare({.jobs = tables.store.rows(table_id::jobs),
+                            .nodes = tables.store.rows(table_id::nodes),
+                            .tenants = now.tenants.size()}) != status::ok)
             return error{.code = errc::no_capacity, .operation = "ask policy", .subject = P::about.id};
     return answer_of(tables, shown, now, P::about.id, [&](tick_data const& data, grants& answer) {
         return policy.decide(tick<typename P::inputs>(data, *bound), answer);
@@ -151,7 +160,7 @@ template <class P>
 /// contiguous range of any Job type, in any order.
 ///
 /// Nothing is applied, and only the policy itself keeps state between calls. Errors: those of
-/// `fill`; `invalid_value` for an impossible setting in `held`; `no_capacity` or `internal` with
+/// `fill` and `fill_tenants`; `invalid_value` for an impossible setting in `held`; `no_capacity` or `internal` with
 /// the policy's id if the policy returned no answer. O(jobs) besides the policy; allocates.
 template <class P, class Jobs>
 [[nodiscard]] result<allocation> allocate(P& policy, Jobs const& jobs, std::span<capacities const> nodes,

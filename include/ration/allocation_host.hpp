@@ -43,7 +43,7 @@ public:
                 return fill(store, columns, std::span<J const>(rows));
             };
             if (auto made = tables_.make(nodes, now, filled); !made) return made.failure();
-            if (auto const ready = bind<J>(); !ready) return ready.failure();
+            if (auto const ready = bind<J>(now.tenants.size()); !ready) return ready.failure();
             return detail::answer_of(
                 tables_, tables_.store.view(), now, policy_->about().id,
                 [this](tick_data const& data, grants& answer) { return policy_->decide(data, answer); });
@@ -54,10 +54,12 @@ public:
 
 private:
     template <class J>
-    [[nodiscard]] result<void> bind() noexcept {
+    [[nodiscard]] result<void> bind(std::size_t tenants) noexcept {
         std::size_t const jobs = tables_.store.rows(table_id::jobs), nodes = tables_.store.rows(table_id::nodes);
         // Still covered by the last binding.
-        if (jobs <= bound_.jobs && nodes <= bound_.nodes && columns_ == tables_.store.schema().size()) return {};
+        if (jobs <= bound_.jobs && nodes <= bound_.nodes && tenants <= bound_.tenants &&
+            columns_ == tables_.store.schema().size())
+            return {};
         for (auto const& c : tables_.store.schema())
             if (c.table == table_id::jobs && policy_->reads(c.name.view()) &&
                 !detail::is_supplied<J>({c.name.view(), c.type}))
@@ -71,6 +73,7 @@ private:
         limits most = bound_;
         if (jobs > most.jobs) most.jobs = 2 * jobs;
         if (nodes > most.nodes) most.nodes = nodes;
+        if (tenants > most.tenants) most.tenants = tenants;
         if (auto const done = policy_->bind(tables_.store.schema(), most); !done) return done;
         bound_ = most;
         columns_ = tables_.store.schema().size();

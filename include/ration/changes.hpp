@@ -27,7 +27,8 @@ inline constexpr std::uint32_t all_columns = 31;
 /// The rows of one table that have changed.
 ///
 /// A host that does not record changes sets `everything`, and so does every host for the first decision of a policy and
-/// for the one after a failure. Values that a policy has remembered are then void.
+/// for the one after a failure. Values that a policy has remembered are then void. The rows of the tables `held` and
+/// `tenants` are not listed.
 struct table_changes {
     /// Size of this struct in the host's version. Later versions only append members.
     std::uint32_t struct_size = sizeof(table_changes);

@@ -22,8 +22,8 @@ struct fixed_string {
 };
 
 /// The tables of a snapshot. The numbers are those of the plugin ABI.
-enum class table_id : std::uint32_t { jobs = 0, nodes = 1, held = 2 };
-inline constexpr std::size_t table_count = 3;
+enum class table_id : std::uint32_t { jobs = 0, nodes = 1, held = 2, tenants = 3 };
+inline constexpr std::size_t table_count = 4;
 
 /// Characters in the name of a column, table included.
 inline constexpr std::size_t longest_column_name = 47;
@@ -64,8 +64,8 @@ struct column_description {
 /// A host that writes nothing into a column leaves 0 there.
 inline constexpr column_description catalogue[] = {
     {"jobs/id", column_type::u64},
-    {"jobs/tenant", column_type::u32},
-    {"jobs/weight", column_type::f64},
+    {"jobs/tenant", column_type::u32},     // row of the table tenants
+    {"jobs/weight", column_type::f64},     // among the jobs of its tenant
     {"jobs/priority", column_type::i64},   // a greater one is more urgent
     {"jobs/submitted", column_type::i64},  // ns on the tick's clock
     {"jobs/started", column_type::i64},    // the same; -1 = not yet
@@ -105,6 +105,17 @@ inline constexpr column_description catalogue[] = {
     {"held/node", column_type::u32},
     {"held/resource", column_type::u32},
     {"held/amount", column_type::i64},
+    {"tenants/id", column_type::u64},
+    {"tenants/parent", column_type::u32},   // a smaller row; no_tenant = none
+    {"tenants/weight", column_type::f64},   // among the tenants of one parent; above 0
+    {"tenants/quota.", column_type::i64},   // what it can always have back
+    {"tenants/limit.", column_type::i64},   // what it never exceeds, with all below it
+    {"tenants/lend.", column_type::i64},    // part of its quota that others may have
+    {"tenants/held.", column_type::i64},    // by its jobs and those of tenants below it; unlimited adds 0
+    {"tenants/demand.", column_type::i64},  // requested by active ones of these jobs; unlimited if one has no bound
+    {"tenants/usage.", column_type::f64},   // amount-seconds of `held`, which halve in the host's half-life
+    {"tenants/waiting", column_type::u32},  // active jobs without what they request, those below it included
+    {"tenants/running", column_type::u32},  // active jobs that run
 };
 
 inline constexpr std::size_t catalogue_size = sizeof(catalogue) / sizeof(catalogue[0]);
@@ -124,7 +135,7 @@ inline constexpr std::size_t catalogue_size = sizeof(catalogue) / sizeof(catalog
 
 /// The table a column name belongs to; `table_count` as a number for a name that begins with none.
 [[nodiscard]] constexpr std::size_t table_index_of(std::string_view name) noexcept {
-    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "held/"};
+    constexpr std::string_view prefixes[table_count] = {"jobs/", "nodes/", "held/", "tenants/"};
     for (std::size_t i = 0; i < table_count; ++i)
         if (name.starts_with(prefixes[i]) && name.size() > prefixes[i].size()) return i;
     return table_count;
@@ -162,7 +173,7 @@ struct declared_column {
     static constexpr column_description description{Name.view(), type_of<T>, Shape};
 
     static_assert(table_index_of(Name.view()) < table_count,
-                  "ration: a column is named table/column, where table is jobs, nodes or held");
+                  "ration: a column is named table/column, where table is jobs, nodes, held or tenants");
     static_assert(Name.view().size() <= longest_column_name, "ration: the name of a column has at most 47 characters");
     // By index: g++ 12 with -fsanitize=undefined takes no comparison with a null pointer for constant.
     static constexpr std::size_t place = index_in_catalogue(Name.view());

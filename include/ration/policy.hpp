@@ -87,6 +87,8 @@ struct limits {
     std::size_t resources = std::size(standard_resources);
     /// Grants of one answer; 0 means the product of the three numbers above.
     std::size_t answer = 0;
+    /// Rows of the tenants table.
+    std::size_t tenants = 0;
 
     /// The largest number of grants of one answer.
     [[nodiscard]] constexpr std::size_t grants() const noexcept {
@@ -217,6 +219,8 @@ public:
     [[nodiscard]] std::size_t jobs() const noexcept { return data_->data[table_id::jobs].rows; }
     /// Rows of the nodes table.
     [[nodiscard]] std::size_t nodes() const noexcept { return data_->data[table_id::nodes].rows; }
+    /// Rows of the tenants table. Precondition: the policy reads one of its columns.
+    [[nodiscard]] std::size_t tenants() const noexcept { return data_->data[table_id::tenants].rows; }
 
     /// The rows of a table that have changed since this policy was last asked.
     [[nodiscard]] table_changes const& changes(table_id t) const noexcept {

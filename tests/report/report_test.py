@@ -301,7 +301,7 @@ class Hostile(Report):
                 (head + logs.decision(2, 0, {**ids, "nodes/capacity.cpu": 4}), "'decision': its column 'nodes/capacity.cpu' has not"),
                 (head + logs.run_ended(9, [{"job": "a"}]), "'run_ended': of a job, it has no field 'how'"),
                 (logs.started("a", 1), "bad.jsonl:1: the log does not begin with a run"),
-                (logs.run(schema=3), "bad.jsonl:1: the log has schema 3, and this ration reads 1 to 2; use the ration that wrote the log"),
+                (logs.run(schema=4), "bad.jsonl:1: the log has schema 4, and this ration reads 1 to 3; use the ration that wrote the log"),
                 (logs.run(schema="1"), "bad.jsonl:1: the log has no schema"),
                 (head + line("decision", 1, number=0, took=1, status=0, columns=ids, columns_after=[]), "'decision': its field 'columns_after' is not an object"),
                 (head + line("decision", 1, number=0, took=1, status=0, columns={**ids, "jobs/held.cpu": [1, 1]}, columns_after={"jobs/held.cpu": [1]}),

@@ -153,7 +153,7 @@ TEST_CASE("to_json: the fields of the first and the last event of a run") {
     CHECK(end["available_cpu"] == 1.75);
     CHECK(end["lost_events"] == 2);
     json const run = first_of("run");
-    CHECK(run["schema"] == 2);
+    CHECK(run["schema"] == 3);
     CHECK(run["isolation"] == "none");
     CHECK((run["label"] == "tradl:alpha=0.9" && run["round"] == 2));
     CHECK(run["parameters"] == json::parse(R"({"alpha":0.9,"strict":true,"scenario":"AO"})"));

@@ -107,8 +107,8 @@ std::vector<grant> likely_answer(host const& h, rng& d) {
     fit.prepare(h.store.rows(table_id::nodes), 6, rows.size());
     std::size_t dropped = 0;
     fit.fit(
-        h.held, rows, [&](std::uint32_t node, resource_id r) { return h.store[h.of(r).capacity][node]; },
-        [&](ration::checked_grant const&) { ++dropped; });
+        h.held, nullptr, rows, [&](std::uint32_t node, resource_id r) { return h.store[h.of(r).capacity][node]; },
+        [&](ration::checked_grant const&, ration::check_rule) { ++dropped; });
     return dropped == 0;
 }
 

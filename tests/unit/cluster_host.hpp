@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <ration/detail/tenant_sums.hpp>
+#include <ration/host/tenants.hpp>
 #include <ration/policy.hpp>
 
 #include "host.hpp"
@@ -31,7 +33,7 @@ struct cluster_job {
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
 template <class P>
 struct cluster {
-    static constexpr std::size_t most_jobs = 2100;
+    static constexpr std::size_t most_jobs = 2100, most_tenants = 8;
 
     ration::snapshot_store store;
     ration::standard_columns columns;
@@ -40,6 +42,7 @@ struct cluster {
     column<std::uint32_t> restarts, type, held_node, held_resource;
     column<std::uint64_t> held_job;
     column<std::int64_t> held_amount;
+    ration::detail::tenant_sums tenants;
     P policy, twin;  ///< the twin is asked the same, first with too little space
     ration::binding<typename P::inputs> bound;
     std::map<std::uint64_t, places> held;
@@ -67,10 +70,16 @@ struct cluster {
         bound = must(ration::bind_columns<typename P::inputs>(store.schema()));
         if constexpr (ration::has_prepare<P>)
             for (P* one : {&policy, &twin})
-                static_cast<void>(one->prepare({.jobs = most_jobs, .nodes = capacities.size()}));
+                static_cast<void>(
+                    one->prepare({.jobs = most_jobs, .nodes = capacities.size(), .tenants = most_tenants}));
         show();
     }
 
+    /// The tenants of all jobs; without a call there are none.
+    void set_tenants(std::vector<ration::tenant_description> const& all, ration::nanoseconds half_life = {}) {
+        must(ration::fill_tenants(store, columns, all));
+        tenants.prepare(store, columns, {.jobs = most_jobs, .tenants = all.size()}, half_life, true);
+    }
     std::int64_t& capacity(std::size_t node) { return store[of_gpu().capacity][node]; }
     /// Until then a grant of a batch is a fault.
     void let_choose_batches(std::int64_t sum = ration::max_amount) { store[of_batch().capacity][0] = sum; }
@@ -186,6 +195,7 @@ struct cluster {
             store[of_batch().held][row] = batches.contains(id_of(row)) ? batches[id_of(row)] : 0;
             store[of_batch().free][0] -= store[of_batch().held][row];
         }
+        tenants.begin(store, columns, ration::seconds(now));
         std::size_t i = 0;
         for (auto const& [id, at] : held)
             for (auto const& [node, amount] : at) {

@@ -17,7 +17,7 @@ class scripted final : public ration::any_policy {
 public:
     std::vector<ration::grant> answer;
     ration::status reports = ration::status::ok;
-    bool binds = true;
+    bool binds = true, reads_all = true;
     std::vector<ration::tick_data> asked;
 
     [[nodiscard]] ration::meta const& about() const noexcept override {
@@ -30,6 +30,7 @@ public:
             return ration::error{.code = ration::errc::not_found, .operation = "bind column", .subject = "jobs/rare"};
         return {};
     }
+    [[nodiscard]] bool reads(std::string_view) const noexcept override { return reads_all; }
     [[nodiscard]] ration::status decide(ration::tick_data const& t, ration::grants& out) noexcept override {
         asked.push_back(t);
         for (auto const& g : answer)

@@ -55,6 +55,17 @@ protected:
     any_policy& operator=(any_policy const&) = default;
 };
 
+namespace detail {
+
+/// True if the policy reads a column of the table tenants.
+[[nodiscard]] inline bool reads_tenants(any_policy const& policy, std::span<column_info const> schema) noexcept {
+    for (auto const& c : schema)
+        if (c.table == table_id::tenants && policy.reads(c.name.view())) return true;
+    return false;
+}
+
+}  // namespace detail
+
 /// A static policy behind the interface. The class is final, so a direct use needs no virtual call.
 template <class P>
 class policy_adapter final : public any_policy {

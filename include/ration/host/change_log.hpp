@@ -133,8 +133,10 @@ public:
     void clear() noexcept {
         for (std::size_t t = 0; t < table_count; ++t) {
             empty(static_cast<table_id>(t));
-            // Slots of the table `held` move; a change of a job's holdings is listed with the job.
-            shown_[t].everything = shown_[t].moved = static_cast<table_id>(t) == table_id::held;
+            // Slots of the table `held` move; a change of a job's holdings is listed with the job. Tenants are few, and
+            // their usage changes with time.
+            shown_[t].everything = shown_[t].moved =
+                static_cast<table_id>(t) == table_id::held || static_cast<table_id>(t) == table_id::tenants;
         }
     }
 

@@ -50,17 +50,18 @@ public:
     }
 
     /// Splits `rows` into accepted grants, sorted by group, and rejections in no particular order. The accepted ones
-    /// point to their rows.
+    /// point to their rows. `tenants`: the sums of tenants with limits, as of `held`; nullptr = none has a limit.
     void check(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted,
-               buffer<rejection>& rejected) noexcept {
+               buffer<rejection>& rejected, detail::tenant_sums const* tenants = nullptr) noexcept {
         using detail::good_answer;
         rejected.clear();
         auto const reply = good_.accept(by_, held, rows, accepted);
-        if (reply == good_answer::outcome::good) return;
-        if (reply != good_answer::outcome::over_capacity) classify(held, rows, accepted, rejected);
+        bool const is_good = reply == good_answer::outcome::good;
+        if (is_good && tenants == nullptr) return;
+        if (!is_good && reply != good_answer::outcome::over_capacity) classify(held, rows, accepted, rejected);
         fit_.fit(
-            held, accepted, [&](std::uint32_t node, resource_id r) { return by_.capacity(node, r); },
-            [&](checked_grant const& g) { rejected.push_back({index_of(g, rows), check_rule::over_capacity}); });
+            held, tenants, accepted, [&](std::uint32_t node, resource_id r) { return by_.capacity(node, r); },
+            [&](checked_grant const& g, check_rule broken) { rejected.push_back({index_of(g, rows), broken}); });
     }
 
 private:

@@ -17,16 +17,17 @@ enum class check_rule : std::uint8_t {
     unknown_resource,  ///< not a resource of this host
     /// Amounts are 0 or more.
     negative_amount,
-    amount_too_large,  ///< above `max_amount` and not `unlimited`
-    amount_too_small,  ///< positive, and below `least_amount` of the resource
-    unlimited_atomic,  ///< `unlimited` for a resource of whole units
-    job_not_active,    ///< a positive amount for a job that is done or failed
-    below_minimum,     ///< the job's amount on all nodes together would be below its minimum and not 0
-    above_maximum,     ///< the job's amount on all nodes together would exceed its maximum
-    divided,           ///< grants of one resource to one job are in different groups
-    duplicate,         ///< the same job, node and resource a second time in one tick
-    over_capacity,     ///< the reservations of the node would exceed its capacity
-    broken_group,      ///< another row of the same job or group was rejected
+    amount_too_large,   ///< above `max_amount` and not `unlimited`
+    amount_too_small,   ///< positive, and below `least_amount` of the resource
+    unlimited_atomic,   ///< `unlimited` for a resource of whole units
+    job_not_active,     ///< a positive amount for a job that is done or failed
+    below_minimum,      ///< the job's amount on all nodes together would be below its minimum and not 0
+    above_maximum,      ///< the job's amount on all nodes together would exceed its maximum
+    divided,            ///< grants of one resource to one job are in different groups
+    duplicate,          ///< the same job, node and resource a second time in one tick
+    over_capacity,      ///< the reservations of the node would exceed its capacity
+    broken_group,       ///< another row of the same job or group was rejected
+    over_tenant_limit,  ///< the job's tenant, or one above it, would exceed its limit
 };
 
 /// The rule as a sentence, for messages.
@@ -48,6 +49,7 @@ enum class check_rule : std::uint8_t {
         case check_rule::duplicate: return "job, node and resource are granted twice in one tick";
         case check_rule::over_capacity: return "the node would promise more than it has";
         case check_rule::broken_group: return "another grant of its group was refused";
+        case check_rule::over_tenant_limit: return "the tenant would hold more than its limit";
     }
     return "unknown rule";
 }

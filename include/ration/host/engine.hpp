@@ -28,6 +28,7 @@ struct engine_options {
     settle_rules settle{};
     nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
     std::uint64_t seed = 0;
+    nanoseconds half_life{};  ///< of tenants/usage.*; 0 = usage never decays
 };
 
 /// Whether a tick acts, or only says what it would do.
@@ -61,8 +62,9 @@ struct tick_report {
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
 /// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
-/// jobs/measured_steps_per_second, jobs/held.*, nodes/free.* and the table held. A row that the host erases takes along
-/// what it shows; a new one is blank.
+/// jobs/measured_steps_per_second, jobs/held.*, nodes/free.*, the table held and the sums of tenants. It keeps those
+/// sums if a policy reads the table tenants, or a tenant has a limit. A row that the host erases takes along what it
+/// shows; a new one is blank.
 template <Backend B>
 class engine {
     B& backend_;
@@ -93,6 +95,7 @@ class engine {
     buffer<operation_text> texts_;
     buffer<event> events_;
     detail::job_watch watch_;
+    detail::tenant_sums tenants_;
     std::uint64_t ticks_ = 0;
 
 public:
@@ -114,7 +117,12 @@ public:
                          .operation = "bind engine",
                          .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
-        most_ = {.jobs = most.jobs, .nodes = most.nodes, .resources = resources_.size(), .answer = most.answer};
+        std::size_t const tenants = store_.rows(table_id::tenants);
+        most_ = {.jobs = most.jobs,
+                 .nodes = most.nodes,
+                 .resources = resources_.size(),
+                 .answer = most.answer,
+                 .tenants = tenants > most.tenants ? tenants : most.tenants};
         for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
         std::size_t const grants = most_.grants();
@@ -132,6 +140,9 @@ public:
         failed_.reserve(grants);
         events_.reserve(grants + 2 * most.jobs);
         watch_.prepare(most.jobs);
+        tenants_.prepare(
+            store_, columns_, {.jobs = most_.jobs, .tenants = most_.tenants}, options_.half_life,
+            detail::reads_tenants(policy_, store_.schema()) || detail::reads_tenants(fallback_, store_.schema()));
         store_.changes().mark_everything();
         return {};
     }
@@ -173,6 +184,7 @@ private:
         emit_jobs(now);
         show_changes(ledger_, store_, columns_);
         show_capacities();
+        tenants_.begin(store_, columns_, now);
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         answer.read_by_rows();
@@ -186,13 +198,14 @@ private:
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         store_.changes().clear();
         if (report.fell_back) ask_fallback(shown, answer);
-        checker_.check(ledger_, answer.rows(), accepted_, rejected_);
+        checker_.check(ledger_, answer.rows(), accepted_, rejected_, tenants_.limits_of());
         settler_.settle(
             options_.settle, ledger_, now, accepted_, deferred_, [&](checked_grant const& g) { return estimate_of(g); },
-            [&](std::uint32_t node, resource_id r) { return capacity(node, r); });
+            [&](std::uint32_t node, resource_id r) { return capacity(node, r); }, tenants_.limits_of());
         commit(now, mode);
         if (mode == tick_mode::apply) emit(report.fell_back ? fallback_ : policy_, answer.rows(), now);
         show_changes(ledger_, store_, columns_);
+        tenants_.end(store_, columns_);
         report.grants = answer.rows();
         report.rejected = rejected_.view();
         report.deferred = deferred_.view();
@@ -295,7 +308,7 @@ private:
         changes_.clear();
         failed_.clear();
         texts_.clear();
-        reservations_.start(ledger_);
+        reservations_.start(ledger_, tenants_.limits_of());
         for (bool const taking : {false, true})
             for (std::size_t first = 0, last = 0; first < accepted_.size(); first = last) {
                 last = end_of_group(accepted_.view(), first);

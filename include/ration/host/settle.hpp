@@ -92,10 +92,11 @@ public:
 
     /// `outlook(grant)` gives the job_outlook, `capacity(node, resource)` the node's. `grants` keeps what is to be done
     /// now; grants that change nothing are dropped from both lists. Precondition: all `grants` together fit, as the
-    /// checker leaves them. O(grants).
+    /// checker leaves them. `tenants` as in `checker::check`. O(grants).
     template <class Outlook, class Capacity>
     void settle(settle_rules const& rules, ledger const& held, nanoseconds now, buffer<checked_grant>& grants,
-                buffer<deferred_grant>& deferred, Outlook estimate, Capacity capacity) noexcept {
+                buffer<deferred_grant>& deferred, Outlook estimate, Capacity capacity,
+                detail::tenant_sums const* tenants = nullptr) noexcept {
         deferred.clear();
         std::size_t kept = 0;
         for (std::size_t first = 0, last = 0; first < grants.size(); first = last) {
@@ -114,7 +115,8 @@ public:
         }
         grants.resize(kept);
         if (deferred.empty()) return;
-        fit_.fit(held, grants, capacity, [&](checked_grant const& g) { deferred.push_back({g, deferral::no_room}); });
+        fit_.fit(held, tenants, grants, capacity,
+                 [&](checked_grant const& g, check_rule) { deferred.push_back({g, deferral::no_room}); });
     }
 
 private:

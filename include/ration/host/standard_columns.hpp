@@ -14,10 +14,22 @@
 
 namespace ration {
 
+/// Columns of the table `tenants` for one resource.
+struct tenant_resource_columns {
+    column<std::int64_t> quota, limit, lend, held, demand;
+    column<double> usage;
+};
+
 /// The columns kept for each resource; index = `resource_id`.
 struct resource_columns {
     column<double> used;
     column<std::int64_t> held, minimum, maximum, capacity, free;
+    tenant_resource_columns of_tenants;
+};
+
+/// Columns of the table `tenants` that the engine reads or writes.
+struct tenant_columns {
+    column<std::uint32_t> parent, waiting, running;
 };
 
 /// Handles of the standard columns of one store. The members are the columns that the engine reads or writes itself,
@@ -30,6 +42,8 @@ struct standard_columns {
     column<std::uint64_t> held_job;
     column<std::uint32_t> held_node, held_resource;
     column<std::int64_t> held_amount;
+    column<std::uint32_t> tenant;
+    tenant_columns tenants;
     buffer<resource_columns> resources;
 
     /// Declares the columns that every host offers. Errors: `conflict` when the store already has one of the names with
@@ -95,6 +109,8 @@ private:
         held_node = get<"held/node">();
         held_resource = get<"held/resource">();
         held_amount = get<"held/amount">();
+        tenant = get<"jobs/tenant">();
+        tenants = {get<"tenants/parent">(), get<"tenants/waiting">(), get<"tenants/running">()};
     }
 
     [[nodiscard]] result<void> add(snapshot_store& store, resource_info const& r) noexcept {
@@ -114,6 +130,12 @@ private:
         declare(of.maximum, "jobs/max.");
         declare(of.capacity, "nodes/capacity.");
         declare(of.free, "nodes/free.");
+        declare(of.of_tenants.quota, "tenants/quota.");
+        declare(of.of_tenants.limit, "tenants/limit.");
+        declare(of.of_tenants.lend, "tenants/lend.");
+        declare(of.of_tenants.held, "tenants/held.");
+        declare(of.of_tenants.demand, "tenants/demand.");
+        declare(of.of_tenants.usage, "tenants/usage.");
         resources.push_back(of);
         return done;
     }

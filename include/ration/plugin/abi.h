@@ -36,7 +36,7 @@ enum {
     RATION_E_INTERNAL = -8
 };
 
-enum { RATION_JOBS = 0, RATION_NODES = 1, RATION_HELD = 2 };                             /* tables */
+enum { RATION_JOBS = 0, RATION_NODES = 1, RATION_HELD = 2, RATION_TENANTS = 3 };         /* tables */
 enum { RATION_U32 = 1, RATION_I64 = 2, RATION_U64 = 3, RATION_F32 = 4, RATION_F64 = 5 }; /* types of columns */
 /* The standard resources; a host numbers its own from RATION_FIRST_CUSTOM on. */
 enum {
@@ -94,6 +94,7 @@ typedef struct ration_schema {
     uint32_t struct_size, n_columns, column_stride, n_resources; /* stride: bytes from one ration_column to the next */
     uint64_t max_jobs, max_nodes, max_grants;                    /* no tick will have more */
     const ration_column *column;
+    uint64_t max_tenants;                                        /* as max_jobs, for RATION_TENANTS */
 } ration_schema;
 
 /* Structure of arrays, read-only. */
@@ -246,6 +247,7 @@ RATION_FROZEN_FIELD(ration_schema, max_jobs, 16, 8);
 RATION_FROZEN_FIELD(ration_schema, max_nodes, 24, 8);
 RATION_FROZEN_FIELD(ration_schema, max_grants, 32, 8);
 RATION_FROZEN_FIELD(ration_schema, column, 40, 8);
+RATION_FROZEN_FIELD(ration_schema, max_tenants, 48, 8);
 RATION_FROZEN_FIELD(ration_table, struct_size, 0, 4);
 RATION_FROZEN_FIELD(ration_table, n_slots, 4, 4);
 RATION_FROZEN_FIELD(ration_table, n_rows, 8, 8);
@@ -337,6 +339,7 @@ RATION_FROZEN(RATION_E_INTERNAL == -8);
 RATION_FROZEN(RATION_JOBS == 0);
 RATION_FROZEN(RATION_NODES == 1);
 RATION_FROZEN(RATION_HELD == 2);
+RATION_FROZEN(RATION_TENANTS == 3);
 RATION_FROZEN(RATION_U32 == 1);
 RATION_FROZEN(RATION_I64 == 2);
 RATION_FROZEN(RATION_U64 == 3);

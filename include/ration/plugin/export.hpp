@@ -144,6 +144,12 @@ class exported {
         return all;
     }
 
+    /// The largest tables. A host with an older header has no tenants.
+    [[nodiscard]] static limits limits_of(ration_schema const& schema) noexcept {
+        bool const has_tenants = schema.struct_size > offsetof(ration_schema, max_tenants);
+        return {.jobs = schema.max_jobs, .nodes = schema.max_nodes, .tenants = has_tenants ? schema.max_tenants : 0};
+    }
+
     // The functions of the ABI; see plugin/abi.h for their contracts.
 public:
     /// Constructs an instance. `err` receives a message of at most `size` bytes after an error.
@@ -171,7 +177,7 @@ public:
                               err, size);
             mine.bound = *found;
             if constexpr (has_prepare<P>)
-                if (auto const ready = mine.policy.prepare({schema->max_jobs, schema->max_nodes}); ready != status::ok)
+                if (auto const ready = mine.policy.prepare(limits_of(*schema)); ready != status::ok)
                     return report(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
             return std::int32_t{RATION_OK};
         });

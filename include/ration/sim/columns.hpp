@@ -12,6 +12,12 @@
 
 namespace ration::sim {
 
+/// True if the engine reads the column of jobs for the sums of tenants.
+[[nodiscard]] inline bool is_summed(std::string_view name) noexcept {
+    return name == "jobs/tenant" || name.starts_with("jobs/held.") || name.starts_with("jobs/request.") ||
+           name.starts_with("jobs/max.");
+}
+
 /// Handles of all columns of a simulation's store.
 struct sim_columns {
     standard_columns standard;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <ration/host/engine.hpp>
+#include <ration/host/tenants.hpp>
 #include <ration/sim/backend.hpp>
 #include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>
@@ -100,6 +101,7 @@ private:
 
     [[nodiscard]] result<void> prepare() {
         workload_shape const shape = source_.shape();
+        bool const has_tenants = !workload_.tenant_terms.empty() || policy_.reads("jobs/tenant");
         // Steps stop during a save; on processors they depend on other jobs
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors;
         columns_read const read = columns_read::by(policy_, fallback_, is_even);
@@ -110,6 +112,7 @@ private:
         columns_ = *declared;
         store_.changes().follow();
         if (auto ready = nodes_.prepare(); !ready) return ready;
+        if (auto filled = fill_tenants(store_, columns_.standard, tenants_of(workload_)); !filled) return filled;
         live_.fill_only(read, options_.seed);
         contention_.prepare(workload_, nodes_.size());
         cpu_.prepare(cluster_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ration/sim/model.hpp>
+#include <ration/tenant.hpp>
 
 namespace ration::sim {
 
@@ -53,6 +54,13 @@ struct workload_shape {
         shape.uses_processors |= jobs.runs_on_cpu(job);
     }
     return shape;
+}
+
+/// The rows of the table `tenants`: one for each tenant of the workload.
+[[nodiscard]] inline std::vector<tenant_description> tenants_of(workload const& jobs) {
+    std::vector<tenant_description> all(jobs.tenants.size());
+    for (std::size_t row = 0; row < all.size(); ++row) all[row].id = row + 1;
+    return all;
 }
 
 /// Nodes of one kind.

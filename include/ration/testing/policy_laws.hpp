@@ -112,6 +112,7 @@ class policies_under_laws {
     static constexpr char const* law_6 = "Policy law 6: what is saved is all that a policy remembers";
 
     policy_law_options const& options_;
+    limits most_;
     Make& make_;
     std::size_t grants_;
     instance first_, second_, asked_twice_, listed_;
@@ -124,16 +125,18 @@ class policies_under_laws {
 
 public:
     policies_under_laws(Make& make, policy_law_options const& options)
-        : options_(options), make_(make),
+        : options_(options), most_(options.most), make_(make),
           grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
-          second_(make, grants_), asked_twice_(make, grants_), listed_(make, grants_) {}
+          second_(make, grants_), asked_twice_(make, grants_), listed_(make, grants_) {
+        most_.tenants = synthetic_tenants;
+    }
 
     [[nodiscard]] result<void> bind(law_cluster const& host) {
         auto bound = bind_columns<typename P::inputs>(host.tables().store().schema());
         if (!bound) return bound.failure();
         bound_ = *bound;
         for (auto* const p : {&first_, &second_, &asked_twice_, &listed_})
-            if (!p->prepare(options_.most))
+            if (!p->prepare(most_))
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
         validation_.prepare(host.tables().store(), host.tables().columns(), standard_resources, options_.most.nodes,
                             grants_);
@@ -218,7 +221,7 @@ private:
             if (number % ticks_of_a_life != 0) return {};
             auto const state = first_.saved();
             restarted_.emplace(make_, grants_);
-            if (!restarted_->prepare(options_.most) || restarted_->load(state) != status::ok)
+            if (!restarted_->prepare(most_) || restarted_->load(state) != status::ok)
                 return broken_law(law_6, seen("load refuses what was saved before tick %llu",
                                               static_cast<unsigned long long>(number)));
         }
@@ -234,7 +237,7 @@ private:
     }
 
     [[nodiscard]] result<void> validate(law_cluster& host, unsigned long long number) {
-        validation_.check(host.tables().held(), first_.rows(), accepted_, rejected_);
+        validation_.check(host.tables().held(), first_.rows(), accepted_, rejected_, host.tables().limits_of_tenants());
         if (!rejected_.empty())
             return broken_law("Policy law 2: every grant passes check",
                               seen("row %u at tick %llu: %s", rejected_[0].row, number,

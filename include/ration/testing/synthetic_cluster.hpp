@@ -10,9 +10,11 @@
 #include <span>
 #include <vector>
 
+#include <ration/detail/tenant_sums.hpp>
 #include <ration/event.hpp>
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
+#include <ration/host/tenants.hpp>
 #include <ration/policy.hpp>
 #include <ration/testing/synthetic_columns.hpp>
 
@@ -30,6 +32,7 @@ class synthetic_cluster {
     snapshot_store store_;
     synthetic_columns columns_;
     ledger held_;
+    ration::detail::tenant_sums tenants_;
     std::vector<synthetic_job> jobs_;  // by row
     std::vector<event> events_;
     nanoseconds now_{};
@@ -53,6 +56,7 @@ public:
                 store_.at(columns_.standard.resources[r].capacity, node) = shape.nodes[node][r];
         }
         show_free(held_, store_, columns_.standard);
+        make_tenants(shape);
     }
     synthetic_cluster(synthetic_cluster const&) = delete;
     synthetic_cluster& operator=(synthetic_cluster const&) = delete;
@@ -124,9 +128,15 @@ public:
         events_.push_back(event_of(event_kind::grant_applied, what, row, now_));
     }
     /// Brings the columns of holdings up to date. O(jobs + holdings + nodes).
-    void show_held() noexcept { show_holdings(held_, store_, columns_.standard); }
-    /// The same in O(log jobs) for each grant, while no row and no capacity has changed since the last time.
+    void show_held() noexcept {
+        show_holdings(held_, store_, columns_.standard);
+        tenants_.begin(store_, columns_.standard, now_);
+    }
+    /// The same in O(log jobs) for each grant, while no row and no capacity has changed since the last time; the sums
+    /// of tenants stay.
     void show_granted() noexcept { show_changes(held_, store_, columns_.standard); }
+    /// The sums of tenants, as of the last `show_held`; nullptr where none has a limit.
+    [[nodiscard]] ration::detail::tenant_sums const* limits_of_tenants() const noexcept { return tenants_.limits_of(); }
 
     /// What has happened since `forget_events`. Rows are those of the jobs table before it.
     [[nodiscard]] std::span<event const> events() const noexcept { return events_; }
@@ -137,6 +147,20 @@ public:
     }
 
 private:
+    /// A root, to which a third of the jobs belongs, and two tenants below it.
+    void make_tenants(synthetic_shape const& shape) {
+        std::array<tenant_description, synthetic_tenants> all;
+        for (std::size_t t = 0; t < all.size(); ++t) {
+            all[t].id = t + 1;
+            all[t].parent = t == 0 ? no_tenant : 0;
+            all[t].weight = static_cast<double>(t + 1);
+            for (std::size_t r = 0; r < std::size(standard_resources) && !shape.nodes.empty(); ++r)
+                all[t].quota[r] = shape.nodes[0][r] / static_cast<std::int64_t>(t + 1);
+        }
+        RATION_ASSERT(fill_tenants(store_, columns_.standard, all), "no memory for the tenants of a synthetic cluster");
+        tenants_.prepare(store_, columns_.standard, {.jobs = shape.jobs, .tenants = all.size()}, seconds(100), true);
+    }
+
     static constexpr std::uint32_t no_row = 0xFFFFFFFF;
 
     void show(std::size_t row) noexcept {

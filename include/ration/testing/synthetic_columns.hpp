@@ -21,6 +21,8 @@ using per_resource = std::array<T, std::size(standard_resources)>;
 inline constexpr std::size_t most_devices = 16;
 /// A value for each number of devices, from 0 on.
 using by_devices = std::array<double, most_devices + 1>;
+/// Rows of the tenants table.
+inline constexpr std::size_t synthetic_tenants = 3;
 /// Values of jobs/loss.window.
 inline constexpr std::size_t loss_window = 8;
 

@@ -83,7 +83,7 @@ private:
     void arrive() {
         synthetic_job job;
         job.id = last_id_ += 1 + rng_.below(3);
-        job.tenant = static_cast<std::uint32_t>(rng_.below(3));
+        job.tenant = static_cast<std::uint32_t>(rng_.below(synthetic_tenants));
         job.weight = static_cast<double>(1 + rng_.below(4));
         job.priority = static_cast<std::int64_t>(job.id % 5) - 2;  // without a draw, which would change all later ones
         job.submitted = cluster_.now();

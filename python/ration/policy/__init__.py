@@ -24,7 +24,7 @@ LEAST_CPU = 10  # the smallest positive grant of CPU, the kernel's smallest limi
 UNLIMITED = 2**63 - 1  # the amount that means no limit, of what does not come in whole units
 
 KINDS = {"u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}  # of columns, with the format of their memoryview; with "[]" behind: several values a row
-TABLES = ("jobs", "nodes", "held")
+TABLES = ("jobs", "nodes", "held", "tenants")
 # What the manifest of a plugin has room for, in bytes.
 _ROOM = {"id": 63, "version": 31, "summary": 127, "inputs": 1023, "reasons": 1023, "parameters": 3071}
 

@@ -17,7 +17,7 @@ import tempfile
 from ration import policy as api
 
 HERE = pathlib.Path(__file__).resolve().parent
-TABLES = {"jobs": "RATION_JOBS", "nodes": "RATION_NODES", "held": "RATION_HELD"}
+TABLES = {"jobs": "RATION_JOBS", "nodes": "RATION_NODES", "held": "RATION_HELD", "tenants": "RATION_TENANTS"}
 ABI = "ration/plugin/abi.h"
 
 

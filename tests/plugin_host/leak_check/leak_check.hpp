@@ -21,7 +21,7 @@
 
 namespace leak_check {
 
-inline constexpr std::uint32_t tables = RATION_HELD + 1, most_columns = 192;
+inline constexpr std::uint32_t tables = RATION_TENANTS + 1, most_columns = 192;
 inline constexpr std::size_t most_rows = 128, most_jobs_known = 256, most_actions = 8;
 inline constexpr std::uint64_t scratch_asked = 1000;  // no multiple of 64, so that rounding down shows
 

@@ -108,6 +108,7 @@ bool bind_columns(instance& self, ration_schema const& schema) noexcept {
     }
     self.most[RATION_JOBS] = schema.max_jobs;
     self.most[RATION_NODES] = schema.max_nodes;
+    self.most[RATION_TENANTS] = schema.max_tenants;
     self.most_grants = schema.max_grants;
     auto const* place = reinterpret_cast<unsigned char const*>(schema.column);
     for (std::uint32_t i = 0; i < schema.n_columns; ++i, place += schema.column_stride) {

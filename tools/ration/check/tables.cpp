@@ -33,7 +33,7 @@ constexpr std::uint64_t budget = 100'000'000;  // ns
     }
     rng_sequence order(seed);
     order.shuffle(all);
-    std::uint32_t next[RATION_HELD + 1] = {};
+    std::uint32_t next[ration::table_count] = {};
     for (auto& column : all) column.slot = next[column.table]++;
     order.shuffle(all);
     return all;
@@ -97,7 +97,8 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
                options.small ? 1 : most_jobs,
                options.small ? 1 : most_nodes,
                options.small ? resource_count : most_grants,
-               reinterpret_cast<ration_column const*>(records)};
+               reinterpret_cast<ration_column const*>(records),
+               testing::synthetic_tenants};
     space_.make_read_only();
 }
 
@@ -147,16 +148,17 @@ void tables::fill(std::size_t index, snapshot const& from, std::size_t rows) {
 }
 
 void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled) {
-    std::size_t const rows[table_count] = {cluster.jobs().size(), cluster.nodes(), cluster.store().rows(table_id::held),
-                                           1};
-    for (std::size_t t = 0; t < table_count; ++t) {
+    std::size_t const rows[shown_tables] = {cluster.jobs().size(), cluster.nodes(),
+                                            cluster.store().rows(table_id::held),
+                                            cluster.store().rows(table_id::tenants), 1};
+    for (std::size_t t = 0; t < shown_tables; ++t) {
         auto const slots = std::ranges::count(columns_, t, &offered_column::table);
         frame_->table[t] = {sizeof(ration_table), static_cast<std::uint32_t>(slots), rows[t], frame_->slots[t]};
         frame_->pointers[t] = &frame_->table[t];
     }
     frame_->cancel = cancelled ? 1 : 0;
     // A later host has more tables than this one knows: every other tick does.
-    std::uint32_t const n_tables = tick % 2 == 0 ? RATION_HELD + 1 : table_count;
+    std::uint32_t const n_tables = tick % 2 == 0 ? ration::table_count : shown_tables;
     frame_->tick = {
         sizeof(ration_tick), n_tables,        tick,          seed_ + tick, cluster.now().count, budget, &frame_->cancel,
         frame_->pointers,    fresh_scratch(), scratch_size_, nullptr};
@@ -164,7 +166,7 @@ void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t
 
 void tables::fill_changes(table_changes const* const* changes) noexcept {
     frame& f = *frame_;
-    for (std::size_t t = 0; t < table_count; ++t) {
+    for (std::size_t t = 0; t < shown_tables; ++t) {
         table_changes const& from = t < ration::table_count ? *changes[t] : everything_changed;
         // Columns of this plugin alone have their values by row, so that they all change when rows move.
         bool const has_own = std::ranges::any_of(columns_, [&](offered_column const& c) {

@@ -49,19 +49,19 @@ public:
 };
 
 class tables {
-    static constexpr std::size_t table_count = 4, most_slots = 160;  // one table more than this version knows
+    static constexpr std::size_t shown_tables = table_count + 1, most_slots = 160;  // one more than this version knows
     static constexpr std::size_t most_rows = most_grants;
 
     /// All that a tick points at, but the columns' values.
     struct frame {
         ration_tick tick;
-        ration_table table[table_count];
-        ration_table const* pointers[table_count];
-        void const* slots[table_count][most_slots];
-        ration_changes changes[table_count];
-        ration_changes const* pointers_to_changes[table_count];
-        std::uint32_t changed_row[table_count][most_rows], changed_groups[table_count][most_rows];
-        std::int64_t changed_at[table_count][most_rows];
+        ration_table table[shown_tables];
+        ration_table const* pointers[shown_tables];
+        void const* slots[shown_tables][most_slots];
+        ration_changes changes[shown_tables];
+        ration_changes const* pointers_to_changes[shown_tables];
+        std::uint32_t changed_row[shown_tables][most_rows], changed_groups[shown_tables][most_rows];
+        std::int64_t changed_at[shown_tables][most_rows];
         std::uint32_t cancel;
     };
 

@@ -163,7 +163,7 @@ struct run_config {
     [[nodiscard]] bool shares_devices() const noexcept;
 };
 
-inline constexpr std::size_t max_jobs = 512;
+inline constexpr std::size_t max_jobs = 512, max_tenants = 1024;
 /// Whether a job or a tenant may be called so.
 [[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
 inline constexpr std::size_t max_config_bytes = 1u << 20;

@@ -173,7 +173,9 @@ void write(json_writer& json, decision const& e) {
         for (std::size_t table = 0; table < table_count; ++table) json.value(e.shown->tables[table]->rows);
     });
     json.key("columns").object([&] {
-        for (auto const& info : e.schema) column_values(json, info, (*e.shown)[info.table]);
+        for (auto const& info : e.schema)
+            if (info.table != table_id::tenants || (*e.shown)[info.table].rows > 0)
+                column_values(json, info, (*e.shown)[info.table]);
     });
     json.key("columns_after").object([&] {
         for (auto const& info : e.schema)

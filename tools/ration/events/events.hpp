@@ -23,7 +23,7 @@ namespace ration::program {
 
 /// The version of the event log. Fields are only ever added within one version. In version 1 the columns of a decision
 /// that grants change were as its grants had left them.
-inline constexpr int log_schema = 2, oldest_log_schema = 1;
+inline constexpr int log_schema = 3, oldest_log_schema = 1;
 
 /// How a job is doing, as people see it.
 enum class condition : std::uint8_t {

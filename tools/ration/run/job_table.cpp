@@ -6,6 +6,9 @@
 #include <limits>
 #include <numeric>
 #include <utility>
+#include <vector>
+
+#include <ration/host/tenants.hpp>
 
 namespace ration::program {
 namespace {
@@ -53,7 +56,16 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
     RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
+    add_tenants(jobs);
+}
+
+/// Jobs that name no tenant share one. Without any name the table stays empty.
+void job_table::add_tenants(std::span<job_config const> jobs) {
     for (auto const& job : jobs) tenants_.try_emplace(job.tenant, static_cast<std::uint32_t>(tenants_.size()));
+    if (tenants_.size() == 1 && tenants_.begin()->first.empty()) return;
+    std::vector<tenant_description> all(tenants_.size());
+    for (std::size_t row = 0; row < all.size(); ++row) all[row].id = row + 1;
+    RATION_ASSERT(fill_tenants(store_, columns_, all), "memory for the tenants table");
 }
 
 std::size_t job_table::slot_of(job_id id) const noexcept {

@@ -46,7 +46,7 @@ class job_table {
     snapshot_store store_;
     standard_columns columns_;
     std::optional<device_columns> devices_;
-    std::map<std::string, std::uint32_t, std::less<>> tenants_;
+    std::map<std::string, std::uint32_t, std::less<>> tenants_;  // their rows
 
 public:
     /// `capacity`: the number of jobs that can be in the table at once, if that is more than `jobs`.
@@ -109,6 +109,7 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
+    void add_tenants(std::span<job_config const> jobs);
     void describe(live_job const& job) noexcept;
 };
 

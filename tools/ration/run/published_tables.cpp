@@ -14,6 +14,7 @@ namespace {
         case table_id::jobs: return most.jobs;
         case table_id::nodes: return most.nodes;
         case table_id::held: return most.grants();
+        case table_id::tenants: return most.tenants;
     }
     return 0;
 }
@@ -22,7 +23,8 @@ namespace {
 
 bool is_changed_by_grants(column_info const& column) noexcept {
     auto const name = column.name.view();
-    return column.table == table_id::held || name.starts_with("jobs/held.") || name.starts_with("nodes/free.");
+    return column.table == table_id::held || name.starts_with("jobs/held.") || name.starts_with("nodes/free.") ||
+           name.starts_with("tenants/held.");
 }
 
 published_tables::published_tables(any_policy& policy) noexcept : policy_(policy) {

@@ -39,7 +39,10 @@ public:
 
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override;
-    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
+    /// The log has the sums of tenants in any case.
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override {
+        return column.starts_with("tenants/") || policy_.reads(column);
+    }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override;
     void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
     [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }

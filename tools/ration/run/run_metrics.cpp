@@ -73,7 +73,7 @@ struct run_metrics::counted {
     Counter& changes = counter(registry, "ration_changes_total", "Operations on limits of jobs that were carried out");
     reason_counters<check_rule> rejected{registry, "ration_grants_rejected_total",
                                          "Grants that were refused, by the rule that they break",
-                                         check_rule::unknown_job, check_rule::broken_group};
+                                         check_rule::unknown_job, check_rule::over_tenant_limit};
     reason_counters<deferral> deferred{registry, "ration_grants_deferred_total",
                                        "Grants that began to wait, by what they wait for", deferral::dead_band,
                                        deferral::no_room};

@@ -117,7 +117,8 @@ public:
                                   most.jobs,
                                   most.nodes,
                                   most.grants(),
-                                  columns_.data()};
+                                  columns_.data(),
+                                  most.tenants};
         err_[0] = '\0';
         scratch_size_ = 0;
         auto const code =

@@ -39,7 +39,7 @@ struct worker_brief {
     /// Bytes of the configuration and of the state.
     std::uint64_t config_size = 0, state_size = 0;
     /// The limits for `bind`.
-    std::uint64_t most_jobs = 0, most_nodes = 0, most_resources = 0, most_grants = 0;
+    std::uint64_t most_jobs = 0, most_nodes = 0, most_resources = 0, most_grants = 0, most_tenants = 0;
     /// Bytes of the other files, and of one saved state.
     std::uint64_t input_size = 0, output_size = 0, state_capacity = 0;
     std::uint64_t columns_size = 0;  ///< of the file `columns`; 0 if there is none
@@ -146,7 +146,8 @@ inline constexpr std::uint64_t in_columns = 1;
 struct worker_places {
     /// The bytes that a column takes at most.
     [[nodiscard]] static std::size_t bytes_of(column_info const& c, limits const& most) noexcept {
-        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.jobs * most.nodes * most.resources};
+        std::size_t const rows[table_count] = {most.jobs, most.nodes, most.jobs * most.nodes * most.resources,
+                                               most.tenants};
         return on_line(rows[static_cast<std::size_t>(c.table)] * c.width * size_of(c.type)) + 64;
     }
 };

@@ -188,9 +188,11 @@ private:
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
             return finish_start(made);
         number_columns();
-        if (auto const bound = live.bind(schema_, {brief_.most_jobs, brief_.most_nodes, brief_.most_resources});
-            bound != RATION_OK)
-            return finish_start(bound);
+        limits const most{.jobs = brief_.most_jobs,
+                          .nodes = brief_.most_nodes,
+                          .resources = brief_.most_resources,
+                          .tenants = brief_.most_tenants};
+        if (auto const bound = live.bind(schema_, most); bound != RATION_OK) return finish_start(bound);
         // The plugin starts without state, and the host reports it
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;
         static_cast<void>(finish_start(RATION_OK));

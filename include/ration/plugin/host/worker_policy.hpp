@@ -186,6 +186,7 @@ private:
             .most_nodes = columns_.most().nodes,
             .most_resources = columns_.most().resources,
             .most_grants = most_grants_,
+            .most_tenants = columns_.most().tenants,
             .input_size = input_size,
             .output_size = output_size,
             .state_capacity = state_capacity_,
