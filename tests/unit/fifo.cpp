@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // fifo: the order of submission, and what happens to the rest.
 #include <ration/policies/fifo.hpp>
+#include <ration/testing/policy_laws.hpp>
 
 #include "cluster_random.hpp"
 #include "support/catch.hpp"
@@ -76,5 +77,158 @@ TEST_CASE("fifo: feasible answers in any cluster", "[fifo]") {
         CHECK(trouble(seed, fifo{}, true) == "");
         CHECK(trouble(seed, fifo({.backfill = true}), true) == "");
         CHECK(trouble(seed, fifo{}, false) == "");
+    }
+}
+
+namespace {
+
+/// Tenants without a parent, with these quotas of devices, all of which they lend.
+[[nodiscard]] std::vector<ration::tenant_description> with_quotas(std::vector<std::int64_t> const& devices) {
+    std::vector<ration::tenant_description> all(devices.size());
+    for (std::size_t t = 0; t < all.size(); ++t) {
+        all[t].id = t + 1;
+        all[t].quota[static_cast<std::size_t>(resource_id::gpu)] = devices[t];
+    }
+    return all;
+}
+[[nodiscard]] cluster<fifo> shared_by(std::vector<std::int64_t> const& quotas, ration::policies::tenant_rule rule,
+                                      bool backfill = false) {
+    cluster<fifo> c({8}, fifo({.backfill = backfill, .tenants = rule}));
+    c.set_tenants(with_quotas(quotas));
+    return c;
+}
+void submit(cluster<fifo>& c, std::uint32_t tenant, std::int64_t devices, int jobs = 1) {
+    for (int i = 0; i < jobs; ++i) c.submit({.request = devices, .tenant = tenant});
+}
+using rule = ration::policies::tenant_rule;
+
+}  // namespace
+
+TEST_CASE("fifo with quotas: a tenant holds no more than its quota, and devices stay free", "[fifo][tenants]") {
+    auto c = shared_by({4, 4}, rule::quota);
+    submit(c, 0, 2, 4);
+    CHECK(c.decide() == counts{2, 2, 0, 0});
+    submit(c, 1, 3);
+    CHECK(c.decide() == counts{2, 2, 0, 0, 3});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("fifo with quotas: a tenant borrows what the other lends and does not hold", "[fifo][tenants]") {
+    auto c = shared_by({4, 4}, rule::borrow);
+    submit(c, 0, 2, 5);
+    CHECK(c.decide() == counts{2, 2, 2, 2, 0});
+    submit(c, 1, 2, 2);
+    CHECK(c.decide() == counts{2, 2, 2, 2, 0, 0, 0});  // nothing is taken back
+    c.end(1);
+    CHECK(c.decide() == counts{2, 2, 2, 0, 2, 0});  // the owner comes before the borrower
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("fifo with quotas: an owner takes back what was borrowed, of the newest job first", "[fifo][tenants]") {
+    auto c = shared_by({4, 4}, rule::reclaim);
+    submit(c, 0, 2, 4);
+    CHECK(c.decide() == counts{2, 2, 2, 2});
+    submit(c, 1, 2);
+    CHECK(c.decide() == counts{2, 2, 2, 0, 2});
+    submit(c, 1, 3);  // beyond its quota
+    CHECK(c.decide() == counts{2, 2, 2, 0, 2, 0});
+    submit(c, 1, 2);  // waits behind the job of 3
+    CHECK(c.decide() == counts{2, 2, 2, 0, 2, 0, 0});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("fifo with quotas: no job is stopped if the owner's job would not start", "[fifo][tenants]") {
+    auto c = shared_by({6, 6}, rule::reclaim);  // more than there is
+    submit(c, 0, 6);
+    submit(c, 0, 1);
+    CHECK(c.decide() == counts{6, 1});
+    submit(c, 1, 4);
+    CHECK(c.decide() == counts{6, 1, 0});  // 1 is free and 1 is borrowed
+    submit(c, 1, 2);
+    CHECK(c.decide() == counts{6, 1, 0, 0});
+    c.end(3);
+    CHECK(c.decide() == counts{6, 0, 2});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("fifo with quotas: what a tenant does not lend stays free for it", "[fifo][tenants]") {
+    cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
+    auto tenants = with_quotas({4, 4});
+    tenants[1].lend[static_cast<std::size_t>(resource_id::gpu)] = 1;
+    c.set_tenants(tenants);
+    submit(c, 0, 1, 8);
+    CHECK(c.decide() == counts{1, 1, 1, 1, 1, 0, 0, 0});
+    submit(c, 1, 3);
+    CHECK(c.decide() == counts{1, 1, 1, 1, 1, 0, 0, 0, 3});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("fifo with quotas: devices without a quota go to the smallest borrowed share", "[fifo][tenants]") {
+    auto c = shared_by({1, 1}, rule::borrow, true);
+    submit(c, 0, 1, 8);
+    submit(c, 1, 1, 8);
+    auto const held = c.decide();
+    std::int64_t first = 0, second = 0;
+    for (std::size_t row = 0; row < 16; ++row) (row < 8 ? first : second) += held[row];
+    CHECK(first == 4);
+    CHECK(second == 4);
+}
+
+TEST_CASE("fifo with quotas: a cohort borrows from the next one when its own is used up", "[fifo][tenants]") {
+    cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
+    auto tenants = with_quotas({0, 2, 2, 4});
+    tenants[1].parent = tenants[2].parent = 0;  // a lab of two groups, and a tenant of its own
+    c.set_tenants(tenants);
+    submit(c, 1, 1, 9);
+    CHECK(c.decide() == counts{1, 1, 1, 1, 1, 1, 1, 1, 0});
+    cluster<fifo> kept({8}, fifo({.tenants = rule::borrow}));
+    tenants[3].lend[static_cast<std::size_t>(resource_id::gpu)] = 0;
+    kept.set_tenants(tenants);
+    submit(kept, 1, 1, 9);
+    CHECK(kept.decide() == counts{1, 1, 1, 1, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("fifo with quotas: it keeps within the limits of tenants", "[fifo][tenants]") {
+    cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
+    auto tenants = with_quotas({2, 2});
+    tenants[0].limit[static_cast<std::size_t>(resource_id::gpu)] = 3;
+    c.set_tenants(tenants);
+    submit(c, 0, 1, 6);
+    CHECK(c.decide() == counts{1, 1, 1, 0, 0, 0});
+}
+
+namespace {
+
+/// Limits of tenants, and quotas that change, so that jobs are taken back.
+void change_quotas(ration::snapshot_store& store, std::uint64_t tick) {
+    auto const quota = must(store.find<std::int64_t>("tenants/quota.gpu")),
+               lend = must(store.find<std::int64_t>("tenants/lend.gpu")),
+               limit = must(store.find<std::int64_t>("tenants/limit.gpu"));
+    for (std::size_t t = 0; t < store.rows(table_id::tenants); ++t) {
+        store[quota][t] = static_cast<std::int64_t>((tick / 20 + t) % 4);
+        store[lend][t] = store[quota][t] / 2;
+        store[limit][t] = tick == 0 ? ration::unlimited : 6;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("fifo with quotas: it keeps the laws under each rule", "[fifo][tenants][laws]") {
+    for (auto const rule : {rule::quota, rule::borrow, rule::reclaim})
+        for (bool const backfill : {false, true}) {
+            auto const kept =
+                ration::testing::policy_laws([&] { return fifo({.backfill = backfill, .tenants = rule}); },
+                                             {.ticks = 200, .most = {.jobs = 8, .nodes = 2}, .fill = change_quotas});
+            INFO(std::string(kept ? "" : kept.failure().operation)
+                 << std::string(kept ? "" : kept.failure().subject.view()));
+            CHECK(kept);
+        }
+}
+
+TEST_CASE("fifo with quotas: without tenants it is fifo", "[fifo][tenants]") {
+    for (auto const rule : {rule::quota, rule::borrow, rule::reclaim}) {
+        cluster<fifo> c({4}, fifo({.tenants = rule}));
+        for (std::int64_t const request : {3, 2, 1}) c.submit({.request = request});
+        CHECK(c.decide() == counts{3, 0, 0});
     }
 }

@@ -31,7 +31,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, g
                         residence, aging);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, at_changes, overflow, overtake,
                         restart_penalty, horizon, devices, steps);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote);

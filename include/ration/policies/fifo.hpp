@@ -9,25 +9,32 @@
 #include <string_view>
 
 #include <ration/parameter.hpp>
-#include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
 
 /// Parameters of `fifo`; each member has its unit and its default.
 struct fifo_parameters {
-    bool backfill = false;  ///< later jobs that fit overtake one that does not
+    bool backfill = false;                      ///< later jobs that fit overtake one that does not
+    tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 
     /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
-        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}};
+        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"},
+        {.name = "tenants",
+         .meaning = "ignore the quotas of tenants, keep to them (quota), lend what is free of them (borrow), or also "
+                    "stop jobs of borrowers for owners (reclaim)"}};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
 
 /// Jobs start in the order of submission, each with its requested devices, and keep them. A job
 /// that does not fit blocks all later ones; a job that requests more than all nodes have does not.
-/// O(changes + log jobs for each start); with `backfill`, O(waiting jobs). No state to save.
+///
+/// With `tenants`, jobs within the quota of their tenant come first, and then those that borrow, of the tenant with the
+/// smallest borrowed share first. A job that its quota does not admit blocks only its own tenant.
+/// O(changes + log jobs for each start); with `backfill` or `tenants`, O(waiting jobs). No state to save.
 class fifo {
 public:
     /// Declares the class as a policy.
@@ -35,14 +42,14 @@ public:
     /// The parameters that a user can set.
     using parameters = fifo_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<>;
+    using inputs = detail::tenant_columns<>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.fifo",
                                 .version = "1.0.0",
                                 .summary = "first come, first served",
-                                .reasons = detail::rigid_jobs::reasons};
+                                .reasons = detail::gated_jobs::reasons};
 
     /// With the default parameters.
     fifo() = default;
@@ -52,20 +59,29 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        gate_.reserve(most);
         return status::ok;
     }
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.begin(t, false)) return status::ok;
-        for (std::size_t row = jobs_.next_waiting(0); row != jobs_.none; row = jobs_.next_waiting(row + 1))
-            if (jobs_.waits(row) && !jobs_.start(t, row) && !parameters_.backfill) break;
+        if (!jobs_.begin(t, parameters_.tenants == tenant_rule::reclaim)) return status::ok;
+        if (parameters_.tenants != tenant_rule::ignore)
+            gate_.start(t, jobs_, parameters_.tenants, parameters_.backfill);
+        else
+            start_all(t);
         return jobs_.finish(out);
     }
 
 private:
     fifo_parameters parameters_;
     detail::rigid_jobs jobs_;
+    detail::gated_jobs gate_;
+
+    void start_all(tick<inputs> const& t) noexcept {
+        for (std::size_t row = jobs_.next_waiting(0); row != jobs_.none; row = jobs_.next_waiting(row + 1))
+            if (jobs_.waits(row) && !jobs_.start(t, row) && !parameters_.backfill) break;
+    }
 };
 
 static_assert(Policy<fifo>);

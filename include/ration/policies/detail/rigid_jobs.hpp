@@ -133,6 +133,10 @@ public:
 
     /// The devices that are free or held by jobs which may be stopped.
     [[nodiscard]] std::int64_t available() const noexcept { return places_.spare() + requests_.all_held(); }
+    /// The devices that are free, after the plan so far.
+    [[nodiscard]] std::int64_t spare() const noexcept { return places_.spare(); }
+    /// The devices of all nodes, as of the last `plan`.
+    [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
     /// True if all active jobs can run, so that no order is needed.
     [[nodiscard]] bool all_fit() const noexcept { return requests_.all_wanted() <= available(); }
     /// Starts all waiting jobs, in the order of submission.
