@@ -85,6 +85,28 @@ class Sim(unittest.TestCase):
         self.assertEqual(done.stderr, "ration: the policy './cores.so' shares cores, and --cluster has none: choose one that shares devices, such as fifo, "
                                       "or write 1x4+8cores for a node with both\n")
 
+    def test_tenants_of_a_file_have_figures_and_limits(self) -> None:
+        (self.folder / "jobs.csv").write_text("job_id,submit_time,num_gpus,duration,tenant\n" + "".join(f"{i},0,2,100,{'ab'[i % 2]}\n" for i in range(8)))
+        (self.folder / "tenants.toml").write_text('[[tenant]]\nname = "a"\nparent = "lab"\nweight = 3\n[[tenant]]\nname = "b"\nparent = "lab"\nlimit = { gpu = 2 }\n'
+                                                  '[[tenant]]\nname = "lab"\nquota = { gpu = 8 }\n')
+        done = self.sim("--policy", "fifo", "--set", "fifo.tenants=borrow", "--tenants", "tenants.toml", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        lab, a, b = json.loads(done.stdout.splitlines()[0])["policies"][0]["runs"][0]["tenants"]
+        self.assertEqual([one["tenant"] for one in (lab, a, b)], ["lab", "a", "b"])
+        self.assertEqual([one["weight"] for one in (lab, a, b)], [1, 0.75, 0.25])
+        self.assertEqual([one["jobs"] for one in (lab, a, b)], [8, 4, 4])
+        self.assertEqual((lab["held"], a["held"], b["held"]), (1, 0.5, 0.5))
+        self.assertEqual((a["worst_wait"], b["worst_wait"], b["mean_wait"]), (100, 300, 150))  # b runs one job after another
+        table = self.sim("--policy", "fifo", "--set", "fifo.tenants=borrow", "--tenants", "tenants.toml", "--quiet").stdout
+        self.assertRegex(table, r"(?m)^b +fifo +4.000 +150.0 +297.0 +50.0 % +25.0 %$")
+        refused = self.sim("--policy", "srtf", "--tenants", "tenants.toml")  # it reads no limit, and no grant exceeds one
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("but the tenant would hold more than its limit", refused.stdout)
+        (self.folder / "tenants.toml").write_text('[[tenant]]\nname = "a"\nquota = { gpu = 9 }\n')
+        wrong = self.sim("--policy", "fifo", "--tenants", "tenants.toml")
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+        self.assertEqual(wrong.stderr, "ration: tenants.toml:1:1: the quotas of gpu: they are 9 together, and the capacity is 8; lower a quota\n")
+
     def test_a_cluster_that_cannot_be_is_refused(self) -> None:
         for wrong in ("1x0cores", "1000000000x8cores", "2x8cores,2x0cores"):
             done = self.sim("--policy", "tradl", cluster=wrong)

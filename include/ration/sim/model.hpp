@@ -22,7 +22,7 @@ struct job_description {
     /// Index into `workload::tenants`.
     std::uint32_t tenant = 0;
     std::uint32_t model = 0;           ///< index into `workload::models`
-    double weight = 1;                 ///< of its tenant
+    double weight = 1;                 ///< among the jobs of its tenant
     std::int64_t priority = 0;         ///< a greater one is more urgent
     std::int64_t request = 1;          ///< devices that the user requested
     std::int64_t least = 1, most = 1;  ///< bounds of its devices; equal to `request` for a rigid job

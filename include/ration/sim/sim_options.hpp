@@ -29,6 +29,7 @@ struct sim_options {
     /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
     nanoseconds checkpoint{0};
     nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
+    nanoseconds half_life{0};          ///< of the usage of tenants; 0 = it never decays
     run_observer* observer = nullptr;  ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
     std::size_t most_active = 1'048'576;

@@ -94,7 +94,7 @@ private:
           live_(store_, columns_, workload_, records_, {.every = options.checkpoint, .take = options.save}),
           backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
-                  {.settle = options.settle, .seed = options.seed}),
+                  {.settle = options.settle, .seed = options.seed, .half_life = options.half_life}),
           speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
           cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options.observer),
           contention_(live_, engine_.holdings(), speed_segments_) {}
@@ -105,9 +105,10 @@ private:
         // Steps stop during a save; on processors they depend on other jobs
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors;
         columns_read const read = columns_read::by(policy_, fallback_, is_even);
-        auto declared = sim_columns::declare(
-            store_, shape, cluster_, read.scaling,
-            [&](std::string_view name) noexcept { return policy_.reads(name) || fallback_.reads(name); });
+        auto declared =
+            sim_columns::declare(store_, shape, cluster_, read.scaling, [&](std::string_view name) noexcept {
+                return policy_.reads(name) || fallback_.reads(name) || (has_tenants && is_summed(name));
+            });
         if (!declared) return declared.failure();
         columns_ = *declared;
         store_.changes().follow();

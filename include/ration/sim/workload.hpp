@@ -22,6 +22,8 @@ struct workload {
     std::vector<job_description> jobs;
     std::vector<std::string> job_names;  ///< one for each job, as in the trace; empty if the trace has none
     std::vector<std::string> tenants;    ///< indexed by `job_description::tenant`
+    /// One for each tenant; empty: each has the weight 1, and no quota
+    std::vector<tenant_description> tenant_terms;
     /// Indexed by `job_description::model`.
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
@@ -58,6 +60,7 @@ struct workload_shape {
 
 /// The rows of the table `tenants`: one for each tenant of the workload.
 [[nodiscard]] inline std::vector<tenant_description> tenants_of(workload const& jobs) {
+    if (!jobs.tenant_terms.empty()) return jobs.tenant_terms;
     std::vector<tenant_description> all(jobs.tenants.size());
     for (std::size_t row = 0; row < all.size(); ++row) all[row].id = row + 1;
     return all;

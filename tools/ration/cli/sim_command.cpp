@@ -100,6 +100,12 @@ void add_input(CLI::App& to, simulation_options& into) {
         ->check(checked_by(parse_cluster));
 }
 
+void add_tenants(CLI::App& to, simulation_options& into) {
+    to.add_option("--tenants", into.tenants,
+                  "A file with [[tenant]] and half_life, as in a jobs file; prints figures of each tenant")
+        ->type_name("FILE");
+}
+
 void add_policies(CLI::App& to, simulation_options& into, option_context& context) {
     auto* const policy =
         add_list(to, "--policy", into.policies, "Names of policies, or paths of a .so; 'ration policies' lists them");
@@ -173,6 +179,7 @@ void add_runs_and_output(CLI::App& to, simulation_options& into) {
 void add_options(CLI::App& to, simulation_options& into, option_context& context) {
     to.footer(notes_of_sim);
     add_input(to, into);
+    add_tenants(to, into);
     add_policies(to, into, context);
     add_times_and_faults(to, into);
     add_runs_and_output(to, into);

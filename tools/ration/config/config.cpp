@@ -44,7 +44,9 @@ public:
         read_tick();
         config_.devices = read_devices(keys_, problems_);
         read_isolation();
+        config_.tenants = read_tenants(keys_, problems_);
         read_jobs();
+        find_unknown_tenants();
         keys_.each_unknown([this](entry const& e) { read_parameters(e); });
         return std::move(config_);
     }
@@ -129,6 +131,18 @@ private:
                        fmt::format("this job and the one in line {} are both named {}; give each a name of its own",
                                    first->name_at.line, quoted(second->name)));
         }
+    }
+
+    /// A file that describes tenants describes all that its jobs name.
+    void find_unknown_tenants() {
+        std::vector<std::string_view> names;
+        for (auto const& tenant : config_.tenants.tenants) names.push_back(tenant.name);
+        if (names.empty()) return;
+        for (auto const& job : config_.jobs)
+            if (!job.tenant.empty() && std::ranges::find(names, job.tenant) == names.end())
+                refuse(job.where,
+                       fmt::format("job {}: its tenant {} is not in the file; add a [[tenant]] of that name{}",
+                                   quoted(job.name), quoted(job.tenant), suggestion(job.tenant, names)));
     }
 
     /// Visits the file's policy and those of the command line.

@@ -18,6 +18,7 @@
 #include <ration/units.hpp>
 
 #include "common/diagnostics.hpp"
+#include "config/tenants.hpp"
 
 namespace ration::program {
 
@@ -151,6 +152,7 @@ struct run_config {
     device_config devices;
     nanoseconds tick = milliseconds(500);
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
+    tenant_tree tenants;           ///< those that the file describes
 
     /// The policy that decides once ration no longer calls the chosen one. By default `none`, and `fifo` where devices
     /// are shared out, since `none` starts no job that needs devices.

@@ -212,17 +212,20 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     }
 }
 
+[[nodiscard]] host_supply supply_of(run_config const& config, host_devices const& devices, std::uint32_t cpus) {
+    host_supply out{
+        .cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory, .tenants = config.tenants};
+    if (config.shares_devices()) out.devices = static_cast<std::int64_t>(devices.names().size());
+    return out;
+}
+
 [[nodiscard]] exit_code plan_policy(run_options const& options, run_config const& config, host_devices const& devices,
                                     machine_topology const& topology, std::string const& policy_name) {
     diagnostics problems(config.file);
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
-    job_table board(config.jobs, {.cpu = millicores{std::int64_t{1000} * cpus},
-                                  .memory = machine_here().memory,
-                                  .devices = config.shares_devices()
-                                                 ? std::optional(static_cast<std::int64_t>(devices.names().size()))
-                                                 : std::nullopt});
+    job_table board(config.jobs, supply_of(config, devices, cpus));
     dry_run_backend backend(options.backend, board);
     dry_run_devices dry_run_target(devices, topology, cpus);
     dry_run_target.add(board);
@@ -235,7 +238,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
-                                    host_resources(board.shares_devices()), {});
+                                    host_resources(board.shares_devices()), {.half_life = board.half_life()});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
         std::fprintf(stderr, "ration: %s\n", printable(to_text(bound.failure())).c_str());
         return exit_code::no_backend;

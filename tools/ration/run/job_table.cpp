@@ -56,16 +56,17 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
     RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
-    add_tenants(jobs);
+    add_tenants(jobs, supply.tenants);
 }
 
-/// Jobs that name no tenant share one. Without any name the table stays empty.
-void job_table::add_tenants(std::span<job_config const> jobs) {
-    for (auto const& job : jobs) tenants_.try_emplace(job.tenant, static_cast<std::uint32_t>(tenants_.size()));
-    if (tenants_.size() == 1 && tenants_.begin()->first.empty()) return;
-    std::vector<tenant_description> all(tenants_.size());
-    for (std::size_t row = 0; row < all.size(); ++row) all[row].id = row + 1;
-    RATION_ASSERT(fill_tenants(store_, columns_, all), "memory for the tenants table");
+/// Jobs that name no tenant share one. Without tenants the table stays empty.
+void job_table::add_tenants(std::span<job_config const> jobs, tenant_tree const& tree) {
+    std::vector<std::string> names;
+    for (auto const& job : jobs) names.push_back(job.tenant);
+    half_life_ = tree.half_life;
+    if (tree.tenants.empty() && std::ranges::all_of(names, &std::string::empty)) return;
+    tenants_ = rows_of(tree, names);
+    RATION_ASSERT(fill_tenants(store_, columns_, tenants_.rows), "memory for the tenants table");
 }
 
 std::size_t job_table::slot_of(job_id id) const noexcept {
@@ -82,7 +83,8 @@ live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t
     live_job made(*config, id, by_id_.size(), slot);
     made.owned = std::move(config);
     made.run.value = incarnations;
-    tenants_.try_emplace(made.config->tenant, static_cast<std::uint32_t>(tenants_.size()));
+    // Its number is of use without a row of the table: a policy may still tell tenants apart
+    if (tenants_.row_of(made.config->tenant) == tenants_.names.size()) tenants_.names.push_back(made.config->tenant);
     by_id_.push_back({id, slot});
     if (free == jobs_.end())
         jobs_.push_back(std::move(made));
@@ -122,7 +124,7 @@ void job_table::describe(live_job const& job) noexcept {
     job_config const& config = *job.config;
     std::size_t const row = job.row;
     store_[columns_.id][row] = job.id.value;
-    store_[columns_.get<"jobs/tenant">()][row] = tenants_.find(config.tenant)->second;
+    store_[columns_.get<"jobs/tenant">()][row] = tenants_.row_of(config.tenant);
     store_[columns_.get<"jobs/weight">()][row] = config.weight;
     store_[columns_.get<"jobs/priority">()][row] = config.priority;
     store_[columns_.get<"jobs/submitted">()][row] = config.at.count;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +23,7 @@ struct host_supply {
     millicores cpu;
     bytes memory;
     std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
+    tenant_tree tenants{};                  ///< of the jobs file
 };
 
 /// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay
@@ -46,7 +46,8 @@ class job_table {
     snapshot_store store_;
     standard_columns columns_;
     std::optional<device_columns> devices_;
-    std::map<std::string, std::uint32_t, std::less<>> tenants_;  // their rows
+    tenant_rows tenants_;  // empty: no job names one
+    nanoseconds half_life_;
 
 public:
     /// `capacity`: the number of jobs that can be in the table at once, if that is more than `jobs`.
@@ -70,6 +71,8 @@ public:
     /// Jobs that run at once when `launched` is launched, itself included; not those that wait for devices.
     [[nodiscard]] std::size_t running_with(live_job const& launched) const noexcept;
     [[nodiscard]] bool shares_devices() const noexcept { return devices_.has_value(); }
+    /// In which the usage of tenants halves; 0 = never.
+    [[nodiscard]] nanoseconds half_life() const noexcept { return half_life_; }
 
     /// Jobs that can be added now.
     [[nodiscard]] std::size_t free_slots() const noexcept { return capacity_ - by_id_.size(); }
@@ -109,7 +112,7 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
-    void add_tenants(std::span<job_config const> jobs);
+    void add_tenants(std::span<job_config const> jobs, tenant_tree const& tree);
     void describe(live_job const& job) noexcept;
 };
 

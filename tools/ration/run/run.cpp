@@ -90,10 +90,14 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     return !report_problems(in_the_file) && in_the_options.empty();
 }
 
+/// The columns of a run with these devices, without what the machine supplies.
+[[nodiscard]] job_table board_of(run_config const& config, host_devices const& devices) {
+    return {config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())}};
+}
+
 /// "fifo, las": those that the jobs of this file can have.
 [[nodiscard]] std::string policies_for(run_config const& config, host_devices const& devices) {
-    job_table const board(config.jobs,
-                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    job_table const board = board_of(config, devices);
     return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
 }
 
@@ -105,8 +109,8 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
     if (report_problems(missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
     diagnostics problems(config.file);
-    job_table const board(config.jobs,
-                          {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())});
+    check_quotas(config.tenants, {1000 * cpus}, std::ssize(devices.names()), problems);
+    job_table const board = board_of(config, devices);
     auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
     std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;
     auto choices = options.policies;

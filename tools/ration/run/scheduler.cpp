@@ -10,7 +10,8 @@ namespace ration::program {
 scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
                      nanoseconds interval, event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(interval), shown_(policy),
-      engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()), {}),
+      engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
+              {.half_life = jobs.half_life()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
 
 void scheduler::start_tick(nanoseconds now) noexcept {

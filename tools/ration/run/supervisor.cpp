@@ -15,7 +15,8 @@ namespace {
 }
 
 [[nodiscard]] host_supply supply_of(run_parts const& parts) {
-    host_supply out{.cpu = parts.node.jobs().capacity(), .memory = memory_of_machine()};
+    host_supply out{
+        .cpu = parts.node.jobs().capacity(), .memory = memory_of_machine(), .tenants = parts.config.tenants};
     if (parts.config.shares_devices()) out.devices = static_cast<std::int64_t>(parts.devices.names().size());
     return out;
 }

@@ -279,6 +279,28 @@ void read_traces(simulation_options const& options, sim::model_library const& li
     }
 }
 
+/// The tenants of the file, then those that only the jobs name.
+void read_tenants(simulation_options const& options, simulation_input& input, diagnostics& problems) {
+    auto const tree = load_tenants(options.tenants, problems);
+    input.half_life = tree.half_life;
+    diagnostics over(options.tenants);
+    check_quotas(tree, {static_cast<std::int64_t>(cores_of(input.machines) * 1000)}, devices_of(input.machines), over);
+    for (auto const& problem : over) problems.add(problem);
+    for (auto& s : input.samples) {
+        if (s.stream)
+            return problems.add(
+                {.file = "--tenants",
+                 .text = fmt::format("a stream of jobs has no figures of tenants; generate at most {} jobs",
+                                     most_kept_jobs)});
+        auto rows = rows_of(tree, s.jobs.tenants);
+        std::vector<std::uint32_t> row_of(s.jobs.tenants.size());
+        for (std::size_t t = 0; t < row_of.size(); ++t) row_of[t] = rows.row_of(s.jobs.tenants[t]);
+        for (auto& job : s.jobs.jobs) job.tenant = row_of[job.tenant];
+        s.jobs.tenants = std::move(rows.names);
+        s.jobs.tenant_terms = std::move(rows.rows);
+    }
+}
+
 /// Refuses jobs of a kind that the machines have nothing for.
 [[nodiscard]] result<void, diagnostic> check_machines(sim::workload const& jobs, sim::cluster const& machines) {
     auto const cpu = std::ranges::count_if(jobs.jobs, [&](auto const& job) { return jobs.runs_on_cpu(job); });
@@ -361,6 +383,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems)
                              : generate(options, library, input, problems);
+    if (!options.tenants.empty()) read_tenants(options, input, problems);
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())
             problems.add(fit.failure());

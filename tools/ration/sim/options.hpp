@@ -20,6 +20,7 @@ struct simulation_options {
     std::string generate;
     double interference = 0;               ///< `sim::profile::interference`
     std::string cluster;                   ///< as `parse_cluster` takes it
+    std::string tenants;                   ///< a file with [[tenant]]; empty: none
     std::vector<std::string> faults;       ///< as `add_fault_kind` takes them
     nanoseconds checkpoint{0};             ///< jobs save their state every so often; 0 = at all times
     nanoseconds save{0};                   ///< each of these saves

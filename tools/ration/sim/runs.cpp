@@ -145,6 +145,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
                          .faults = from.faults,
                          .checkpoint = options.checkpoint,
                          .save = options.save,
+                         .half_life = input.half_life,
                          .observer = &watch,
                          .columns = columns ? &*columns : nullptr};
     if (options.until) how.limit = *options.until;
@@ -156,6 +157,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     into.outcome = std::move(ran).value();
     if (!from.stream) into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
     watch.finish(into);
+    if (!options.tenants.empty() && !from.stream) into.tenants = tenant_figures_of(from.jobs, into.outcome);
     if (auto const* const lost = timed.first_lost()) into.lost = *lost;
     into.decisions = timed.times();
     into.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ration/sim/summary.hpp>
+#include <ration/sim/tenant_figures.hpp>
 
 #include "common/diagnostics.hpp"
 #include "sim/decisions.hpp"
@@ -28,9 +29,10 @@ struct simulated_run {
     std::size_t policy = 0, sample = 0;  ///< places on the command line
     sim::run_outcome outcome;
     sim::figures figures;
-    std::optional<streamed_times> times;  ///< of a stream; then `outcome.jobs` is empty
-    drawn_series devices, cores;          ///< held, of devices; got, of cores
-    std::vector<job_history> ways;        ///< of each job, in the first sample, if a caller reads them
+    std::optional<streamed_times> times;       ///< of a stream; then `outcome.jobs` is empty
+    std::vector<sim::tenant_figures> tenants;  ///< by row; empty without --tenants
+    drawn_series devices, cores;               ///< held, of devices; got, of cores
+    std::vector<job_history> ways;             ///< of each job, in the first sample, if a caller reads them
     /// The same, with the node whose cores the job runs on as the amount; empty where the first node has all cores
     std::vector<job_history> nodes;
     drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait

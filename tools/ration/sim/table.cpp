@@ -244,6 +244,7 @@ std::vector<std::vector<std::string>> measured_cells(simulation_results const& a
 
 std::string table_text(simulation_results const& all) {
     std::string out = headline(all) + "\n\n" + aligned(figure_cells(all)) + '\n' + bound_line(all, unit_of(all));
+    if (auto const tenants = tenant_cells(all); !tenants.empty()) out += '\n' + aligned(tenants) + '\n';
     if (all.input.samples.size() > 1) out += "\u00b1 is half of the 95 % confidence interval of the mean.\n";
     for (auto const& remark : all_remarks(all)) out += remark + '\n';
     return out;

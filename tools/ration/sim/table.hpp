@@ -62,6 +62,8 @@ struct time_unit {
 
 /// Titles, then a line for each figure that there is something to tell of.
 [[nodiscard]] std::vector<std::vector<std::string>> figure_cells(simulation_results const& all);
+/// A line for each tenant under each policy; empty without --tenants. Means over the samples that have the tenant.
+[[nodiscard]] std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all);
 [[nodiscard]] std::vector<std::vector<std::string>> measured_cells(simulation_results const& all);
 
 /// Text with lines ended by '\n': headline, figures, remarks.

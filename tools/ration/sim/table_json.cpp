@@ -66,6 +66,23 @@ void write_bad_grant(json_writer& json, sim::run_outcome const& ran) {
     });
 }
 
+void write_tenants(json_writer& json, simulated_run const& run, sample const& from) {
+    json.key("tenants").array([&] {
+        for (std::size_t t = 0; t < run.tenants.size(); ++t)
+            json.object([&] {
+                auto const& one = run.tenants[t];
+                json.member("tenant", from.jobs.tenants[t]);
+                json.member("jobs", one.jobs);
+                json.member("never_started", one.never_started);
+                write(json, "mean_wait", one.mean_wait);
+                write(json, "p99_wait", one.p99_wait);
+                write(json, "worst_wait", one.worst_wait);
+                write(json, "held", one.held);
+                write(json, "weight", one.weight);
+            });
+    });
+}
+
 void write_run(json_writer& json, simulated_run const& run, sample const& from) {
     json.object([&] {
         auto const& ran = run.outcome;
@@ -86,6 +103,7 @@ void write_run(json_writer& json, simulated_run const& run, sample const& from) 
         json.key("figures").object([&] {
             for (auto const& line : figure_lines()) write(json, line.name, line.of(run, from));
         });
+        write_tenants(json, run, from);
     });
 }
 

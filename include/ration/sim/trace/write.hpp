@@ -12,7 +12,7 @@
 /// | min_gpus, max_gpus | bounds of its devices | those of its model; num_gpus for a rigid job |
 /// | batch_size | samples per step of all devices that the user requested | that of its model |
 /// | length | steps of the whole job | that of its model |
-/// | weight | of its tenant | 1 |
+/// | weight | among the jobs of its tenant | 1 |
 /// | restart_cost | seconds without progress at each change of its devices | that of its model; 0 for a rigid job |
 /// | deadline | seconds, on the clock of submit_time | none |
 ///
