@@ -37,8 +37,8 @@ struct drf_parameters {
 /// Whenever there is capacity, the tenant with the smallest dominant share for its weight starts
 /// its next job in the order of submission, and so on (progressive filling). Running jobs are never
 /// stopped. Only devices are granted and bound to nodes. CPU counts for the shares, and all running
-/// jobs together stay within the CPU of all nodes. The weight of a tenant is that of its first
-/// active job that requests devices.
+/// jobs together stay within the CPU of all nodes. A tenant without a row in the table tenants has
+/// the weight 1.
 ///
 /// O(jobs log tenants + starts x tenants) if a job waits and a device is free; otherwise O(changes), or O(jobs + nodes)
 /// without a list of changes. No state.
@@ -49,7 +49,7 @@ public:
     /// The parameters that a user can set.
     using parameters = drf_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "jobs/weight">,
+    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "tenants/weight">,
                                          in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
@@ -113,6 +113,11 @@ private:
         return least > 0 ? least : 0;
     }
 
+    [[nodiscard]] static double weight_of(tick<inputs> const& t, std::uint32_t tenant) noexcept {
+        double const weight = tenant < t.tenants() ? t.get<"tenants/weight">()[tenant] : 1;
+        return weight > 0 && is_finite(weight) ? weight : 1;
+    }
+
     /// Finds the tenant of a job by binary search, or adds it. O(log tenants), and O(tenants) for a
     /// new one.
     [[nodiscard]] tenant& tenant_of(tick<inputs> const& t, std::size_t row) noexcept {
@@ -126,7 +131,7 @@ private:
                 high = middle;
         }
         if (low == tenants_.size() || tenants_[low].id != id)
-            tenants_.insert(low, {.id = id, .first = none, .weight = 1, .devices = 0, .cpu = 0});
+            tenants_.insert(low, {.id = id, .first = none, .weight = weight_of(t, id), .devices = 0, .cpu = 0});
         return tenants_[low];
     }
 
@@ -143,7 +148,6 @@ private:
             std::int64_t const wanted = jobs_.wanted(row);
             if (wanted == 0) continue;
             tenant& who = tenant_of(t, row);
-            if (double const w = t.get<"jobs/weight">()[row]; w > 0 && is_finite(w)) who.weight = w;
             if (jobs_.waits(row)) {
                 next_[row] = who.first;
                 who.first = static_cast<std::uint32_t>(row);
