@@ -7,16 +7,24 @@
 #include <span>
 #include <string_view>
 
+#include <ration/host/any_policy.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
 
-/// True if the engine reads the column of jobs for the sums of tenants.
-[[nodiscard]] inline bool is_summed(std::string_view name) noexcept {
-    return name == "jobs/tenant" || name.starts_with("jobs/held.") || name.starts_with("jobs/request.") ||
-           name.starts_with("jobs/max.");
-}
+/// Which columns are read: by a policy, or by the engine for the sums of tenants.
+struct read_columns {
+    any_policy const &policy, &fallback;
+    bool has_tenants = false;  ///< the tenants have limits or quotas
+
+    [[nodiscard]] bool operator()(std::string_view name) const noexcept {
+        if (policy.reads(name) || fallback.reads(name)) return true;
+        return (has_tenants || policy.reads("jobs/tenant")) &&
+               (name == "jobs/tenant" || name.starts_with("jobs/held.") || name.starts_with("jobs/request.") ||
+                name.starts_with("jobs/max."));
+    }
+};
 
 /// Handles of all columns of a simulation's store.
 struct sim_columns {

@@ -101,14 +101,11 @@ private:
 
     [[nodiscard]] result<void> prepare() {
         workload_shape const shape = source_.shape();
-        bool const has_tenants = !workload_.tenant_terms.empty() || policy_.reads("jobs/tenant");
         // Steps stop during a save; on processors they depend on other jobs
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors;
         columns_read const read = columns_read::by(policy_, fallback_, is_even);
-        auto declared =
-            sim_columns::declare(store_, shape, cluster_, read.scaling, [&](std::string_view name) noexcept {
-                return policy_.reads(name) || fallback_.reads(name) || (has_tenants && is_summed(name));
-            });
+        auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling,
+                                             read_columns{policy_, fallback_, !workload_.tenant_terms.empty()});
         if (!declared) return declared.failure();
         columns_ = *declared;
         store_.changes().follow();

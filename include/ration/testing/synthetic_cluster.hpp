@@ -28,6 +28,19 @@ struct synthetic_shape {
     std::uint32_t node_types = 1;                   ///< devices of type t are t + 1 times as fast as those of type 0
 };
 
+/// A root, to which a third of the jobs belongs, and two tenants below it.
+[[nodiscard]] inline std::array<tenant_description, synthetic_tenants> tenants_for(synthetic_shape const& shape) {
+    std::array<tenant_description, synthetic_tenants> all;
+    for (std::size_t t = 0; t < all.size(); ++t) {
+        all[t].id = t + 1;
+        all[t].parent = t == 0 ? no_tenant : 0;
+        all[t].weight = static_cast<double>(t + 1);
+        for (std::size_t r = 0; r < std::size(standard_resources) && !shape.nodes.empty(); ++r)
+            all[t].quota[r] = shape.nodes[0][r] / static_cast<std::int64_t>(t + 1);
+    }
+    return all;
+}
+
 class synthetic_cluster {
     snapshot_store store_;
     synthetic_columns columns_;
@@ -56,7 +69,9 @@ public:
                 store_.at(columns_.standard.resources[r].capacity, node) = shape.nodes[node][r];
         }
         show_free(held_, store_, columns_.standard);
-        make_tenants(shape);
+        RATION_ASSERT(fill_tenants(store_, columns_.standard, tenants_for(shape)), "no memory for the tenants");
+        tenants_.prepare(store_, columns_.standard, {.jobs = shape.jobs, .tenants = synthetic_tenants}, seconds(100),
+                         true);
     }
     synthetic_cluster(synthetic_cluster const&) = delete;
     synthetic_cluster& operator=(synthetic_cluster const&) = delete;
@@ -147,20 +162,6 @@ public:
     }
 
 private:
-    /// A root, to which a third of the jobs belongs, and two tenants below it.
-    void make_tenants(synthetic_shape const& shape) {
-        std::array<tenant_description, synthetic_tenants> all;
-        for (std::size_t t = 0; t < all.size(); ++t) {
-            all[t].id = t + 1;
-            all[t].parent = t == 0 ? no_tenant : 0;
-            all[t].weight = static_cast<double>(t + 1);
-            for (std::size_t r = 0; r < std::size(standard_resources) && !shape.nodes.empty(); ++r)
-                all[t].quota[r] = shape.nodes[0][r] / static_cast<std::int64_t>(t + 1);
-        }
-        RATION_ASSERT(fill_tenants(store_, columns_.standard, all), "no memory for the tenants of a synthetic cluster");
-        tenants_.prepare(store_, columns_.standard, {.jobs = shape.jobs, .tenants = all.size()}, seconds(100), true);
-    }
-
     static constexpr std::uint32_t no_row = 0xFFFFFFFF;
 
     void show(std::size_t row) noexcept {
