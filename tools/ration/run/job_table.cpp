@@ -83,7 +83,7 @@ live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t
     live_job made(*config, id, by_id_.size(), slot);
     made.owned = std::move(config);
     made.run.value = incarnations;
-    // Its number is of use without a row of the table: a policy may still tell tenants apart
+    // Its number is of use without a row of the table: a policy distinguishes tenants by it
     if (tenants_.row_of(made.config->tenant) == tenants_.names.size()) tenants_.names.push_back(made.config->tenant);
     by_id_.push_back({id, slot});
     if (free == jobs_.end())
