@@ -200,7 +200,7 @@ TEST_CASE("job_table: what a job has used is counted while it lives") {
     auto& job = run.board.jobs()[0];
     job.started_at = seconds(3);
     CHECK(run.whole("jobs/requested.gpu") == -1);
-    run.board.set_requested(job, 3);
+    run.board.devices()->set_requested(job, 3);
     auto const used = run.board.store().find<double>("jobs/used.cpu");
     REQUIRE(used);
     run.board.store()[*used][0] = 1500;

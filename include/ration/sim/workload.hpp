@@ -23,7 +23,7 @@ struct workload {
     std::vector<std::string> job_names;  ///< one for each job, as in the trace; empty if the trace has none
     std::vector<std::string> tenants;    ///< indexed by `job_description::tenant`
     /// One for each tenant; empty: each has the weight 1, and no quota
-    std::vector<tenant_description> tenant_terms;
+    std::vector<tenant_description> tenant_terms{};
     /// Indexed by `job_description::model`.
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`

@@ -110,7 +110,7 @@ struct metric_column {
 struct metric_file_config {
     std::string path;  ///< or a pattern of glob(7); relative to the job's directory
     metric_format format = metric_format::csv;
-    std::optional<std::string> step;     ///< the column of the step; without a name "step" where a file has it
+    std::optional<std::string> step{};   ///< the column of the step; without a name "step" where a file has it
     std::vector<metric_column> columns;  ///< at least that of the target's metric
 };
 

@@ -28,12 +28,21 @@ namespace {
     return job_state::failed;
 }
 
+/// Jobs that name no tenant share one. Without tenants there are no rows.
+[[nodiscard]] tenant_rows tenants_of(std::span<job_config const> jobs, tenant_tree const& tree) {
+    if (tree.tenants.empty() && std::ranges::all_of(jobs, &std::string::empty, &job_config::tenant)) return {};
+    std::vector<std::string> names;
+    for (auto const& job : jobs) names.push_back(job.tenant);
+    return rows_of(tree, names);
+}
+
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
 job_table::job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity)
-    : capacity_(std::max(capacity, jobs.size())), last_id_(jobs.size()) {
+    : capacity_(std::max(capacity, jobs.size())), last_id_(jobs.size()), tenants_(tenants_of(jobs, supply.tenants)),
+      half_life_(supply.tenants.half_life) {
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
@@ -56,16 +65,6 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
     RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
-    add_tenants(jobs, supply.tenants);
-}
-
-/// Jobs that name no tenant share one. Without tenants the table stays empty.
-void job_table::add_tenants(std::span<job_config const> jobs, tenant_tree const& tree) {
-    std::vector<std::string> names;
-    for (auto const& job : jobs) names.push_back(job.tenant);
-    half_life_ = tree.half_life;
-    if (tree.tenants.empty() && std::ranges::all_of(names, &std::string::empty)) return;
-    tenants_ = rows_of(tree, names);
     RATION_ASSERT(fill_tenants(store_, columns_, tenants_.rows), "memory for the tenants table");
 }
 

@@ -86,21 +86,15 @@ public:
     bool arrive(nanoseconds now) noexcept;
     /// Brings the columns that only ration knows up to date. `progress`: by slot. O(jobs).
     void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
-    /// Devices that the job has requested; -1: it has no request. Pre: the job has arrived and uses devices.
-    void set_requested(live_job const& job, std::int64_t devices) noexcept {
-        RATION_ASSERT(devices_, "the columns of devices were declared");
-        devices_->set_requested(job, devices);
-    }
+    /// The columns of devices; null without devices.
+    [[nodiscard]] device_columns* devices() noexcept { return devices_ ? &*devices_ : nullptr; }
     /// Device-seconds that the job has used up to the last `refresh`.
     [[nodiscard]] double device_seconds(live_job const& job) const noexcept {
         return devices_ ? devices_->seconds(job) : 0;
     }
 
-    /// What the jobs can have together now.
+    /// CPU that the jobs can have together now.
     void set_capacity(millicores cpu) noexcept { store_[of(resource_id::cpu).capacity][0] = cpu.count; }
-    void set_devices(std::int64_t count) noexcept {
-        if (devices_) devices_->set_capacity(count);
-    }
 
     /// Cores that the job used at the last tick.
     [[nodiscard]] double used_cores(live_job const& job) const noexcept;
@@ -112,7 +106,6 @@ private:
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return columns_.resources[static_cast<std::size_t>(r)];
     }
-    void add_tenants(std::span<job_config const> jobs, tenant_tree const& tree);
     void describe(live_job const& job) noexcept;
 };
 

@@ -23,7 +23,7 @@ tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> 
                             std::span<std::optional<observation> const> seen, std::int64_t devices) {
     spare_.read(now, usage_.total());
     jobs_.set_capacity(spare_.available());
-    jobs_.set_devices(devices);
+    if (auto* const columns = jobs_.devices()) columns->set_capacity(devices);
     jobs_.refresh(now, progress);
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) replace_policy(now);
     auto const report = engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
