@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Each run has a folder of its own; `ration list`, `logs` and `runs` find it. Needs no cgroup."""
+import datetime
 import json
 import pathlib
 import re
@@ -79,8 +80,8 @@ class Finished(RunsTest):
         head, first, second = self.said("runs").splitlines()
         self.assertEqual(head.split(), ["run", "started", "took", "policy", "file", "jobs", "outcome"])
         for line, name, rest in ((first, one, r"none +jobs\.toml +a, b +1 finished, 1 failed"), (second, two, r"equal_share +jobs\.toml +a +1 finished")):
-            day, clock = name[:8], name[9:15]
-            when = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}:{clock[4:]}"
+            made = datetime.datetime.strptime(name[:15], "%Y%m%d-%H%M%S")
+            when = f"({made}|{made + datetime.timedelta(seconds=1)})"  # a run starts after its folder was made
             self.assertRegex(line, rf"^{name} +{when} +\d+\.\d s +{rest}$")
 
     def check_rows(self, one: str, two: str) -> None:

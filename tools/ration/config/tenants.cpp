@@ -59,8 +59,8 @@ private:
         if (text == nullptr) return;
         at = keys_.place_of(key);
         if (text->empty() || text->size() > longest_tenant_name || text->find('\0') != std::string::npos)
-            return refuse(at,
-                          fmt::format("'{}' is not the name of a tenant; write 1 to {} characters", key, longest_tenant_name));
+            return refuse(at, fmt::format("'{}' is not the name of a tenant; write 1 to {} characters", key,
+                                          longest_tenant_name));
         into = *text;
     }
 

@@ -87,7 +87,7 @@ void reduce_environment() {
     return out;
 }
 
-[[nodiscard]] exit_code fail(error const& why) { return program::fail(exit_code::no_backend, to_text(why)); }
+[[nodiscard]] exit_code cannot_serve(error const& why) { return program::fail(exit_code::no_backend, to_text(why)); }
 
 /// The service with its list, its socket and the jobs of an earlier one.
 [[nodiscard]] exit_code serve_jobs(serve_options const& options, service_folder const& folder, job_store& store,
@@ -99,9 +99,9 @@ void reduce_environment() {
     auto const wanted = run_options_of(options);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
-    if (!signals) return fail(signals.failure());
+    if (!signals) return cannot_serve(signals.failure());
     auto out = reporter::open(wanted);
-    if (!out) return fail(out.failure());
+    if (!out) return cannot_serve(out.failure());
     auto const devices = host_devices::find(config);
     machine_topology const topology{};
     auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
@@ -114,14 +114,14 @@ void reduce_environment() {
     job_queue queue(store, api, server, folder, options.max_running);
     for (auto& job : earlier.launched) queue.restore(std::move(job));
     auto resources = open_resources(session);
-    if (!resources) return fail(resources.failure());
+    if (!resources) return cannot_serve(resources.failure());
     run_policies policies(config, options.policy);
     auto const planned = order_runs(wanted.policies, 1);
     std::printf("ration serve: ready at %s\n", folder.socket().c_str());
     std::fflush(stdout);
     auto const ended = run_one(session, *resources, {config, planned.front(), policies, queue, folder.output()},
                                [](run_summary const&) {});
-    return ended ? exit_code::ok : fail(ended.failure());
+    return ended ? exit_code::ok : cannot_serve(ended.failure());
 }
 
 }  // namespace
@@ -142,14 +142,14 @@ std::string default_state_folder() {
 exit_code serve(serve_options const& options) {
     service_folder const folder = state_folder_named(options.folder);
     auto const lock = open_state(folder);
-    if (!lock) return fail(lock.failure());
+    if (!lock) return cannot_serve(lock.failure());
     auto store = job_store::open(folder.database(), wall_clock_ms());
-    if (!store) return fail(store.failure());
+    if (!store) return cannot_serve(store.failure());
     auto earlier = recover(*store, folder);
-    if (!earlier) return fail(earlier.failure());
+    if (!earlier) return cannot_serve(earlier.failure());
     reduce_environment();
     auto listener = listening_socket::open(unix_endpoint{folder.socket()});
-    if (!listener) return fail(listener.failure());
+    if (!listener) return cannot_serve(listener.failure());
     return serve_jobs(options, folder, *store, std::move(earlier).value(), std::move(listener).value());
 }
 
