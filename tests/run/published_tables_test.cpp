@@ -138,7 +138,7 @@ TEST_CASE("a decision is written with what was shown, and what its grants change
     s.ask();
     auto quiet = s.written();
     CHECK(quiet["columns_after"].empty());
-    CHECK(quiet["rows"] == nlohmann::json::parse("[2, 1, 1]"));
+    CHECK(quiet["rows"] == nlohmann::json::parse("[2, 1, 1, 0]"));
     s.give(7, 3000);
     auto const same_rows = s.written();
     CHECK(same_rows["columns"] == quiet["columns"]);
