@@ -68,7 +68,7 @@ TEST_CASE("decide schema: rows have the keys and the ranges of the program", "[d
 TEST_CASE("decide schema: an answer has the rules of check", "[decide]") {
     auto const schema = schema_of("answer");
     json rules = json::array();
-    for (int rule = 1; rule <= static_cast<int>(check_rule::broken_group); ++rule)
+    for (int rule = 1; rule <= static_cast<int>(check_rule::over_tenant_limit); ++rule)
         rules.push_back(name_of_rule(static_cast<check_rule>(rule)));
     CHECK(schema.root()["oneOf"][0]["properties"]["rejected"]["items"]["properties"]["rule"]["enum"] == rules);
 }

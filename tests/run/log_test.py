@@ -159,7 +159,7 @@ class MetricFiles(RunTest):
         self.assertEqual(why, "'metrics' found no rows in x/*.jsonl; name the file that the job writes")
 
     def test_a_pipe_does_not_stop_the_run(self) -> None:
-        events = self.run_job("import os, time; os.mkfifo('m.csv'); time.sleep(3)", "{ csv = 'm.csv' }")
+        events = self.run_job("import os, time; time.sleep(1); os.mkfifo('m.csv'); time.sleep(3)", "{ csv = 'm.csv' }")
         self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "filed"],
                          ["m.csv: is a pipe; let 'metrics' name a regular file that the job writes"])
 

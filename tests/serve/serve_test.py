@@ -128,6 +128,9 @@ class Submitted(ServiceTest):
         high = self.submit("--name", "high", "--priority", "5", "--", "sh", "-c", "test ! -e low")
         self.wait_for(lambda: self.job(running)["stage"] == "PROCESSING")
         queued = self.submit("--name", "queued", "--", "true")
+        for command in ("cancel", "status", "wait"):
+            self.ration(command, "other-" + queued.rsplit("-", 1)[1], code=2)  # the number is right, and the name is not
+        self.assertEqual(self.job(queued)["stage"], "QUEUED")
         self.ration("cancel", queued)
         self.assertEqual(self.job(queued)["stage"], "HALTED")
         self.ration("cancel", running)

@@ -23,11 +23,11 @@ constexpr std::size_t first_jobs = 64, first_nodes = 8;  // a binding starts a w
 constexpr std::size_t most_answer = std::size_t{1} << 18;
 
 /// The names of `check_rule`, by its number.
-constexpr std::array<std::string_view, 15> rule_names{
-    "passed",           "unknown_job",      "unknown_node",     "unknown_resource", "negative_amount",
-    "amount_too_large", "amount_too_small", "unlimited_atomic", "job_not_active",   "below_minimum",
-    "above_maximum",    "divided",          "duplicate",        "over_capacity",    "broken_group"};
-static_assert(rule_names.size() == static_cast<std::size_t>(check_rule::broken_group) + 1);
+constexpr std::array<std::string_view, 16> rule_names{
+    "passed",           "unknown_job",      "unknown_node",   "unknown_resource", "negative_amount", "amount_too_large",
+    "amount_too_small", "unlimited_atomic", "job_not_active", "below_minimum",    "above_maximum",   "divided",
+    "duplicate",        "over_capacity",    "broken_group",   "over_tenant_limit"};
+static_assert(rule_names.size() == static_cast<std::size_t>(check_rule::over_tenant_limit) + 1);
 
 [[nodiscard]] nanoseconds clock_now() noexcept {
     return {std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()};

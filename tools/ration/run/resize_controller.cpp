@@ -57,8 +57,8 @@ void resize_controller::emit(live_job& job, resize_note const& note, nanoseconds
                                 .devices = elastic_.table().devices().names(note.devices),
                                 .why = note.why},
                  now);
+    if (job.over()) return;  // it holds nothing: its end has released everything
     if (note.what == resize_step::failed) roll_back(job, note, now);
-    if (job.over()) return;
     if (note.what == resize_step::settled || note.what == resize_step::restored)
         set_condition(job, condition::running, "", now, events_);
     if (note.what == resize_step::queued) set_condition(job, condition::waiting, "for devices", now, events_);

@@ -166,6 +166,16 @@ constexpr int most_attempts = 5;  // to submit, after a lost answer
     return exit_code::ok;
 }
 
+/// The job of a number or a label, if there is one. The name of a label has to be the job's.
+[[nodiscard]] result<std::optional<stored_job>> find_named(job_store& store, std::string const& word) {
+    auto const id = job_named(word);
+    if (!id) return std::optional<stored_job>();
+    auto job = store.find(*id);
+    bool const is_label = word.find('-') != word.npos;
+    if (job && *job && is_label && label_of((*job)->what.name, *id) != word) return std::optional<stored_job>();
+    return job;
+}
+
 [[nodiscard]] exit_code code_of(stored_job const& job) {
     if (job.now == stage::completed) return exit_code::ok;
     if (job.end.exit_code.value_or(0) != 0) return static_cast<exit_code>(*job.end.exit_code);
@@ -205,12 +215,10 @@ exit_code show_status(status_options const& options) {
     auto store = job_store::open_to_read(folder.database());
     if (!store) return fail(store.failure());
     if (options.job.empty()) return show_all(*store, folder, options.json);
-    auto const id = job_named(options.job);
-    if (!id) return unknown_job(options.job);
-    auto const job = store->find(*id);
+    auto const job = find_named(*store, options.job);
     if (!job) return fail(job.failure());
     if (!*job) return unknown_job(options.job);
-    auto const history = store->history(*id);
+    auto const history = store->history((*job)->id);
     if (!history) return fail(history.failure());
     if (options.json)
         std::puts(job_json(**job, folder, *history).c_str());
@@ -221,10 +229,13 @@ exit_code show_status(status_options const& options) {
 
 exit_code cancel_jobs(cancel_options const& options) {
     auto const folder = state_folder_named(options.folder);
+    auto store = job_store::open_to_read(folder.database());
+    if (!store) return fail(store.failure());
     for (auto const& word : options.jobs) {
-        auto const id = job_named(word);
-        if (!id) return unknown_job(word);
-        auto const reply = ask_http(folder.socket(), "DELETE", fmt::format("/v1/jobs/{}", *id), "");
+        auto const job = find_named(*store, word);
+        if (!job) return fail(job.failure());
+        if (!*job) return unknown_job(word);
+        auto const reply = ask_http(folder.socket(), "DELETE", fmt::format("/v1/jobs/{}", (*job)->id), "");
         if (!reply) return fail(reply.failure());
         if (reply->status >= 300) return refused(*reply);
         if (options.json) std::puts(reply->json.c_str());
@@ -235,12 +246,10 @@ exit_code cancel_jobs(cancel_options const& options) {
 exit_code wait_for_job(wait_options const& options) {
     constexpr useconds_t shortest = 50'000, longest = 1'000'000;
     auto const folder = state_folder_named(options.folder);
-    auto const id = job_named(options.job);
-    if (!id) return unknown_job(options.job);
     auto store = job_store::open_to_read(folder.database());
     if (!store) return fail(store.failure());
     for (auto rest = shortest;; rest = std::min(longest, rest * 5 / 4)) {
-        auto const job = store->find(*id);
+        auto const job = find_named(*store, options.job);
         if (!job) return fail(job.failure());
         if (!*job) return unknown_job(options.job);
         if (is_final((*job)->now)) {

@@ -34,7 +34,8 @@ constexpr int longest_wait_ms = 5000;  // for another writer
 
 [[nodiscard]] char const* remedy_for(errc code) noexcept {
     switch (code) {
-        case errc::unverified: return "the file is damaged: replace it by its backup, the file with .backup at its end";
+        case errc::unverified:
+            return "the file is damaged: remove it with its files -wal and -shm, and put its backup, .backup, in its place";
         case errc::no_capacity: return "free space on its disk";
         case errc::busy: return "end the other program that writes to it";
         case errc::denied: return "let this user write to the file and its folder";
