@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto notes_of_serve = R"(Examples:
   ration serve
-  ration serve --state /data/queue --policy drf --max-running 8 --cpus 6
+  ration serve --state /data/queue --policy tradl --max-running 8 --cpus 6
 
 The service runs submitted jobs under one policy until it is ended. Ctrl-C, SIGTERM and SIGKILL end it alike: its jobs run on, and
 the next start takes them over. 'ration submit' gives it a job.
