@@ -6,9 +6,9 @@
 #   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
 #   clean_root.sh --quick                tests/run.sh --quick in the same Debian
 #   clean_root.sh --packages FOLDER      installs the Debian packages of the folder, and runs jobs there
-#   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins, examples and tests,
+#   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins and examples,
 #                                        the files of a component of the program together
-#   clean_root.sh --compile-alone COMPILER...  the same with each file by itself, which finds a missing include; it takes three times as long
+#   clean_root.sh --compile-alone COMPILER...  the same with tests, and each file by itself, which finds a missing include; it takes five times as long
 #
 # --release CODENAME, before these, takes another release than this machine's. Packages come from this machine's sources.
 # Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
@@ -104,9 +104,10 @@ try_packages() {
 
 # The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
 # A release build has no precompiled header for the program, which would hide a missing include.
-# try_compilers ON|OFF COMPILER...: with or without a unity build.
+# try_compilers together|alone COMPILER...
 try_compilers() {
-  local unity=$1
+  local unity=ON tests=OFF
+  [[ $1 == together ]] || { unity=OFF; tests=ON; }
   shift
   make_root "catch2,git,python3,python3-dev,$(IFS=,; echo "${*/#clang++/clang}")"
   carry_source
@@ -116,13 +117,14 @@ try_compilers() {
     cd /ration
     cmake/packages.sh build
     unity=$1
-    shift
+    tests=$2
+    shift 2
     for compiler; do
       c=${compiler/#clang++/clang}
-      cmake --preset release -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD="$unity" -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
+      cmake --preset release -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD="$unity" -D RATION_BUILD_TESTS="$tests" -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
       "$compiler" --version | head -n 1
       time python3 -B tests/packages/syntax.py "build/$compiler"
-    done' compilers "$unity" "$@"
+    done' compilers "$unity" "$tests" "$@"
 }
 
 [[ $(id -u) == 0 ]] || skip "only root can make a root of its own: start it as root"
@@ -142,7 +144,7 @@ case ${1-} in
   --quickstart) try_command examples/quickstart.sh ;;
   --quick) try_command "tests/run.sh --quick" ;;
   --packages) try_packages "$2" ;;
-  --compile) shift && try_compilers ON "${@:-g++}" ;;
-  --compile-alone) shift && try_compilers OFF "${@:-g++}" ;;
+  --compile) shift && try_compilers together "${@:-g++}" ;;
+  --compile-alone) shift && try_compilers alone "${@:-g++}" ;;
   *) try_ways "$@" ;;
 esac

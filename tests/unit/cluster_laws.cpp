@@ -75,7 +75,7 @@ template <class P>
 
 TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon,
                    optimus, afs, pack, spread, gang, sia, pollux, good_enough) {
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");
         CHECK(verdict<TestType>(seed, [] { return hasty<TestType>(3); }) == "");

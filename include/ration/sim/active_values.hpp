@@ -32,7 +32,8 @@ public:
     /// Removes a job. Amortised O(log jobs).
     void remove(std::uint64_t id) {
         find(id)->is_gone = true;
-        if (++gone_ < fewest_to_remove || gone_ * 4 < entries_.size()) return;
+        ++gone_;
+        if (gone_ < fewest_to_remove || gone_ * 4 < entries_.size()) return;
         std::erase_if(entries_, [](entry const& e) { return e.is_gone; });
         gone_ = 0;
     }

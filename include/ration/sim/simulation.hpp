@@ -86,11 +86,11 @@ public:
     }
 
 private:
-    simulation(std::optional<workload_source> own, job_source* source, cluster const& machines, any_policy& policy,
-               any_policy& fallback, sim_options const& options)
-        : own_source_(own), source_(source != nullptr ? *source : *own_source_), workload_(source_.kinds()),
-          cluster_(machines), options_(options), policy_(policy), fallback_(fallback), store_(options.columns),
-          nodes_(store_, columns_, cluster_), feed_(source_), records_(source_),
+    simulation(std::optional<workload_source> const& own, job_source* stream, cluster const& machines,
+               any_policy& policy, any_policy& fallback, sim_options const& options)
+        : own_source_(own), source_(own_source_ ? static_cast<job_source&>(*own_source_) : *stream),
+          workload_(source_.kinds()), cluster_(machines), options_(options), policy_(policy), fallback_(fallback),
+          store_(options.columns), nodes_(store_, columns_, cluster_), feed_(source_), records_(source_),
           live_(store_, columns_, workload_, records_, {.every = options.checkpoint, .take = options.save}),
           backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
