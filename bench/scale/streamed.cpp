@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whole runs of streams of jobs. Each runs in a process of its own, so that its memory is not that of an earlier one.
+// Whole runs of streams of jobs. Each runs in a separate process, so that its memory is not that of an earlier one.
 #include "streamed.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Whole runs of streams of jobs, each in a process of its own.
+/// Whole runs of streams of jobs, each in a separate process.
 #pragma once
 
 namespace ration::bench {

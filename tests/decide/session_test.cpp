@@ -76,7 +76,7 @@ TEST_CASE("ration decide: what a job holds goes with the job, and moves with its
             {"id":2,"state":"queued","submitted":0,"started":-1,"attained":0,"request.gpu":2,"restart_cost":0}],
            "held":[{"job":1,"node":"n2","resource":"gpu","amount":2}]})";
     CHECK(told(session, start).find("2: 2") != std::string::npos);
-    // n2 is the first row now. Job 1 still holds it, so that there is no room for job 2.
+    // n2 is the first row now. Job 1 still holds it, so job 2 does not fit.
     CHECK(told(session, R"({"nodes":{"removed":["n1"]}})").find("2: 2") == std::string::npos);
     CHECK(told(session, R"({"jobs":{"removed":[1]}})") == "2: 2");
 }

@@ -221,7 +221,7 @@ TEST_CASE("a damaged file is refused with its backup intact") {
     CHECK(at.open().all()->size() == 200);
 }
 
-TEST_CASE("text that is no database, and tables of a newer ration, are refused") {
+TEST_CASE("a file of another format, and tables of a newer ration, are refused") {
     folder const at;
     std::ofstream(at.file()) << std::string(5000, 'x');
     auto const text = job_store::open(at.file(), 1);

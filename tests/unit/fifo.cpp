@@ -177,7 +177,7 @@ TEST_CASE("fifo with quotas: devices without a quota go to the smallest borrowed
 TEST_CASE("fifo with quotas: a cohort borrows from the next one when its own is used up", "[fifo][tenants]") {
     cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
     auto tenants = with_quotas({0, 2, 2, 4});
-    tenants[1].parent = tenants[2].parent = 0;  // a lab of two groups, and a tenant of its own
+    tenants[1].parent = tenants[2].parent = 0;  // a lab of two groups, and a separate tenant
     c.set_tenants(tenants);
     submit(c, 1, 1, 9);
     CHECK(c.decide() == counts{1, 1, 1, 1, 1, 1, 1, 1, 0});

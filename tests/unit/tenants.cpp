@@ -26,7 +26,7 @@ constexpr std::size_t gpu_index = gpu;
     return {.job = job, .node = 0, .resource = gpu, .reason = 0, .group = group, .amount = amount};
 }
 
-/// A root with two tenants, and a tenant of its own.
+/// A root with two tenants, and a separate tenant.
 [[nodiscard]] std::vector<tenant_description> family() {
     std::vector<tenant_description> all(4);
     for (std::size_t t = 0; t < all.size(); ++t) all[t].id = 10 + t;

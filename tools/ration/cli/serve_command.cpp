@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/option_checks.hpp"
+#include "cli/state_option.hpp"
 #include "run/job_backends.hpp"
 
 namespace ration::program {
@@ -21,8 +22,7 @@ Exit codes: 0 after a signal; 2 wrong command line; 3 the service cannot start.)
 
 void add_options(CLI::App& to, serve_options& into, option_context& context) {
     to.footer(notes_of_serve);
-    to.add_option("--state", into.folder, "The folder of the service, instead of ~/.local/state/ration")
-        ->type_name("DIR");
+    add_state_option(to, into.folder);
     auto* const policy = to.add_option("--policy", into.policy, "A policy's name or the path of its .so");
     policy->type_name("NAME")->check(policy_check(context));
     context.offers[policy] = {.words = context.policies, .plugins = true};

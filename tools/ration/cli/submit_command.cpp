@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/state_option.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -20,8 +22,7 @@ Exit codes: 0 submitted; 2 wrong command line or jobs file; 3 the service cannot
 
 void add_options(CLI::App& to, submit_options& into, option_context&) {
     to.footer(notes_of_submit);
-    to.add_option("--state", into.folder, "The folder of the service, instead of ~/.local/state/ration")
-        ->type_name("DIR");
+    add_state_option(to, into.folder);
     auto* const name = to.add_option("--name", into.name, "The job's name, instead of the program's; not with a file");
     name->type_name("NAME");
     to.add_option("--priority", into.priority, "Jobs of a greater priority start first; not with a file")

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/state_option.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -17,8 +19,7 @@ without a code; 4 for a cancelled job without one; 2 unknown job; 3 the list of 
 
 void add_options(CLI::App& to, wait_options& into, option_context&) {
     to.footer(notes_of_wait);
-    to.add_option("--state", into.folder, "The folder of the service, instead of ~/.local/state/ration")
-        ->type_name("DIR");
+    add_state_option(to, into.folder);
     to.add_flag("--json", into.json, "The job at its end as one JSON line");
     to.add_option("JOB", into.job, "A job by its number or label")->required()->type_name("");
 }

@@ -11,22 +11,11 @@
 #include <ration/assert.hpp>
 #include <ration/host/holdings.hpp>
 
+#include "common/column_type.hpp"
 #include "decide/row_key.hpp"
 
 namespace ration::program {
 namespace {
-
-/// Calls `what` with the type of a column.
-template <class What>
-void with_type(column_type type, What what) {
-    switch (type) {
-        case column_type::u32: return what.template operator()<std::uint32_t>();
-        case column_type::i64: return what.template operator()<std::int64_t>();
-        case column_type::u64: return what.template operator()<std::uint64_t>();
-        case column_type::f32: return what.template operator()<float>();
-        case column_type::f64: return what.template operator()<double>();
-    }
-}
 
 template <ColumnValue T>
 [[nodiscard]] column<T> handle_of(column_info const& info) noexcept {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/column_type.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "config/config.hpp"
@@ -62,19 +63,6 @@ template <ColumnValue T>
     for (std::size_t i = 0; i < values.size(); ++i)
         if (!take(values[i], cells[i])) return false;
     return true;
-}
-
-/// Calls `what` with the type of a column.
-template <class What>
-[[nodiscard]] bool with_type(column_type type, What what) {
-    switch (type) {
-        case column_type::u32: return what.template operator()<std::uint32_t>();
-        case column_type::i64: return what.template operator()<std::int64_t>();
-        case column_type::u64: return what.template operator()<std::uint64_t>();
-        case column_type::f32: return what.template operator()<float>();
-        case column_type::f64: return what.template operator()<double>();
-    }
-    return false;
 }
 
 /// Rows of each table in one run: what a log says must not be what decides how much memory is taken.
