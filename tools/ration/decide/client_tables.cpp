@@ -83,6 +83,7 @@ void client_tables::apply(client_request const& request, vector_widths const& wi
 
 void client_tables::apply_nodes(client_request const& request) {
     std::vector<client_id> former;
+    former.reserve(nodes_.size());
     for (auto const& node : nodes_) former.push_back(node.id);
     edit_nodes(request);
     require(static_cast<bool>(store_.resize(table_id::nodes, nodes_.size())));
@@ -227,8 +228,10 @@ void client_tables::write_job(std::size_t row, client_request const& request, cl
 
 void client_tables::write_defaults(std::size_t row) {
     auto const keys = keys_of(table_id::jobs);
-    for (std::size_t k = 0; k < keys.size(); ++k)
-        if (keys[k].otherwise && widths_[k] == 1) write(job_columns_[k], row, std::span(&*keys[k].otherwise, 1));
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        auto const& otherwise = keys[k].otherwise;
+        if (otherwise && widths_[k] == 1) write(job_columns_[k], row, std::span(&*otherwise, 1));
+    }
 }
 
 void client_tables::write(column_info const& column, std::size_t row, std::span<std::uint64_t const> values) {
