@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # The one list of the packages that ration is built, tested and measured with, for Debian 12 and 13.
 #
-#   cmake/packages.sh build [test] [bench] [pytorch] [full] [browser] [docs]    installs what is missing; upgrades what is there only where apt must
+#   cmake/packages.sh build [test] [bench] [pytorch] [full] [browser] [docs] [deb]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
@@ -16,6 +16,7 @@ pytorch=("python3-torch?" "libopenblas0-pthread?")
 full=("clang-16?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
 docs=("mkdocs?" "mkdocs-material?" "doxygen?")
+deb=(dpkg-dev file)
 
 wanted=()
 for group in "$@"; do
@@ -27,7 +28,8 @@ for group in "$@"; do
     full) wanted+=("${full[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     docs) wanted+=("${docs[@]}") ;;
-    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, full, browser or docs" >&2; exit 2 ;;
+    deb) wanted+=("${deb[@]}") ;;
+    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, full, browser, docs or deb" >&2; exit 2 ;;
   esac
 done
 

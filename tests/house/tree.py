@@ -4,7 +4,7 @@
 import pathlib
 from typing import NamedTuple
 
-FOLDERS = ("include", "backends", "plugins", "python", "sim", "tools", "examples", "tests", "bench", "cmake", "docs", "test_package", ".ci")
+FOLDERS = ("include", "backends", "plugins", "python", "sim", "tools", "examples", "tests", "bench", "cmake", "docs", "test_package", ".ci", ".github", ".devcontainer")
 SKIPPED = {"__pycache__", "build", ".git"}
 CPP = (".hpp", ".cpp", ".h", ".c")
 

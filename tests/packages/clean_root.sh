@@ -6,6 +6,7 @@
 #   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
 #   clean_root.sh --quick                tests/run.sh --quick in the same Debian
 #   clean_root.sh --packages FOLDER      installs the Debian packages of the folder, and runs jobs there
+#   clean_root.sh --image                the two stages of the Dockerfile, without Docker: makes the packages in one Debian, installs them in another
 #   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins and examples,
 #                                        the files of a component of the program together
 #   clean_root.sh --compile-alone COMPILER...  the same with tests, and each file by itself, which finds a missing include; it takes five times as long
@@ -102,6 +103,14 @@ try_packages() {
   inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive /packages/installed.sh
 }
 
+# try_image: the root in which the packages were made is removed, so that the program cannot find anything of it.
+try_image() {
+  try_command "cmake/debian_packages.sh /packages"
+  mv "$root/packages" "$folder/packages"
+  rm -rf --one-file-system "$root"
+  try_packages "$folder/packages"
+}
+
 # The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
 # A release build has no precompiled header for the program, which would hide a missing include.
 # try_compilers together|alone COMPILER...
@@ -144,6 +153,7 @@ case ${1-} in
   --quickstart) try_command examples/quickstart.sh ;;
   --quick) try_command "tests/run.sh --quick" ;;
   --packages) try_packages "$2" ;;
+  --image) try_image ;;
   --compile) shift && try_compilers together "${@:-g++}" ;;
   --compile-alone) shift && try_compilers alone "${@:-g++}" ;;
   *) try_ways "$@" ;;
