@@ -5,6 +5,7 @@
 
 #include <ration/policies/afs.hpp>
 #include <ration/policies/drf.hpp>
+#include <ration/policies/edf.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/gittins.hpp>
@@ -108,6 +109,7 @@ RATION_QUIET(gang);
 RATION_DIVIDES(max_min, 2048, 1);
 RATION_DIVIDES(optimus, 512, 1);
 RATION_DIVIDES(afs, 512, 1);
+RATION_DIVIDES(edf, 512, 1);
 RATION_DIVIDES(pollux, 256, 1);
 RATION_DIVIDES(good_enough, 256, 1);
 RATION_DIVIDES(sia, 512, 1);

@@ -68,8 +68,10 @@ inline constexpr column_description catalogue[] = {
     {"jobs/weight", column_type::f64},     // among the jobs of its tenant
     {"jobs/priority", column_type::i64},   // a greater one is more urgent
     {"jobs/submitted", column_type::i64},  // ns on the tick's clock
-    {"jobs/started", column_type::i64},    // the same; -1 = not yet
-    {"jobs/state", column_type::u32},      // job_state
+    // until which the job should be done; ns on the tick's clock; -1 = none
+    {"jobs/deadline", column_type::i64, column_shape::scalar, column_offer::by_some_hosts},
+    {"jobs/started", column_type::i64},  // ns on the tick's clock; -1 = not yet
+    {"jobs/state", column_type::u32},    // job_state
     {"jobs/step", column_type::u64},
     {"jobs/loss", column_type::f64},  // finite, smoothed as the target says
     {"jobs/loss.best", column_type::f64},

@@ -27,7 +27,7 @@ struct trainee {
 
     using job_concept = ration::job_tag;
     // A name of this scheduler's own
-    using supplies = ration::columns<ration::from<std::int64_t, "jobs/deadline", &trainee::due>,
+    using supplies = ration::columns<ration::from<std::int64_t, "jobs/due", &trainee::due>,
                                      ration::from<std::uint32_t, "jobs/tenant", &trainee::tenant>,
                                      ration::from<double, "jobs/weight", &trainee::weight>,
                                      ration::from<double, "jobs/loss.best", &trainee::best>,

@@ -76,14 +76,14 @@ public:
 };
 static_assert(ration::Policy<half_for_the_stuck> && ration::has_state<half_for_the_stuck>);
 
-class earliest_deadline_first {
+class earliest_due_first {
     ration::buffer<std::uint32_t> order_;
 
 public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.earliest-deadline-first", .version = "1.0.0"};
     using inputs =
-        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/deadline">, in<std::int64_t, "jobs/min.cpu">,
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/due">, in<std::int64_t, "jobs/min.cpu">,
                 in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     status prepare(ration::limits const& most) noexcept {
@@ -93,7 +93,7 @@ public:
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        auto const due = t.get<"jobs/deadline">();  // nanoseconds on the tick's clock; below 0: none
+        auto const due = t.get<"jobs/due">();  // nanoseconds on the tick's clock; below 0: none
         order_.clear();
         for (std::uint32_t row = 0; row < t.jobs(); ++row)
             if (runs(t.get<"jobs/state">()[row])) order_.push_back(row);
@@ -112,6 +112,6 @@ public:
         return status::ok;
     }
 };
-static_assert(ration::Policy<earliest_deadline_first>);
+static_assert(ration::Policy<earliest_due_first>);
 
 }  // namespace cookbook

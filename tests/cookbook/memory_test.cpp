@@ -11,7 +11,7 @@ namespace {
 std::vector<ration::capacities> const four_cores{{.cpu = 4000}};
 
 void deadlines(ration::snapshot_store& store, std::uint64_t) {
-    auto const due = store.declare<std::int64_t>("jobs/deadline");
+    auto const due = store.declare<std::int64_t>("jobs/due");
     auto const id = store.find<std::uint64_t>("jobs/id");
     for (std::size_t row = 0; row < store.rows(ration::table_id::jobs); ++row)
         store[*due][row] = static_cast<std::int64_t>(store[*id][row] % 5) - 1;
@@ -22,7 +22,7 @@ void deadlines(ration::snapshot_store& store, std::uint64_t) {
 TEST_CASE("recipes that remember keep the laws", "[cookbook]") {
     auto const stuck = ration::testing::policy_laws([] { return half_for_the_stuck{}; }, {.allocations = allocations});
     if (!stuck) FAIL(stuck.failure().operation << ": " << stuck.failure().subject.view());
-    auto const first = ration::testing::policy_laws([] { return earliest_deadline_first{}; },
+    auto const first = ration::testing::policy_laws([] { return earliest_due_first{}; },
                                                     {.fill = deadlines, .allocations = allocations});
     if (!first) FAIL(first.failure().operation << ": " << first.failure().subject.view());
 }
@@ -79,7 +79,7 @@ TEST_CASE("memory: a loaded state leaves room for all jobs, so that a tick alloc
 }
 
 TEST_CASE("deadline: the earliest has all that it takes; none comes last", "[cookbook]") {
-    earliest_deadline_first policy;
+    earliest_due_first policy;
     std::vector<trainee> const jobs{{.number = 1, .due = -1},
                                     {.number = 2, .due = 200, .cpu = {0, 1500}},
                                     {.number = 3, .due = 100, .cpu = {0, 2000}}};

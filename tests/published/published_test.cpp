@@ -8,6 +8,7 @@
 #include "page.hpp"
 #include "published/cm_dare_scenario.hpp"
 #include "published/elastic.hpp"
+#include "published/elasticflow.hpp"
 #include "published/ffdl.hpp"
 #include "published/sia.hpp"
 #include "published/tradl.hpp"
@@ -34,6 +35,11 @@ TEST_CASE("CM-DARE: saturation by medians, measured lifetimes, lost workers; res
 }
 
 TEST_CASE("Sia: the worked example of its table 1", "[published]") { check_all(published::sia_scenario()); }
+
+TEST_CASE("ElasticFlow: every deadline that can be met, kept promises, and the waste of plain earliest deadline first",
+          "[published]") {
+    check_all(published::elasticflow_scenario(RATION_BENCH_DATA, 200));
+}
 
 TEST_CASE("TRADL: FT before AO before NA for those that come late, and nothing where nobody competes", "[published]") {
     check_all(published::tradl_scenario({.random_schedules = 20}, RATION_BENCH_DATA "/loss/fits.csv"));

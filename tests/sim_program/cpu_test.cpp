@@ -68,7 +68,7 @@ TEST_CASE("jobs on processors and on devices share a cluster without standing in
     std::ofstream(jobs.path())
         << "job_id,submit_time,num_gpus,model,length,duration\na,0,0,vae,,\nb,0,2,,,10\nc,0,3,,,10\n";
     std::string const all =
-        "fifo,sjf,srtf,las,gittins,max_min,drf,pack,spread,gang,optimus,afs,pollux,sia,good_enough,loss_delta_ratio";
+        "fifo,sjf,srtf,las,gittins,max_min,drf,pack,spread,gang,optimus,afs,edf,pollux,sia,good_enough,loss_delta_ratio";
     ran const both(
         {"--trace", jobs.path(), "--models", fits, "--cluster", "1x4+1core", "--policy", all, "--interval", "1"});
     REQUIRE(both.problems.empty());

@@ -26,6 +26,7 @@ struct cluster_job {
     double length = 100, rate = 1;                  ///< steps, steps/s
     std::uint32_t tenant = 0;
     double weight = 1;
+    double deadline = -1;  ///< seconds on the cluster's clock; below 0: none
     /// By type and devices; empty: linear in devices up to `most`, the same on all types
     std::vector<double> goodput{};
 };
@@ -37,7 +38,7 @@ struct cluster {
 
     ration::snapshot_store store;
     ration::standard_columns columns;
-    column<std::int64_t> request, batch;
+    column<std::int64_t> request, deadline, batch;
     column<double> attained, length, rate, goodput, goodput_fixed;
     column<std::uint32_t> restarts, type, held_node, held_resource;
     column<std::uint64_t> held_job;
@@ -97,6 +98,7 @@ struct cluster {
         store[columns.get<"jobs/weight">()][row] = j.weight;
         store[columns.get<"jobs/submitted">()][row] = ration::seconds(now).count;
         store[columns.started][row] = -1;
+        store[deadline][row] = j.deadline < 0 ? -1 : ration::seconds(j.deadline).count;
         store[request][row] = j.request;
         store[of_gpu().minimum][row] = j.least > 0 ? j.least : j.request;
         store[of_gpu().maximum][row] = j.most > 0 ? j.most : j.request;
@@ -219,6 +221,7 @@ private:
     void declare() {
         auto const width = static_cast<std::uint32_t>(types * static_cast<std::uint32_t>(widest + 1));
         request = must(store.declare<std::int64_t>("jobs/request.gpu"));
+        deadline = must(store.declare<std::int64_t>("jobs/deadline"));
         attained = must(store.declare<double>("jobs/attained"));
         length = must(store.declare<double>("jobs/total_steps"));
         rate = must(store.declare<double>("jobs/nominal_steps_per_second"));

@@ -4,6 +4,7 @@
 
 #include <ration/policies/afs.hpp>
 #include <ration/policies/drf.hpp>
+#include <ration/policies/edf.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/flowcon.hpp>
 #include <ration/policies/gang.hpp>
@@ -74,7 +75,7 @@ template <class P>
 }  // namespace
 
 TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon,
-                   optimus, afs, pack, spread, gang, sia, pollux, good_enough) {
+                   optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");

@@ -31,6 +31,7 @@ inline constexpr std::uint64_t random_seeds = 5;
     j.rate = static_cast<double>(1 + rng.below(3));
     j.tenant = static_cast<std::uint32_t>(rng.below(3));
     j.weight = static_cast<double>(1 + rng.below(3));
+    j.deadline = j.request % 2 == 0 ? -1 : 500 + 60 * j.length * j.weight / 10;
     double const loss = 0.02 * static_cast<double>(rng.below(20));
     for (std::uint32_t type = 0; type < types; ++type) {
         double const one = j.rate * static_cast<double>(1 + rng.below(4));

@@ -8,6 +8,7 @@
 #include <ration/adapt/parameters.hpp>
 #include <ration/policies/afs.hpp>
 #include <ration/policies/drf.hpp>
+#include <ration/policies/edf.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/flowcon.hpp>
@@ -40,6 +41,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval, at_changes);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::edf_parameters, rule, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, at_changes, p, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, at_changes, reached, patience,
                         restart_penalty);

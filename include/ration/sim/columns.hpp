@@ -69,16 +69,18 @@ struct sim_columns {
 
 private:
     /// Columns that not every host offers.
-    static constexpr std::string_view own_columns[] = {"jobs/attained",     "jobs/nominal_steps_per_second",
-                                                       "jobs/total_steps",  "jobs/restarts",
-                                                       "nodes/type",        "jobs/speedup",
-                                                       "jobs/batch",        "jobs/goodput",
-                                                       "jobs/goodput.fixed"};
+    static constexpr std::string_view own_columns[] = {
+        "jobs/attained",     "jobs/deadline", "jobs/nominal_steps_per_second",
+        "jobs/total_steps",  "jobs/restarts", "nodes/type",
+        "jobs/speedup",      "jobs/batch",    "jobs/goodput",
+        "jobs/goodput.fixed"};
     /// Columns that the simulation only writes.
     static constexpr std::string_view only_written[] = {
-        "jobs/tenant",   "jobs/weight",      "jobs/priority", "jobs/submitted",
-        "jobs/step",     "jobs/loss",        "jobs/attained", "jobs/nominal_steps_per_second",
-        "jobs/restarts", "jobs/total_steps", "jobs/batch",    "jobs/goodput.fixed"};
+        "jobs/tenant",       "jobs/weight",      "jobs/priority",
+        "jobs/submitted",    "jobs/deadline",    "jobs/step",
+        "jobs/loss",         "jobs/attained",    "jobs/nominal_steps_per_second",
+        "jobs/restarts",     "jobs/total_steps", "jobs/batch",
+        "jobs/goodput.fixed"};
 
     [[nodiscard]] std::size_t width_of(std::string_view name) const noexcept {
         bool const by_type = name == "jobs/goodput" || name == "jobs/goodput.fixed";
@@ -127,6 +129,7 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
     store.at(s.get<"jobs/weight">(), row) = job.weight;
     store.at(s.get<"jobs/priority">(), row) = job.priority;
     store.at(s.get<"jobs/submitted">(), row) = job.submitted.count;
+    store.at(s.get<"jobs/deadline">(), row) = job.deadline.count;
     store.at(s.started, row) = -1;
     store.at(s.remaining, row) = store.at(c.get<"jobs/total_steps">(), row) = job.length;
     store.at(s.restart_cost, row) = job.restart_cost;

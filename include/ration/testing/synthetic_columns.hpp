@@ -32,7 +32,7 @@ struct synthetic_job {
     std::uint32_t tenant = 0, tier = 0, restarts = 0;
     std::int64_t priority = 0;
     job_state state = job_state::queued;
-    nanoseconds submitted{}, started{-1};
+    nanoseconds submitted{}, deadline{-1}, started{-1};
     double weight = 1, restart_cost = 0;  ///< seconds
     double done = 0;                      ///< steps; the column shows whole ones
     double length = 0, remaining = 0;     ///< steps; NaN = unknown
@@ -81,6 +81,7 @@ struct synthetic_columns {
         store.at(standard.get<"jobs/weight">(), row) = job.weight;
         store.at(standard.get<"jobs/priority">(), row) = job.priority;
         store.at(standard.get<"jobs/submitted">(), row) = job.submitted.count;
+        store.at(standard.get<"jobs/deadline">(), row) = job.deadline.count;
         store.at(standard.started, row) = job.started.count;
         store.at(standard.state, row) = static_cast<std::uint32_t>(job.state);
         store.at(standard.step, row) = static_cast<std::uint64_t>(job.done);

@@ -87,6 +87,7 @@ private:
         job.weight = static_cast<double>(1 + rng_.below(4));
         job.priority = static_cast<std::int64_t>(job.id % 5) - 2;  // without a draw, which would change all later ones
         job.submitted = cluster_.now();
+        if (job.id % 4 != 0) job.deadline = job.submitted + seconds(static_cast<double>(20 + 389 * job.id % 1000));
         job.restart_cost = static_cast<double>(rng_.below(10));
         job.length = rng_.once_in(8) ? unknown : static_cast<double>(500 + rng_.below(10'000));
         job.losses.fill(job.loss);

@@ -37,6 +37,7 @@ constexpr exception exceptions[] = {
     {"jobs/weight", least_weight, most_weight, 1},
     {"jobs/priority", -most_exact, most_exact, 0},
     {"jobs/submitted", -most_time, most_time},
+    {"jobs/deadline", -1, most_time, -1},
     {"jobs/started", -most_time, most_time},
     {"jobs/state", 0, 0, {}, value_form::state},
     {"jobs/step", 0, most_exact},
