@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Runs one benchmark that is a program, such as `bench/run.sh plugin`, or the script of `threads`; installs and builds what is missing. Arguments are passed on.
+# Runs one benchmark, such as `bench/run.sh plugin`; installs and builds what is missing. Arguments are passed on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# The benchmarks that are scripts.
+declare -A scripts=([threads]=bench/threads/threads.py [published.ray]=bench/published/ray_tune.py [slurm.order]=bench/slurm/order.py)
+
 names() {
-  { grep -rhoE 'add_executable\(bench\.[a-z_.]+' bench | sed 's/.*bench\.//'; echo threads; } | sort
+  { grep -rhoE 'add_executable\(bench\.[a-z_.]+' bench | sed 's/.*bench\.//'; printf '%s\n' "${!scripts[@]}"; } | sort
 }
 if [[ $# == 0 ]] || ! names | grep -qxF -- "$1"; then
   printf 'bench/run.sh: name a benchmark: %s\n' "$(names | paste -sd ' ')" >&2
@@ -16,10 +19,18 @@ shift
 
 cmake/packages.sh build bench
 cmake --preset release >/dev/null
-if [[ $name == threads ]]; then
-  cmake/packages.sh pytorch
+if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
-  exec bench/threads/threads.py "$@"
+  case $name in
+    threads) cmake/packages.sh pytorch ;;
+    slurm.order) cmake/packages.sh slurm ;;
+    published.ray)
+      cmake/packages.sh test
+      tests/support/ray.sh build/ray >&2
+      export PATH=$PWD/build/ray/bin:$PATH PYTHONPATH=$PWD/python:$PWD/tests/tune
+      ;;
+  esac
+  exec "${scripts[$name]}" "$@"
 fi
 cmake --build --preset release --parallel "$(nproc)" --target "bench.$name" >&2
 exec "build/release/bin/bench.$name" "$@"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # The one list of the packages that ration is built, tested and measured with, for Debian 12 and 13.
 #
-#   cmake/packages.sh build [test] [bench] [pytorch] [full] [browser] [docs] [deb]    installs what is missing; upgrades what is there only where apt must
+#   cmake/packages.sh build [test] [bench] [pytorch] [slurm] [full] [browser] [docs] [deb]    installs what is missing; upgrades what is there only where apt must
 #
 # A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
 set -euo pipefail
@@ -13,6 +13,7 @@ test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "clang-forma
   "python3-prometheus-client?" "mandoc?" "groff-base?" "mount?" "zsh?" "fish?" "mmdebstrap?")
 bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
+slurm=("slurmctld?" "slurmd?" "slurm-client?" "munge?" "slurm-wlm-basic-plugins?")
 full=("clang-16?" "shellcheck?")
 browser=("chromium?" "fonts-dejavu-core?")
 docs=("mkdocs?" "mkdocs-material?" "doxygen?")
@@ -25,11 +26,12 @@ for group in "$@"; do
     test) wanted+=("${test[@]}") ;;
     bench) wanted+=("${bench[@]}") ;;
     pytorch) wanted+=("${pytorch[@]}") ;;
+    slurm) wanted+=("${slurm[@]}") ;;
     full) wanted+=("${full[@]}") ;;
     browser) wanted+=("${browser[@]}") ;;
     docs) wanted+=("${docs[@]}") ;;
     deb) wanted+=("${deb[@]}") ;;
-    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, full, browser, docs or deb" >&2; exit 2 ;;
+    *) echo "packages: no group is called '$group': name build, test, bench, pytorch, slurm, full, browser, docs or deb" >&2; exit 2 ;;
   esac
 done
 

@@ -201,7 +201,7 @@ if command -v ccache >/dev/null; then
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime  # without it nothing is kept of the tests, which have a precompiled header
 fi
 cmake/packages.sh build test pytorch docs
-[[ $extent != all ]] || cmake/packages.sh browser full
+[[ $extent != all ]] || cmake/packages.sh browser full slurm
 [[ $extent == fuzz ]] || check_gcc || true
 if [[ $extent == usual || $extent == all ]]; then
   check_clang || true

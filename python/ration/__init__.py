@@ -6,6 +6,7 @@
     ration.elastic(...)  a plain PyTorch loop on as many devices as ration gives it
     ration.huggingface, ration.lightning    the same for their trainers
     python3 -m ration.ranks train.py        one process per device
+    ration.decide        asks a policy about any jobs; ration.tune (Ray Tune) and `python3 -m ration.slurm` do so for theirs
     ration.policy        the other side: a policy as one class, and `python3 -m ration.policy build` makes a plugin of it
 
 Importing this needs the standard library only; PyTorch is imported when `elastic` or a checkpoint is used.

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A client of `ration decide`: tables of jobs and nodes in, grants of a policy out (docs/decide.md).
+
+    with Decide("elastic_batch_dp") as policy:
+        answer = policy.ask(nodes=[{"id": "n1", "capacity.gpu": 4}], jobs=[...])
+        for grant in answer["grants"]:
+            ...
+
+Needs the standard library only, and the program `ration`.
+"""
+import json
+import os
+import selectors
+import subprocess
+import time
+
+__all__ = ["Decide", "DecideEnded", "DecideError"]
+
+
+class DecideError(Exception):
+    """The request has a fault, or the policy gave no answer. The jobs keep what they hold."""
+
+
+class DecideEnded(DecideError):
+    """The program has ended or does not answer. A new client can go on."""
+
+
+class Decide:
+    """One child process. It starts at the first question, so that an object of this class can be copied to another process before.
+
+    `parameters`: {"POLICY.NAME": value}. `timeout`: seconds for one answer; a policy from a file has 100 ms of them.
+    """
+
+    def __init__(self, policy, parameters=None, program="ration", timeout=10.0):
+        self._command = [program, "decide", str(policy)]
+        for name, value in (parameters or {}).items():
+            self._command += ["--set", f"{name}={value}"]
+        self._timeout = timeout
+        self._child = None
+
+    def __getstate__(self):
+        return {**self.__dict__, "_child": None}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def ask(self, **request):
+        """The answer, a dictionary with "grants" and "rejected". Raises DecideError, and DecideEnded if a new client is needed."""
+        if self._child is None:
+            self._start()
+        try:
+            answer = json.loads(self._exchange(json.dumps(request, allow_nan=False).encode() + b"\n"))
+        except (OSError, TimeoutError, ValueError) as problem:
+            self.close()
+            raise DecideEnded(f"{' '.join(self._command)}: {problem}; run it by hand to see its message") from problem
+        if "error" in answer:
+            raise DecideError(f"{answer['error']['message']}; {answer['error']['fix']}")
+        return answer
+
+    def close(self):
+        """Ends the child, and waits for it."""
+        if self._child is None:
+            return
+        child, self._child = self._child, None
+        child.stdin.close()
+        child.stdout.close()
+        try:
+            child.wait(1.0)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+    def _start(self):
+        try:
+            self._child = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
+        except OSError as problem:
+            raise DecideEnded(f"{self._command[0]}: {problem.strerror}; install ration, or pass program= its path") from problem
+        for pipe in (self._child.stdin, self._child.stdout):
+            os.set_blocking(pipe.fileno(), False)
+
+    def _exchange(self, line):
+        """Writes the line and reads the answer's, in whichever order the child takes them."""
+        deadline = time.monotonic() + self._timeout
+        answer = bytearray()
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(self._child.stdout, selectors.EVENT_READ)
+            pipes.register(self._child.stdin, selectors.EVENT_WRITE)
+            while not answer.endswith(b"\n"):
+                ready = pipes.select(max(0.0, deadline - time.monotonic()))
+                if not ready:
+                    raise TimeoutError(f"gave no answer within {self._timeout:g} s")
+                for key, _ in ready:
+                    if key.fileobj is self._child.stdin:
+                        line = line[os.write(key.fd, line[:65536]):]
+                        if not line:
+                            pipes.unregister(self._child.stdin)
+                    else:
+                        piece = os.read(key.fd, 65536)
+                        if not piece:
+                            raise OSError("has ended")
+                        answer += piece
+        return bytes(answer)

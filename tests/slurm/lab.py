@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A Slurm cluster of four nodes with four stand-in GPUs each, on the loopback interface, for the tests and benchmarks of the queue.
+
+Needs root, and Slurm's programs (cmake/packages.sh slurm). Everything is in one folder, and ends with the block:
+
+    with Lab(folder) as lab:
+        lab.run("squeue")
+"""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo", "scancel")
+NODES, GPUS = 4, 4
+PATIENCE = 30.0  # seconds
+
+CONFIGURATION = """
+ClusterName=ration
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmdPort={slurmd_port}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock,cred_expire=5
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=1,bf_interval=1,defer_batch
+SlurmdParameters=config_overrides
+GresTypes=gpu
+ReturnToService=2
+KillWait=2
+MinJobAge=300
+NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs=16 RealMemory=1000 Gres=gpu:{gpus} State=UNKNOWN
+PartitionName=main Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def reason_against() -> str:
+    """Why this machine cannot have the lab; empty if it can."""
+    missing = [name for name in PROGRAMS if shutil.which(name, path=_path()) is None]
+    if missing:
+        return f"{', '.join(missing)} not installed (cmake/packages.sh slurm)"
+    return "" if os.geteuid() == 0 else "the daemons of Slurm start as root only"
+
+
+def _path() -> str:
+    return os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+
+
+def _free_ports(count: int) -> int:
+    """The first of `count` ports in a row that nothing listens to."""
+    for first in range(20000, 30000, count):
+        sockets = [socket.socket() for _ in range(count)]
+        try:
+            for port, probe in enumerate(sockets, first):
+                probe.bind(("127.0.0.1", port))
+            return first
+        except OSError:
+            continue
+        finally:
+            for probe in sockets:
+                probe.close()
+    raise OSError(f"no {count} free ports in a row")
+
+
+class Lab:
+    """The daemons, from the block's begin to its end."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(folder / "slurm.conf")}
+
+    def __enter__(self) -> "Lab":
+        try:
+            self._configure()
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pids = []
+        for file in [*self.folder.glob("slurmd-n*.pid"), self.folder / "slurmctld.pid", self.folder / "munged.pid"]:
+            pid = file.read_text().strip() if file.exists() else ""
+            if pid.isdecimal() and _name_of(pid) in ("slurmd", "slurmctld", "munged"):
+                os.kill(int(pid), signal.SIGTERM)
+                pids.append(pid)
+        deadline = time.monotonic() + PATIENCE
+        while any(_name_of(pid) for pid in pids) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def run(self, *words: object, check: bool = True) -> str:
+        done = subprocess.run([str(word) for word in words], env=self.environment, text=True, capture_output=True, timeout=PATIENCE, check=False)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"{words}: {done.stderr}")
+        return done.stdout
+
+    def submit(self, script: str, *options: str) -> int:
+        """Submits a shell script. Returns the number of the job."""
+        return int(self.run("sbatch", "--parsable", "--output=/dev/null", *options, "--wrap", script))
+
+    def _configure(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o755)
+        (self.folder / "state").mkdir()
+        first = _free_ports(NODES + 2)
+        host = socket.gethostname().split(".")[0]
+        (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
+            host=host, folder=self.folder, port=first, slurmd_port=first + 1, first_port=first + 2, last_port=first + 1 + NODES, nodes=NODES, gpus=GPUS))
+        for number in range(GPUS):
+            os.mknod(self.folder / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # /dev/null by another name
+        (self.folder / "gres.conf").write_text(f"NodeName=n[1-{NODES}] Name=gpu File={self.folder}/gpu[0-{GPUS - 1}]\n")
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainCores=no\n")
+        (self.folder / "munge.key").write_bytes(os.urandom(1024))
+        (self.folder / "munge.key").chmod(0o600)
+
+    def _start(self) -> None:
+        at = self.folder
+        self.run("munged", "--force", f"--key-file={at}/munge.key", f"--socket={at}/munge.sock", f"--pid-file={at}/munged.pid",
+                 f"--log-file={at}/munged.log", f"--seed-file={at}/munge.seed")
+        self.run("slurmctld", "-c", "-f", at / "slurm.conf")
+        for number in range(1, NODES + 1):
+            (at / f"spool-n{number}").mkdir()
+            self.run("slurmd", "-N", f"n{number}", "-f", at / "slurm.conf")
+        deadline = time.monotonic() + PATIENCE
+        while self.run("sinfo", "-h", "-N", "-t", "idle", "-o", "%N", check=False).split() != [f"n{n}" for n in range(1, NODES + 1)]:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the nodes did not come up: {(at / 'slurmctld.log').read_text()[-2000:]}")
+            time.sleep(0.1)
+
+
+def _name_of(pid: str) -> str:
+    try:
+        return pathlib.Path("/proc", pid, "comm").read_text().strip()
+    except OSError:
+        return ""
