@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """One search of Ray Tune under ration's scheduler, ASHA, Ray's own DistributeResources, and fixed sizes, on two nodes with two stand-in GPUs each.
 
-    bench/run.sh published.ray [--repetitions 3] [--trials 6] [--limit 90]
+    bench/run.sh published.ray [--repetitions 3] [--trials 6] [--limit 100]
 
 A trial trains nothing: its loss falls along a curve, and a step takes 0.4 s on one GPU. The methods take turns in each repetition, on the same
 trials. In the control, more GPUs make no trial faster. The table has medians, and ranges in parentheses.
@@ -56,6 +56,16 @@ METHODS = (Method("ration, elastic_batch_dp", 1, ration_scheduler),
            Method("fixed, 2 GPUs", 2, lambda options, speedup: FIFOScheduler()))
 
 
+class Watch(tune.Callback):
+    """The last trials that had not ended, with the GPUs that they had or waited for."""
+
+    unfinished: list[tuple[str, str, float]] = []
+
+    def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
+        now = [(t.trial_id, t.status, t.placement_group_factory.required_resources.get("GPU", 0)) for t in trials if not t.is_finished()]
+        self.unfinished = now or self.unfinished
+
+
 class Outcome(NamedTuple):
     to_target: float  # seconds to the first trial at the target; infinite if none reached it
     to_end: float  # seconds to the end of the last trial; infinite at the limit
@@ -67,13 +77,13 @@ def run_search(options: argparse.Namespace, method: Method, qualities: list[floa
         folder = pathlib.Path(name)
         space = {"number": tune.grid_search(list(range(len(qualities)))), "folder": name, "steps": 40, "target": TARGET, "step_time": STEP_TIME,
                  "speedup": speedup, "quality": tune.sample_from(lambda config: qualities[config["number"]])}
-        began = time.time()
-        results = tune.Tuner(tune.with_resources(trial.train, {"cpu": 1, "gpu": method.gpus}), param_space=space,
+        watch, began = Watch(), time.time()
+        tune.Tuner(tune.with_resources(trial.train, {"cpu": 1, "gpu": method.gpus}), param_space=space,
                              tune_config=tune.TuneConfig(metric="loss", mode="min", scheduler=method.scheduler(options, speedup), time_budget_s=options.limit),
-                             run_config=tune.RunConfig(storage_path=str(folder / "tune"), verbose=0)).fit()
+                             run_config=tune.RunConfig(storage_path=str(folder / "tune"), verbose=0, callbacks=[watch])).fit()
         ended = time.time() - began
-        if options.explain and ended > options.limit:
-            print("\n".join(f"  {result.metrics.get('trial_id')} {result.metrics.get('loss')}" for result in results), file=sys.stderr)
+        if ended > options.limit:
+            print(f"{method.name} was stopped after {options.limit:g} s with these trials: {watch.unfinished}", file=sys.stderr)
         lines = [line for steps in trial.read_steps(folder).values() for line in steps]
     at_target = [line["ended"] - began for line in lines if line["loss"] <= TARGET]
     runs: dict[tuple, dict] = {}
@@ -107,8 +117,7 @@ def main() -> None:
     parser.add_argument("--program", default="build/release/bin/ration", type=os.path.abspath)
     parser.add_argument("--repetitions", default=3, type=int)
     parser.add_argument("--trials", default=6, type=int)
-    parser.add_argument("--limit", default=90.0, type=float, help="seconds for one search")
-    parser.add_argument("--explain", action="store_true")
+    parser.add_argument("--limit", default=100.0, type=float, help="seconds for one search")
     options = parser.parse_args()
     cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     cluster.add_node(**NODE)

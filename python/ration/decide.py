@@ -84,7 +84,7 @@ class Decide:
     def _exchange(self, line):
         """Writes the line and reads the answer's, in whichever order the child takes them."""
         deadline = time.monotonic() + self._timeout
-        answer = bytearray()
+        rest, answer = memoryview(line), bytearray()
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._child.stdout, selectors.EVENT_READ)
             pipes.register(self._child.stdin, selectors.EVENT_WRITE)
@@ -94,8 +94,8 @@ class Decide:
                     raise TimeoutError(f"gave no answer within {self._timeout:g} s")
                 for key, _ in ready:
                     if key.fileobj is self._child.stdin:
-                        line = line[os.write(key.fd, line[:65536]):]
-                        if not line:
+                        rest = rest[os.write(key.fd, rest):]
+                        if not rest:
                             pipes.unregister(self._child.stdin)
                     else:
                         piece = os.read(key.fd, 65536)

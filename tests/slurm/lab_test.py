@@ -2,6 +2,7 @@
 """`python3 -m ration.slurm` on a real Slurm: four nodes on this machine (lab.py). The commands are those of docs/cluster.md."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,21 @@ class Queue(unittest.TestCase):
         self.assertLess(max(began["short"]), min(began["middle"]))
         self.assertLess(max(began["middle"]), min(began["long"]))
         self.assertEqual(len(list(self.folder.glob("*.done"))), 3 * lab.NODES)
+
+    def test_the_commands_of_the_page_work(self) -> None:
+        session = re.search(r"```console\n(\$ sbatch .*?)```", (ROOT / "docs" / "cluster.md").read_text(), re.S)[1]
+        for name in ("train", "elastic"):
+            (self.folder / f"{name}.sh").write_text(f"#!/bin/sh\necho $CUDA_VISIBLE_DEVICES > {name}.devices\n")
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "ration").symlink_to(RATION)
+        (self.folder / "bin" / "python3").symlink_to(sys.executable)
+        environment = {**self.lab.environment, "PYTHONPATH": str(ROOT / "python"), "PATH": f"{self.folder / 'bin'}:{self.lab.environment['PATH']}"}
+        for line in session.splitlines():
+            self.assertTrue(line.startswith("$ "), line)
+            done = subprocess.run(["bash", "-c", line[2:]], cwd=self.folder, env=environment, timeout=PATIENCE, text=True, capture_output=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), line)
+        for name, gpus in (("train", 2), ("elastic", 1)):
+            self.assertEqual(len((self.folder / f"{name}.devices").read_text().split(",")), gpus)
 
     def test_a_job_gives_gpus_to_a_later_one_and_continues(self) -> None:
         self.lab.run("scontrol", "update", "nodename=n[2-4]", "state=drain", "reason=test")

@@ -64,7 +64,7 @@ class Reading(unittest.TestCase):
 
     def test_a_faulty_comment_leaves_the_job_to_slurm(self) -> None:
         for comment in ("ration min=0", "ration min=3 max=2", "ration min=-1", "ration max=", "ration gpus=2", "ration seconds=nan", "ration seconds=1e9",
-                        "ration speedup=1,,2", "ration min=1 ; rm", "ration min=٣", "ration max=99999999", "ration speedup=" + ",".join(["1"] * 300)):
+                        "ration speedup=1,,2", "ration min=1 ; rm", "ration max=٣", "ration max=2|3", "ration max=99999999", "ration speedup=" + ",".join(["1"] * 300)):
             with self.subTest(comment):
                 jobs, warnings = jobs_of(f"MARK|1|PENDING|0|1|1|gres:gpu:1|||1|N/A|5:00|0:00|{comment}\n")
                 self.assertEqual(jobs, [])

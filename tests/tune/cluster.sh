@@ -7,4 +7,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 venv=${1:?usage: cluster.sh FOLDER}
 "$here/../support/ray.sh" "$venv"
-PYTHONPATH="$here/../../python:$here" exec "$venv/bin/python" "$here/cluster_test.py"
+export PYTHONPATH=$here/../../python:$here
+"$venv/bin/python" "$here/cluster_test.py"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+lines=$(HOME=$scratch "$venv/bin/python" "$here/../../examples/ray_tune/search.py" "$RATION_PROGRAM" 2>/dev/null | grep -c '^rate [1-5]: loss 0\.[1-5]0, at the end on [12] GPUs$' || true)
+[[ $lines == 5 ]] || { echo "the example has printed $lines trials instead of 5" >&2; exit 1; }

@@ -137,7 +137,7 @@ class Tune:
                 self.longest_wait = max(self.longest_wait, trial.waited)
                 return
             trial.waited = 0.0
-            trial.node, trial.ready_at = fits[0], self.clock.now + START
+            trial.node, trial.ready_at = fits[-1], self.clock.now + START  # Ray may choose any of them
         if trial.ready_at <= self.clock.now:
             trial.status, trial.is_staged, trial.ready_at, trial.step = Trial.RUNNING, False, 0.0, trial.saved
             trial.sizes.append(trial.bundle.get("GPU") or trial.bundle["CPU"])

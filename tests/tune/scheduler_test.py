@@ -64,6 +64,13 @@ class Gpus(Case):
         self.assert_all_ended(controller)
         self.assertEqual((first.sizes, second.sizes), ([2, 1, 2], [1]))
 
+    def test_an_end_causes_a_question_before_the_tick(self) -> None:
+        long, short = Trial("long", 40, GPU), Trial("short", 4, GPU)
+        controller = self.start(self.scheduler(tick=1e6), long, short, nodes={"a": dict(fake_ray.GPU_NODE)})
+        controller.run(100)
+        self.assert_all_ended(controller)
+        self.assertEqual(long.sizes, [1, 2])
+
     def test_cpus_of_the_trials_limit_how_many_start(self) -> None:
         trials = [Trial(f"t{n}", 5, {"CPU": 3.0, "GPU": 1.0}) for n in range(3)]
         controller = self.start(self.scheduler(bounds=(1, 1)), *trials)
@@ -109,7 +116,8 @@ class Gpus(Case):
 
     def test_rigid_policies_start_what_the_trial_asks_for(self) -> None:
         trials = [Trial(f"t{n}", 5, {"CPU": 1.0, "GPU": 2.0}) for n in range(3)]
-        controller = self.start(self.scheduler("fifo", bounds=(1, 2)), *trials)
+        nodes = {name: {"CPU": 4.0, "GPU": 3.0} for name in "ab"}  # the third trial fits on both together only
+        controller = self.start(self.scheduler("fifo", bounds=(2, 2)), *trials, nodes=nodes)
         controller.run(100)
         self.assert_all_ended(controller)
         self.assertEqual({size for trial in trials for size in trial.sizes}, {2})
@@ -124,9 +132,16 @@ class Cpus(Case):
         controller.run(200)
         self.assertEqual({trial.status for trial in controller.trials}, {Trial.TERMINATED})
         self.assertEqual(quick.executed, 50)  # its objective, and not its 400 steps
-        self.assertLess(min(quick.sizes), quick.sizes[0])
+        self.assertEqual((quick.sizes[0], slow.sizes[0]), (2.0, 2.0))
+        self.assertLess(min(quick.sizes), 2.0)
         self.assertGreater(max(slow.sizes), 2.0)
         self.assertLess(controller.longest_wait, 0.3)
+
+    def test_a_trial_that_saves_nothing_ends_at_its_objective_too(self) -> None:
+        trials = [Trial("silent", 400, {"CPU": 1.0}, saves=False), Trial("other", 200, {"CPU": 1.0}, loss=lambda step: 1.0)]
+        controller = self.start(self.scheduler("tradl", resource="CPU", bounds=(0.25, 8), targets=(0.1, 0.02)), *trials, nodes={"a": {"CPU": 4.0}})
+        controller.run(200)
+        self.assertEqual([trial.executed for trial in trials], [50, 200])
 
     def test_trials_that_need_more_than_there_is_wait(self) -> None:
         trials = [Trial(f"t{n}", 10, {"CPU": 1.0}) for n in range(5)]
@@ -172,7 +187,7 @@ class Faults(Case):
         scheduler = self.scheduler()
         controller = self.start(scheduler, Trial("t", 3, GPU))
         controller.run(20)
-        copy = pickle.loads(pickle.dumps(self.scheduler()))
+        copy = pickle.loads(pickle.dumps(scheduler))
         self.addCleanup(copy._decide.close)
         self.assertIsNone(copy._decide._child)
         controller = self.start(copy, Trial("t", 3, GPU))
