@@ -13,9 +13,11 @@
 #include <sys/resource.h>
 #include <vector>
 
+#include <ration/policies/drf.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/las.hpp>
+#include <ration/policies/max_min.hpp>
 #include <ration/policies/none.hpp>
 #include <ration/policies/pack.hpp>
 #include <ration/policies/spread.hpp>
@@ -23,6 +25,7 @@
 #include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
+#include "every_row.hpp"
 #include "full_learners.hpp"
 #include "full_recomputation.hpp"
 #include "streamed.hpp"
@@ -43,12 +46,15 @@ template <class P>
 }
 
 [[nodiscard]] std::vector<pair_of_policies> policies_to_compare() {
-    return {{"fifo", make<policies::fifo>, make<bench::full_fifo>},
-            {"las", make<policies::las>, make<bench::full_las>},
-            {"srtf", make<policies::srtf>, make<bench::full_srtf>},
-            {"gang", make<policies::gang>, make<bench::full_gang>},
-            {"pack", make<policies::pack>, make<bench::full_learners<policies::learner_placement::pack>>},
-            {"spread", make<policies::spread>, make<bench::full_learners<policies::learner_placement::spread>>}};
+    return {
+        {"fifo", make<policies::fifo>, make<bench::full_fifo>},
+        {"las", make<policies::las>, make<bench::full_las>},
+        {"srtf", make<policies::srtf>, make<bench::full_srtf>},
+        {"gang", make<policies::gang>, make<bench::full_gang>},
+        {"pack", make<policies::pack>, make<bench::full_learners<policies::learner_placement::pack>>},
+        {"spread", make<policies::spread>, make<bench::full_learners<policies::learner_placement::spread>>},
+        {"drf", make<policies::drf>, [] { return std::make_unique<bench::every_row<policies::drf>>(); }},
+        {"max_min", make<policies::max_min>, [] { return std::make_unique<bench::every_row<policies::max_min>>(); }}};
 }
 
 [[nodiscard]] double processor_seconds() noexcept {
@@ -129,7 +135,7 @@ struct size {
 
 /// `more` jobs arrive while the time is measured.
 void print_events(std::vector<size> const& sizes, std::size_t more) {
-    std::printf("%-6s %10s %8s %14s %18s\n", "policy", "active", "nodes", "us an event", "full recomputation");
+    std::printf("%-7s %10s %8s %14s %18s\n", "policy", "active", "nodes", "us an event", "full recomputation");
     for (auto const& [name, changed, all] : policies_to_compare())
         for (auto const& [active, nodes] : sizes) {
             auto const jobs = backlog_of(active, more);
@@ -138,7 +144,7 @@ void print_events(std::vector<size> const& sizes, std::size_t more) {
             auto const mine = simulate(jobs, machines, changed, active + 1, limit);
             auto const full = simulate(jobs, machines, all, active + 1, limit);
             compare(name, mine.outcome, full.outcome);
-            std::printf("%-6s %10zu %8zu %14.2f %18.2f\n", name, active, nodes,
+            std::printf("%-7s %10zu %8zu %14.2f %18.2f\n", name, active, nodes,
                         mine.seconds * 1e6 / static_cast<double>(mine.events),
                         full.seconds * 1e6 / static_cast<double>(full.events));
             std::fflush(stdout);
@@ -160,7 +166,7 @@ void print_runs(std::size_t jobs, double per_hour, std::size_t nodes, std::int64
         // Between two ends of jobs, a draw can pass many jobs that do not fit.
         if (!with_full && (name == std::string("pack") || name == std::string("spread"))) continue;
         auto const mine = simulate(made, machines, changed, 1, forever);
-        std::printf("%-6s %9zu jobs, %6.0f an hour, %zux%lld: %7.3f s, %.0f MB", name, jobs, per_hour, nodes,
+        std::printf("%-7s %9zu jobs, %6.0f an hour, %zux%lld: %7.3f s, %.0f MB", name, jobs, per_hour, nodes,
                     static_cast<long long>(devices), mine.seconds, megabytes());
         if (with_full) {
             auto const full = simulate(made, machines, all, 1, forever);

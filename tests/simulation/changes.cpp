@@ -8,6 +8,7 @@
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
 #include <ration/policies/las.hpp>
+#include <ration/policies/max_min.hpp>
 #include <ration/policies/pack.hpp>
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
@@ -63,11 +64,26 @@ public:
     return a.ticks == b.ticks && a.changes == b.changes ? "" : "ticks or changes";
 }
 
-template <class P>
-void check_same_schedule(P const& policy, std::uint64_t seed, nanoseconds interval) {
+[[nodiscard]] sim::workload rigid_jobs_of(std::uint64_t seed) {
     auto jobs =
         sim::make_rigid({.seed = seed, .jobs = 1500, .jobs_per_hour = 100}, {.most_devices = 8, .longest = 40'000});
     for (std::size_t i = 0; i < jobs.jobs.size(); ++i) jobs.jobs[i].restart_cost = static_cast<double>(i % 50);
+    return jobs;
+}
+
+/// Elastic jobs of different weights, of which some need more devices at least than others can have.
+[[nodiscard]] sim::workload elastic_jobs_of(std::uint64_t seed) {
+    auto jobs = sim::make_scaling({.seed = seed, .jobs = 150, .jobs_per_hour = 20}, {.mean_seconds = 6000});
+    for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
+        jobs.jobs[i].least = static_cast<std::int64_t>(i % 7) + 2;
+        jobs.jobs[i].most = std::max(jobs.jobs[i].least, static_cast<std::int64_t>(i % 12));
+        jobs.jobs[i].weight = static_cast<double>(i % 3) + 0.5;
+    }
+    return jobs;
+}
+
+template <class P>
+void check_same_schedule(P const& policy, sim::workload const& jobs, std::uint64_t seed, nanoseconds interval) {
     auto const machines = nodes_of(8, 4);
     auto const faults = faults_of(seed);
     sim::sim_options const options{
@@ -92,17 +108,20 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
     for (std::uint64_t seed = 1; seed <= 3; ++seed)
         for (nanoseconds const interval : {nanoseconds{}, seconds(60)}) {
             CAPTURE(seed, interval.count);
-            check_same_schedule(policies::fifo{}, seed, interval);
-            check_same_schedule(policies::fifo{{.backfill = true}}, seed, interval);
-            check_same_schedule(policies::las{}, seed, interval);
-            check_same_schedule(policies::las{{.promote = 2}}, seed, interval);
-            check_same_schedule(policies::drf{}, seed, interval);
-            check_same_schedule(policies::gang{}, seed, interval);
-            check_same_schedule(policies::gang{{.learner = 3, .backfill = false}}, seed, interval);
-            check_same_schedule(policies::pack{{.learner = 2}}, seed, interval);
-            check_same_schedule(policies::spread{{.give_up = 50}}, seed, interval);
-            check_same_schedule(policies::srtf{}, seed, interval);
-            check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, seed, interval);
+            auto const rigid = rigid_jobs_of(seed), elastic = elastic_jobs_of(seed);
+            check_same_schedule(policies::fifo{}, rigid, seed, interval);
+            check_same_schedule(policies::fifo{{.backfill = true}}, rigid, seed, interval);
+            check_same_schedule(policies::las{}, rigid, seed, interval);
+            check_same_schedule(policies::las{{.promote = 2}}, rigid, seed, interval);
+            check_same_schedule(policies::drf{}, rigid, seed, interval);
+            check_same_schedule(policies::max_min{}, elastic, seed, interval);
+            check_same_schedule(policies::max_min{{.round = 100}}, rigid, seed, interval);
+            check_same_schedule(policies::gang{}, rigid, seed, interval);
+            check_same_schedule(policies::gang{{.learner = 3, .backfill = false}}, rigid, seed, interval);
+            check_same_schedule(policies::pack{{.learner = 2}}, rigid, seed, interval);
+            check_same_schedule(policies::spread{{.give_up = 50}}, rigid, seed, interval);
+            check_same_schedule(policies::srtf{}, rigid, seed, interval);
+            check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, rigid, seed, interval);
         }
 }
 

@@ -17,6 +17,7 @@
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
+#include <ration/policies/detail/followed_shares.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 #include <ration/policy.hpp>
@@ -53,8 +54,10 @@ struct max_min_parameters {
 /// does not fit lets others overtake. Ties go to the job that holds more already, then to the job
 /// submitted first.
 ///
-/// Between two rounds, devices are divided again only when jobs or devices come or go. O((jobs +
-/// devices) log jobs) then, O(jobs + nodes) otherwise. State: one entry for each job.
+/// Between two rounds, devices are divided again only when jobs or devices come or go. O(log jobs) for each job that
+/// changes and each device that changes hands, and at a new round for each job that has held devices since the last
+/// one. Without a list of changes, O((jobs + devices) log jobs) for a division, and O(jobs + nodes) otherwise. State:
+/// one entry for each job.
 class max_min {
 public:
     /// Declares the class as a policy.
@@ -63,6 +66,8 @@ public:
     using parameters = max_min_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.max-min",
                                 .version = "1.0.0",
@@ -77,6 +82,7 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        followed_.reserve(most);
         order_.reserve(most.jobs);
         services_.reserve(most_jobs_ = most.jobs);
         claims_.reserve(most.jobs);
@@ -87,11 +93,14 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const new_round = !started_ || t.now() == round_ || to_seconds(t.now() - round_) >= parameters_.round;
-        if (!jobs_.is_due(t, std::numeric_limits<double>::infinity(), true) && !new_round) return status::ok;
+        bool const has_list = t.changes(table_id::jobs).everything == 0;
+        has_list ? followed_.follow(t, jobs_.places(), services_) : followed_.skip(t.now());
+        if (!(has_list ? is_due(t) : jobs_.is_due(t, no_interval, true)) && !new_round) return status::ok;
         if (new_round) {
             started_ = true;
             round_ = t.now();
         }
+        if (has_list) return divide_followed(t, new_round, out);
         measure(t, new_round);
         auto const shares = jobs_.list(t, [](std::size_t) noexcept { return max_amount; });
         fill(t, shares, admit(t, shares));
@@ -110,10 +119,10 @@ public:
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
-        detail::elastic_jobs::division last;
+        detail::division last;
         bool started = false;
         nanoseconds round{0};
-        auto services = job_memory<service>{};
+        auto services = job_memory<detail::weighted_service>{};
         services.reserve(most_jobs_);
         if (!in.get(last) || !in.get(started) || !in.get(round.count) || !services.load(in) || !in.finished())
             return status::state;
@@ -121,18 +130,13 @@ public:
         started_ = started;
         round_ = round;
         services_ = std::move(services);
+        followed_.forget_services();
         return status::ok;
     }
 
 private:
-    /// The service of a job for its weight, as of the begin of the round.
-    struct service {
-        bool is_measured = false;
-        double for_weight = 0;
+    static constexpr double no_interval = std::numeric_limits<double>::infinity();
 
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.is_measured, self.for_weight); }
-        [[nodiscard]] bool sane() const noexcept { return is_finite(for_weight); }
-    };
     /// A job in the heap; the first claim gets the next device.
     struct claim {
         double for_weight;  // devices given
@@ -147,28 +151,41 @@ private:
 
     max_min_parameters parameters_;
     detail::elastic_jobs jobs_;
+    detail::followed_shares followed_;  // for hosts that list changes; the rest is for others
     detail::priority_order order_;
     detail::heap<claim> claims_;
     buffer<std::uint32_t> place_of_;  // by row: its share's place + 1; 0 = it has none
-    job_memory<service> services_;
+    job_memory<detail::weighted_service> services_;
     std::size_t most_jobs_ = 0;
     bool started_ = false;
     nanoseconds round_{0};
 
-    /// The weight of a job; invalid weights count as 1.
     [[nodiscard]] static double weight(tick<inputs> const& t, std::size_t row) noexcept {
-        double const w = t.get<"jobs/weight">()[row];
-        return w > 0 && is_finite(w) ? w : 1;
+        return detail::valid_weight(t.get<"jobs/weight">()[row]);
+    }
+
+    /// As `elastic_jobs::is_due`, with what has been followed.
+    [[nodiscard]] bool is_due(tick<inputs> const& t) noexcept {
+        auto const now = followed_.situation(t);
+        if (!jobs_.last.is_outdated(now, no_interval, true) && !jobs_.places().is_overdrawn()) return false;
+        jobs_.last = now;
+        return true;
+    }
+    [[nodiscard]] status divide_followed(tick<inputs> const& t, bool new_round, grants& out) noexcept {
+        detail::placement& places = jobs_.places();
+        places.start(t, detail::elastic_jobs::node_lost_devices);
+        followed_.measure(services_, t.now(), new_round);
+        followed_.divide(t, places);
+        followed_.apply(t, places);
+        return places.finish(out);
     }
 
     /// Records the service: of all jobs at the begin of a round, and otherwise of new ones.
     void measure(tick<inputs> const& t, bool all) noexcept {
         services_.follow(t.get<"jobs/id">());
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!all && services_[row].is_measured) continue;
-            double const attained = t.get<"jobs/attained">()[row] / weight(t, row);
-            services_[row] = {.is_measured = true, .for_weight = is_finite(attained) ? attained : 0};
-        }
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (all || !services_[row].is_measured)
+                services_[row] = detail::weighted_service::of(t.get<"jobs/attained">()[row], weight(t, row));
     }
 
     /// Grants the minima, in the order of service, while devices are left. Returns the number of

@@ -49,6 +49,25 @@ struct share {
     std::int64_t least = 0, most = 0, given = 0;
 };
 
+/// The situation of a division; a policy saves that of the last one.
+struct division {
+    bool is_made = false;
+    nanoseconds at{0};
+    std::uint64_t last_id = 0, active = 0;
+    std::int64_t capacity = 0;
+
+    [[nodiscard]] static auto fields(auto& self) noexcept {
+        return std::tie(self.is_made, self.at.count, self.last_id, self.active, self.capacity);
+    }
+    [[nodiscard]] bool sane() const noexcept { return capacity >= 0; }
+    /// True if it is time for another one: `interval` seconds have passed, or, with `at_changes`, jobs or devices have
+    /// come or gone. A tick that is asked again at the time of a division gets the same answer.
+    [[nodiscard]] bool is_outdated(division const& now, double interval, bool at_changes) const noexcept {
+        bool const changed = now.last_id != last_id || now.active != active || now.capacity != capacity;
+        return !is_made || now.at == at || to_seconds(now.at - at) >= interval || (at_changes && changed);
+    }
+};
+
 /// Jobs that take any number of devices within their bounds. The policy's rule decides the
 /// division. This class decides when to divide again, and places the answer on nodes. `is_due` is
 /// O(jobs + nodes).
@@ -59,18 +78,6 @@ class elastic_jobs {
     std::int64_t devices_ = 0;
 
 public:
-    /// The situation of the last division; a policy saves it.
-    struct division {
-        bool is_made = false;
-        nanoseconds at{0};
-        std::uint64_t last_id = 0, active = 0;
-        std::int64_t capacity = 0;
-
-        [[nodiscard]] static auto fields(auto& self) noexcept {
-            return std::tie(self.is_made, self.at.count, self.last_id, self.active, self.capacity);
-        }
-        [[nodiscard]] bool sane() const noexcept { return capacity >= 0; }
-    };
     /// Public, since `max_min` saves it together with its own state.
     division last;
 
@@ -87,9 +94,8 @@ public:
         targets_.reserve(most.jobs);
     }
 
-    /// Returns true if the devices have to be divided again: `interval` seconds have passed, a node
-    /// has lost devices that jobs hold, or, with `at_changes`, jobs or devices have come or gone. A
-    /// tick that is asked again at the time of a division gets the same answer.
+    /// Returns true if the devices have to be divided again: the last division is outdated, or a node has lost devices
+    /// that jobs hold.
     template <class Tick>
     [[nodiscard]] bool is_due(Tick const& t, double interval, bool at_changes) noexcept {
         auto const ids = t.template get<"jobs/id">();
@@ -99,10 +105,7 @@ public:
                      .active = 0,
                      .capacity = capacity_of(t)};
         for (auto const state : t.template get<"jobs/state">()) now.active += is_active(static_cast<job_state>(state));
-        bool const changed = now.last_id != last.last_id || now.active != last.active || now.capacity != last.capacity;
-        bool const due =
-            !last.is_made || t.now() == last.at || to_seconds(t.now() - last.at) >= interval || (at_changes && changed);
-        if (!due && !supply_of(t).is_overdrawn) return false;
+        if (!last.is_outdated(now, interval, at_changes) && !supply_of(t).is_overdrawn) return false;
         last = now;
         return true;
     }
