@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Changing the policy while it runs.
 #include <fstream>
+#include <string>
 
 #include <ration/plugin/host/hot_swap.hpp>
 #include <ration/policies/equal_share.hpp>
@@ -30,6 +31,43 @@ struct swapping {
         return reply;
     }
 };
+
+/// Follows changes. Notes for each of its ticks if it got a list, and fails in one tick.
+class listener final : public any_policy {
+    static constexpr meta about_{.id = "org.example.listener", .version = "1.0.0"};
+    std::string& heard_;
+    char name_;
+    std::uint64_t fails_at_;
+
+public:
+    listener(std::string& heard, char name, std::uint64_t fails_at = 0)
+        : heard_(heard), name_(name), fails_at_(fails_at) {}
+    [[nodiscard]] meta const& about() const noexcept override { return about_; }
+    [[nodiscard]] result<void> bind(std::span<column_info const>, limits const&) noexcept override { return {}; }
+    [[nodiscard]] bool follows_changes() const noexcept override { return true; }
+    [[nodiscard]] status decide(tick_data const& t, grants&) noexcept override {
+        heard_ += {name_, t.changes == nullptr ? '-' : '+', ' '};
+        return fails_at_ != 0 && t.number == fails_at_ ? status::internal : status::ok;
+    }
+};
+
+/// What the policies hear in six ticks of a host that lists changes, if the exchange begins behind the second one.
+[[nodiscard]] std::string heard_in(plugin::swap_rules rules, std::uint64_t fails_at = 0) {
+    std::string heard;
+    plugin::hot_swap_policy policy(std::make_unique<listener>(heard, 'a'));
+    snapshot_store store;
+    store.changes().follow();
+    unit::must(policy.bind({}, {.jobs = 1, .nodes = 1}));
+    for (std::uint64_t tick = 1; tick <= 6; ++tick) {
+        if (tick == 3) unit::must(policy.change_to(std::make_unique<listener>(heard, 'b', fails_at), rules));
+        grants out({});
+        bool const listed = policy.follows_changes();
+        CHECK(policy.decide({.number = tick, .data = store.view(), .changes = store.changes().view()}, out) ==
+              status::ok);
+        CHECK(listed == (heard[heard.size() - 2] == '+'));  // a host can know it before
+    }
+    return heard;
+}
 
 [[nodiscard]] std::unique_ptr<any_policy> fresh(char const* name, std::string_view config = {}) {
     auto opened = plugin::open(path_of(name), options(isolation::in_process, config));
@@ -137,4 +175,11 @@ TEST_CASE("another policy starts anew", "[plugin][swap]") {
     REQUIRE(s.tick() == status::ok);
     CHECK(s.rows == 3);
     CHECK(s.policy.about().id == "ration.equal-share");
+}
+
+TEST_CASE("a list of changes reaches only a policy that has decided the last tick", "[plugin][swap]") {
+    CHECK(heard_in({}) == "a+ a+ b- b+ b+ b+ ");
+    CHECK(heard_in({.shadow_ticks = 2}) == "a+ a+ a- b- a- b- b- b+ ");
+    CHECK(heard_in({.warm_ticks = 2}) == "a+ a+ b- b- b- b+ ");
+    CHECK(heard_in({.warm_ticks = 3}, 4) == "a+ a+ b- b- a- a+ a+ ");
 }

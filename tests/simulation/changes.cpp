@@ -7,6 +7,7 @@
 #include <ration/policies/drf.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/gang.hpp>
+#include <ration/policies/gittins.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/pack.hpp>
@@ -123,6 +124,64 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::srtf{}, rigid, seed, interval);
             check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, rigid, seed, interval);
         }
+}
+
+namespace {
+
+/// A `las` for some of the ticks: in others it fails, or wants no list.
+class las_at_times final : public any_policy {
+    policy_adapter<policies::las> policy_;
+    std::uint64_t fails_each_, unlisted_each_, ticks_ = 0;
+
+public:
+    las_at_times(std::uint64_t fails_each, std::uint64_t unlisted_each)
+        : fails_each_(fails_each), unlisted_each_(unlisted_each) {}
+    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
+    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
+        return policy_.bind(schema, most);
+    }
+    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
+    [[nodiscard]] bool follows_changes() const noexcept override {
+        return unlisted_each_ == 0 || ticks_ % unlisted_each_ != 1;
+    }
+    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        if (++ticks_ % fails_each_ == 0) return status::internal;
+        return policy_.decide(t, out);
+    }
+};
+
+[[nodiscard]] sim::run_outcome run_with(any_policy& policy, any_policy& fallback) {
+    auto const jobs = rigid_jobs_of(6);
+    auto const machines = nodes_of(8, 4);
+    auto const faults = faults_of(6);
+    sim::simulation run(jobs, machines, policy, fallback, {.faults = faults});
+    auto outcome = run.run();
+    REQUIRE(outcome);
+    return std::move(outcome).value();
+}
+
+constexpr std::uint64_t never = 1'000'000'000;
+
+}  // namespace
+
+TEST_CASE("simulation: a fallback that reads the service of jobs changes nothing while it is not asked", "[sim]") {
+    policy_adapter<policies::las> alone, beside;
+    policy_adapter<policies::fifo> reads_none;
+    policy_adapter<policies::gittins> reads_all;
+    CHECK(difference(run_with(alone, reads_none), run_with(beside, reads_all)) == "");
+}
+
+TEST_CASE("simulation: a fallback sees the service of jobs at present, as does a policy without a list", "[sim]") {
+    las_at_times one(9, 0), other(9, 0);
+    policy_adapter<policies::las> follows;
+    every_row<policies::las> reads_all(policies::las{});
+    auto const a = run_with(one, follows);
+    CHECK(a.refused_ticks > 50);
+    CHECK(difference(a, run_with(other, reads_all)) == "");
+    las_at_times pauses(never, 3);
+    policy_adapter<policies::las> always;
+    policy_adapter<policies::fifo> unused;
+    CHECK(difference(run_with(pauses, unused), run_with(always, unused)) == "");
 }
 
 namespace {

@@ -24,10 +24,18 @@ constexpr auto jobs = table_id::jobs, nodes = table_id::nodes;
 
 using rows = std::map<std::uint32_t, std::uint32_t>;
 
+/// Tables of 30 rows.
+[[nodiscard]] change_log log_of_tables() {
+    change_log log;
+    log.resize(jobs, 30);
+    log.resize(nodes, 30);
+    return log;
+}
+
 }  // namespace
 
 TEST_CASE("change_log: without a host that follows its changes, any row may have changed", "[change_log]") {
-    change_log log;
+    change_log log = log_of_tables();
     log.clear();
     log.mark(jobs, 3, held_columns);
     CHECK(log.view() == nullptr);
@@ -36,7 +44,7 @@ TEST_CASE("change_log: without a host that follows its changes, any row may have
 }
 
 TEST_CASE("change_log: lists each row once, with all of its groups", "[change_log]") {
-    change_log log;
+    change_log log = log_of_tables();
     log.follow();
     CHECK(log.of(jobs).everything == 1);  // until the policy was asked once
     log.mark(jobs, 3, held_columns);
@@ -59,7 +67,7 @@ TEST_CASE("change_log: lists each row once, with all of its groups", "[change_lo
 }
 
 TEST_CASE("change_log: everything includes what was listed, and what follows", "[change_log]") {
-    change_log log;
+    change_log log = log_of_tables();
     log.follow();
     log.clear();
     log.mark(jobs, 3, held_columns);
@@ -73,10 +81,25 @@ TEST_CASE("change_log: everything includes what was listed, and what follows", "
     CHECK(listed(log.of(jobs)) == rows{{3, state_columns}});
 }
 
+TEST_CASE("change_log: a row that the table does not have stands for any row, and takes no memory", "[change_log]") {
+    change_log log = log_of_tables();
+    log.follow();
+    log.clear();
+    log.mark(jobs, 29, held_columns);
+    CHECK(log.of(jobs).everything == 0);
+    log.mark(jobs, 30, held_columns);
+    CHECK(log.of(jobs).everything == 1);
+    log.clear();
+    log.mark(jobs, ~std::size_t{0}, held_columns);
+    CHECK(log.of(jobs).everything == 1);
+    CHECK(log.of(jobs).count == 0);
+    CHECK(log.of(nodes).everything == 0);
+}
+
 TEST_CASE("change_log: removed rows leave the list, and later rows move up", "[change_log]") {
     unit::rng random(5);
     for (int round = 0; round < 200; ++round) {
-        change_log log;
+        change_log log = log_of_tables();
         log.follow();
         log.clear();
         std::size_t const count = 1 + random.below(20);

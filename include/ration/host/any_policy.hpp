@@ -34,6 +34,7 @@ public:
     /// True if the policy reads this column. A host need not fill columns that no policy reads.
     [[nodiscard]] virtual bool reads(std::string_view) const noexcept { return true; }
     /// True if the policy goes by the list of changes, so that a host need not refresh rows that have not changed.
+    /// After `bind`, it may be false for some ticks: in these the policy gets no list.
     [[nodiscard]] virtual bool follows_changes() const noexcept { return false; }
     /// Writes the grants of one tick. After a status other than `ok` the fallback answers.
     [[nodiscard]] virtual status decide(tick_data const& t, grants& out) noexcept = 0;

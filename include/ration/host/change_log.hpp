@@ -15,7 +15,8 @@
 
 namespace ration {
 
-/// The changes of all tables. `mark` is O(1); it allocates only for more rows than ever before.
+/// The changes of all tables. `mark` is O(1); it allocates only for more rows than ever before, and never for more than
+/// the table has.
 class change_log {
     struct one_table {
         buffer<std::uint32_t> rows, groups;  // the list
@@ -32,6 +33,7 @@ class change_log {
     std::array<one_table, table_count> tables_;
     std::array<table_changes, table_count> shown_;
     std::array<table_changes const*, table_count> view_{};
+    std::array<std::size_t, table_count> sizes_{};  // rows of each table
     bool followed_ = false;
 
 public:
@@ -42,6 +44,9 @@ public:
             table_changes const mine = shown_[t];  // by hand: std::swap asks for a dozen traits of each type
             shown_[t] = other.shown_[t];
             other.shown_[t] = mine;
+            std::size_t const size = sizes_[t];
+            sizes_[t] = other.sizes_[t];
+            other.sizes_[t] = size;
         }
         bool const mine = followed_;
         followed_ = other.followed_;
@@ -53,11 +58,15 @@ public:
     /// True if the host marks its rows.
     [[nodiscard]] bool is_followed() const noexcept { return followed_; }
 
+    /// The table has this number of rows from now on.
+    void resize(table_id t, std::size_t rows) noexcept { sizes_[static_cast<std::size_t>(t)] = rows; }
+
     /// Records that columns of these groups have changed in a row. `at`: the time of `progress_columns`, or -1 for the
-    /// time of the next decision.
+    /// time of the next decision. A row that the table does not have cannot be listed: then any row may have changed.
     void mark(table_id t, std::size_t row, std::uint32_t groups, std::int64_t at = -1) noexcept {
         table_changes const& shown = shown_[static_cast<std::size_t>(t)];
         if (!followed_ || shown.everything != 0) return;
+        if (row >= sizes_[static_cast<std::size_t>(t)]) return mark_all(t);
         one_table& table = tables_[static_cast<std::size_t>(t)];
         while (table.entry.size() <= row) table.entry.push_back(0);
         std::uint32_t& entry = table.entry[row];

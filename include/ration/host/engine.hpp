@@ -97,6 +97,7 @@ class engine {
     detail::job_watch watch_;
     detail::tenant_sums tenants_;
     std::uint64_t ticks_ = 0;
+    bool lists_changes_ = false;
 
 public:
     engine(B& backend, any_policy& policy, any_policy& fallback, snapshot_store& store, standard_columns const& columns,
@@ -144,6 +145,8 @@ public:
             store_, columns_, {.jobs = most_.jobs, .tenants = most_.tenants}, options_.half_life,
             detail::reads_tenants(policy_, store_.schema()) || detail::reads_tenants(fallback_, store_.schema()));
         store_.changes().mark_everything();
+        // The host may have asked the policy before, and refresh no more rows than that requires.
+        lists_changes_ = policy_.follows_changes();
         return {};
     }
 
@@ -188,12 +191,13 @@ private:
         tick_report report{.number = ticks_++, .now = now};
         grants answer(space_.edit());
         answer.read_by_rows();
-        tick_data const shown{.number = report.number,
-                              .seed = options_.seed + report.number,
-                              .now = now,
-                              .budget = options_.budget,
-                              .data = store_.view(),
-                              .changes = policy_.follows_changes() ? store_.changes().view() : nullptr};
+        tick_data const shown{
+            .number = report.number,
+            .seed = options_.seed + report.number,
+            .now = now,
+            .budget = options_.budget,
+            .data = store_.view(),
+            .changes = lists_changes_ && policy_.follows_changes() ? store_.changes().view() : nullptr};
         report.policy_status = policy_.decide(shown, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         store_.changes().clear();

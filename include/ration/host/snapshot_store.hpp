@@ -206,6 +206,7 @@ public:
             else if (rows < before)
                 std::memset(c.data.data() + rows * c.row_bytes, 0, (before - rows) * c.row_bytes);
         table.shown.rows = rows;
+        changes_.resize(t, rows);
         if (rows < before) changes_.mark_all(t);
         for (std::size_t row = before; row < rows; ++row) changes_.mark(t, row, all_columns);
         return {};
@@ -219,6 +220,7 @@ public:
         auto& table = table_at(t);
         RATION_ASSERT(row < table.shown.rows, "erase_row: there is no such row");
         std::size_t const last = --table.shown.rows;
+        changes_.resize(t, last);
         changes_.mark_all(t);
         for (auto& c : table.columns) {
             unsigned char* const place = c.data.data() + row * c.row_bytes;
@@ -244,6 +246,7 @@ public:
             std::memset(data + kept * c.row_bytes, 0, (rows - kept) * c.row_bytes);
         }
         table.shown.rows = kept;
+        changes_.resize(t, kept);
         changes_.note_removed(t, gone, rows);
     }
 

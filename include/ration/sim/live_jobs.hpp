@@ -93,12 +93,12 @@ struct columns_read {
     bool lazy_remaining = false;  ///< the same for `remaining`, which falls evenly between two changes
     bool is_listed = false;       ///< the policy follows changes
 
-    /// Those of two policies. `is_even`: a running job trains at the same speed between two changes.
+    /// Those of two policies. `is_even`: a running job trains at the same speed between two changes. A fallback gets no
+    /// list, so that a column that it reads is never lazy.
     [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback, bool is_even) noexcept {
         auto const read = [&](auto... names) { return (... || (policy.reads(names) || fallback.reads(names))); };
         auto const is_lazy = [&](std::string_view column) {
-            auto const follows = [column](any_policy const& p) { return p.follows_changes() || !p.reads(column); };
-            return follows(policy) && follows(fallback);
+            return (policy.follows_changes() || !policy.reads(column)) && !fallback.reads(column);
         };
         return {.step = read("jobs/step"),
                 .remaining = read("jobs/remaining"),
@@ -108,7 +108,8 @@ struct columns_read {
                 .loss = read("jobs/loss", "jobs/loss.best"),
                 .lazy_attained = is_lazy("jobs/attained"),
                 .lazy_remaining = is_even && read("jobs/remaining") &&
-                                  !read("jobs/step", "jobs/loss", "jobs/loss.best") && is_lazy("jobs/remaining"),
+                                  !read("jobs/step", "jobs/loss", "jobs/loss.best") && is_lazy("jobs/remaining") &&
+                                  is_lazy("jobs/attained"),
                 .is_listed = policy.follows_changes()};
     }
 };
@@ -234,8 +235,9 @@ public:
     }
 
     /// Updates the columns that change with time, as far as a policy reads them. O(rows), but for policies that follow
-    /// changes and read none of them but `jobs/attained`.
-    void show(nanoseconds now) noexcept {
+    /// changes and read none of them but `jobs/attained`. `is_followed`: the policy goes by the list at this tick.
+    void show(nanoseconds now, bool is_followed) noexcept {
+        if (read_.is_listed && !is_followed) store_.changes().mark_everything();
         bool const all = store_.changes().of(table_id::jobs).everything != 0;
         // A list of changes follows the values of now. Jobs that restart sink later.
         for (std::size_t row = 0; shown_all_ && row < jobs_.size(); ++row)
@@ -256,7 +258,7 @@ public:
 private:
     /// Records that columns have grown up to now. A policy that does not follow changes has no use for that.
     void mark_progress(std::size_t row, nanoseconds now) noexcept {
-        if (read_.is_listed) mark_as_of(row, 0, jobs_[row].since > now ? jobs_[row].since : now);
+        if (read_.is_listed && !shown_all_) mark_as_of(row, 0, jobs_[row].since > now ? jobs_[row].since : now);
     }
     void mark_as_of(std::size_t row, std::uint32_t groups, nanoseconds at) noexcept {
         store_.at(columns_.get<"jobs/attained">(), row) = jobs_[row].attained_at(at);
@@ -266,7 +268,10 @@ private:
     void show_attained(nanoseconds now) noexcept {
         double* const attained = store_.data(columns_.get<"jobs/attained">());
         for (std::size_t row = 0; row < jobs_.size(); ++row)
-            if (jobs_[row].devices != 0) attained[row] = jobs_[row].attained_at(now);
+            if (jobs_[row].devices != 0) {
+                attained[row] = jobs_[row].attained_at(now);
+                mark_progress(row, now);
+            }
     }
 
     /// Updates `jobs/loss` and `jobs/loss.best` of running jobs.

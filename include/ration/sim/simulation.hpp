@@ -297,7 +297,7 @@ private:
 
     /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
-        live_.show(now);
+        live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;
         outcome_.changes += report.changes.size();

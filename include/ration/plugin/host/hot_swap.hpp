@@ -16,7 +16,6 @@
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
-#include <ration/resource.hpp>
 
 namespace ration::plugin {
 
@@ -49,6 +48,7 @@ class hot_swap_policy final : public any_policy {
     swap_report report_;
     std::uint32_t left_ = 0;
     bool failed_ = false;
+    bool is_new_ = true;  // the present policy has not decided the last tick
     std::vector<grant> shadow_;
 
 public:
@@ -63,7 +63,6 @@ public:
     /// none.
     [[nodiscard]] std::unique_ptr<any_policy> take_retired() noexcept { return std::move(retired_); }
 
-    /// Binds `next`, gives it the state of the present policy and begins the change. On an error the present one stays:
     /// Binds `next`, transfers the state of the present policy to it, and starts the exchange.
     /// After an error the present one stays. Errors: those of `any_policy::bind`; conflict if
     /// `next` cannot read that state; busy during another exchange.
@@ -77,7 +76,7 @@ public:
         if (auto const moved = move_state(*next); !moved) return moved;
         rules_ = rules;
         report_ = {};
-        shadow_.resize(rules.shadow_ticks == 0 ? 0 : most_.jobs * most_.nodes * std::size(standard_resources));
+        shadow_.resize(rules.shadow_ticks == 0 ? 0 : most_.grants());
         other_ = std::move(next);
         left_ = rules.shadow_ticks;
         report_.phase = swap_phase::shadow;
@@ -88,9 +87,15 @@ public:
     /// The identity of the present policy.
     [[nodiscard]] meta const& about() const noexcept override { return current_->about(); }
 
+    /// True if the present policy goes by the list of changes. The list is about the last tick, so that it is of use
+    /// only to a policy that has decided in that one. Therefore no policy gets it during an exchange.
+    [[nodiscard]] bool follows_changes() const noexcept override {
+        return report_.phase == swap_phase::settled && !is_new_ && current_->follows_changes();
+    }
     /// Binds the present policy; an exchange in progress ends.
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         settle();
+        is_new_ = false;  // the first list after `bind` has any row
         schema_.assign(schema.begin(), schema.end());
         most_ = most;
         return current_->bind(schema, most);
@@ -99,14 +104,18 @@ public:
     /// Decides with the present policy. In a shadow tick the new one decides as well, and the
     /// answers are compared.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
+        tick_data shown = t;
+        if (!follows_changes()) shown.changes = nullptr;
         advance();
-        auto const reply = current_->decide(t, out);
-        if (report_.phase == swap_phase::shadow) compare(t, out.rows());
+        auto const reply = current_->decide(shown, out);
+        is_new_ = false;
+        if (report_.phase == swap_phase::shadow) compare(shown, out.rows());
         failed_ = reply != status::ok;
         if (!failed_ || report_.phase != swap_phase::warm) return reply;
         roll_back();  // the old one answers this tick
         out.clear();
-        return current_->decide(t, out);
+        is_new_ = false;
+        return current_->decide(shown, out);
     }
 
     /// Forwards events. Outcomes of grants go to the policy that made them; events of jobs and
@@ -163,6 +172,7 @@ private:
     /// Makes the new policy the present one; the old one is kept warm.
     void take_over() noexcept {
         current_.swap(other_);
+        is_new_ = true;
         report_.phase = swap_phase::warm;
         left_ = rules_.warm_ticks;
         failed_ = false;
@@ -172,6 +182,7 @@ private:
     /// Makes the old policy the present one again.
     void roll_back() noexcept {
         current_.swap(other_);
+        is_new_ = true;
         report_.rolled_back = true;
         settle();
     }

@@ -71,8 +71,8 @@ class learners {
     std::int64_t most_free_ = unbounded;  // an upper bound of the free devices of every node
     // Of the nodes without jobs; the second is beside the whole learners.
     std::int64_t largest_node_ = 1, slots_ = 0, largest_rest_ = 0;
-    bool has_capacity_ = false;  // they are those of the present nodes
-    bool is_skipped_ = false;    // the last tick was not followed
+    bool has_largest_ = false, has_slots_ = false;  // they are those of the present nodes
+    bool is_skipped_ = false;                       // the last tick was not followed
     learner_placement where_ = learner_placement::pack;
 
     static constexpr std::int64_t unbounded = max_amount;
@@ -92,7 +92,7 @@ public:
         waiting_.reserve(most_jobs_ = most.jobs);
         planned_.reserve(most.jobs);
         swapped_.reserve(most.jobs);
-        has_capacity_ = false;
+        has_largest_ = has_slots_ = false;
     }
 
     /// Starts a tick. Returns false if no job lacks devices, or if no device is free and, without `frees`, none will
@@ -112,7 +112,7 @@ public:
         follow(t);
         if (places_.spare() == 0 && !places_.is_overdrawn() && !frees) return false;
         if (waiting_.size() == 0 && !places_.is_overdrawn()) return false;
-        if (!has_capacity_) measure(t, learner);
+        if (learner == 0 && !has_largest_) find_largest_node(t.template get<"nodes/capacity.gpu">());
         learner_ = learner == 0 ? largest_node_ : learner;
         where_ = where;
         places_.start(t, node_lost_devices);
@@ -156,7 +156,7 @@ public:
                 if (others_pass && places_.spare() < most) most = places_.spare();
                 continue;
             }
-            if (!others_pass && can_run(wanted(t, row))) return;
+            if (!others_pass && can_run(wanted(t, row), t.template get<"nodes/capacity.gpu">())) return;
             most = lacks - 1;
         }
     }
@@ -225,7 +225,7 @@ private:
         for (std::size_t i = 0; i < places_.touched(); ++i) planned_.push_back(places_.touched_row(i));
         bool const moved = requests_.follow(t, planned_.view());
         places_.follow(t, is_skipped_);
-        has_capacity_ = has_capacity_ && !is_skipped_ && has_same_capacity(t);
+        if (is_skipped_ || !has_same_capacity(t)) has_largest_ = has_slots_ = false;
         is_skipped_ = false;
         if (moved || waiting_.room() <= t.jobs())
             return waiting_.fill(t.jobs(), most_jobs_, [&](std::size_t row) noexcept { return lack(row); });
@@ -237,23 +237,24 @@ private:
         return requests_.wanted(row) > requests_.held(row) ? requests_.wanted(row) - requests_.held(row) : 0;
     }
 
-    /// Reads the capacities of the nodes.
-    template <class Tick>
-    void measure(Tick const& t, std::int64_t learner) noexcept {
-        auto const capacity = t.template get<"nodes/capacity.gpu">();
+    void find_largest_node(std::span<std::int64_t const> capacities) noexcept {
         largest_node_ = 1;
-        for (std::int64_t const c : capacity) largest_node_ = c > largest_node_ ? c : largest_node_;
-        std::int64_t const size = learner == 0 ? largest_node_ : learner;
+        for (std::int64_t const c : capacities) largest_node_ = c > largest_node_ ? c : largest_node_;
+        has_largest_ = true;
+    }
+    /// Counts the whole learners for which the nodes have room.
+    void count_slots(std::span<std::int64_t const> capacities) noexcept {
         slots_ = largest_rest_ = 0;
-        for (std::int64_t const c : capacity) {
+        for (std::int64_t const c : capacities) {
             if (c <= 0) continue;
-            slots_ += c / size;
-            largest_rest_ = c % size > largest_rest_ ? c % size : largest_rest_;
+            slots_ += c / learner_;
+            largest_rest_ = c % learner_ > largest_rest_ ? c % learner_ : largest_rest_;
         }
-        has_capacity_ = true;
+        has_slots_ = true;
     }
     /// True if a job of this number of devices fits on empty nodes.
-    [[nodiscard]] bool can_run(std::int64_t asked) const noexcept {
+    [[nodiscard]] bool can_run(std::int64_t asked, std::span<std::int64_t const> capacities) noexcept {
+        if (!has_slots_) count_slots(capacities);
         std::int64_t const whole = asked / learner_, rest = asked % learner_;
         return slots_ > whole || (slots_ == whole && largest_rest_ >= rest);
     }
@@ -290,8 +291,7 @@ private:
 ///
 /// The random order models pods that are created at the same time; this is an interpretation.
 /// O(log jobs) for each job that changes or is drawn, until no learner of a job in the queue fits on a node; with
-/// `give_up`, O(jobs). State: the tick's random seed, and, with
-/// `give_up`, the time since which each job is incomplete.
+/// `give_up`, O(jobs). State: the tick's random seed, and, with `give_up`, the time since which each job is incomplete.
 template <learner_placement Where>
 class one_learner_at_a_time {
 public:
