@@ -4,6 +4,7 @@
 #include <ration/testing/policy_laws.hpp>
 
 #include "cluster_random.hpp"
+#include "quota_host.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -82,25 +83,11 @@ TEST_CASE("fifo: feasible answers in any cluster", "[fifo]") {
 
 namespace {
 
-/// Tenants without a parent, with these quotas of devices, all of which they lend.
-[[nodiscard]] std::vector<ration::tenant_description> with_quotas(std::vector<std::int64_t> const& devices) {
-    std::vector<ration::tenant_description> all(devices.size());
-    for (std::size_t t = 0; t < all.size(); ++t) {
-        all[t].id = t + 1;
-        all[t].quota[static_cast<std::size_t>(resource_id::gpu)] = devices[t];
-    }
-    return all;
-}
-[[nodiscard]] cluster<fifo> shared_by(std::vector<std::int64_t> const& quotas, ration::policies::tenant_rule rule,
-                                      bool backfill = false) {
-    cluster<fifo> c({8}, fifo({.backfill = backfill, .tenants = rule}));
+[[nodiscard]] cluster<fifo> shared_by(std::vector<std::int64_t> const& quotas, rule tenants, bool backfill = false) {
+    cluster<fifo> c({8}, fifo({.backfill = backfill, .tenants = tenants}));
     c.set_tenants(with_quotas(quotas));
     return c;
 }
-void submit(cluster<fifo>& c, std::uint32_t tenant, std::int64_t devices, int jobs = 1) {
-    for (int i = 0; i < jobs; ++i) c.submit({.request = devices, .tenant = tenant});
-}
-using rule = ration::policies::tenant_rule;
 
 }  // namespace
 
@@ -154,7 +141,7 @@ TEST_CASE("fifo with quotas: no job is stopped if the owner's job would not star
 TEST_CASE("fifo with quotas: what a tenant does not lend stays free for it", "[fifo][tenants]") {
     cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
     auto tenants = with_quotas({4, 4});
-    tenants[1].lend[static_cast<std::size_t>(resource_id::gpu)] = 1;
+    tenants[1].lend[gpu_index] = 1;
     c.set_tenants(tenants);
     submit(c, 0, 1, 8);
     CHECK(c.decide() == counts{1, 1, 1, 1, 1, 0, 0, 0});
@@ -182,7 +169,7 @@ TEST_CASE("fifo with quotas: a cohort borrows from the next one when its own is 
     submit(c, 1, 1, 9);
     CHECK(c.decide() == counts{1, 1, 1, 1, 1, 1, 1, 1, 0});
     cluster<fifo> kept({8}, fifo({.tenants = rule::borrow}));
-    tenants[3].lend[static_cast<std::size_t>(resource_id::gpu)] = 0;
+    tenants[3].lend[gpu_index] = 0;
     kept.set_tenants(tenants);
     submit(kept, 1, 1, 9);
     CHECK(kept.decide() == counts{1, 1, 1, 1, 0, 0, 0, 0, 0});
@@ -191,27 +178,11 @@ TEST_CASE("fifo with quotas: a cohort borrows from the next one when its own is 
 TEST_CASE("fifo with quotas: it keeps within the limits of tenants", "[fifo][tenants]") {
     cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
     auto tenants = with_quotas({2, 2});
-    tenants[0].limit[static_cast<std::size_t>(resource_id::gpu)] = 3;
+    tenants[0].limit[gpu_index] = 3;
     c.set_tenants(tenants);
     submit(c, 0, 1, 6);
     CHECK(c.decide() == counts{1, 1, 1, 0, 0, 0});
 }
-
-namespace {
-
-/// Limits of tenants, and quotas that change, so that jobs are taken back.
-void change_quotas(ration::snapshot_store& store, std::uint64_t tick) {
-    auto const quota = must(store.find<std::int64_t>("tenants/quota.gpu")),
-               lend = must(store.find<std::int64_t>("tenants/lend.gpu")),
-               limit = must(store.find<std::int64_t>("tenants/limit.gpu"));
-    for (std::size_t t = 0; t < store.rows(table_id::tenants); ++t) {
-        store[quota][t] = static_cast<std::int64_t>((tick / 20 + t) % 4);
-        store[lend][t] = store[quota][t] / 2;
-        store[limit][t] = tick == 0 ? ration::unlimited : 6;
-    }
-}
-
-}  // namespace
 
 TEST_CASE("fifo with quotas: it keeps the laws under each rule", "[fifo][tenants][laws]") {
     for (auto const rule : {rule::quota, rule::borrow, rule::reclaim})

@@ -34,8 +34,8 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval,
                         restart_penalty, horizon, devices, steps);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, tenants);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);

@@ -17,6 +17,7 @@
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/followed_order.hpp>
+#include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
@@ -28,6 +29,7 @@ struct las_parameters {
     double first_threshold = 3250;   ///< device-seconds after which a job leaves the first queue
     double second_threshold = 7200;  ///< and the second one
     double promote = 0;              ///< back to the first queue after waiting this multiple of its run time; 0 = never
+    tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -37,7 +39,10 @@ struct las_parameters {
          .least = 0},
         {.name = "promote",
          .meaning = "back to the first queue after a wait of so many times its run time; 0 = never",
-         .least = 0}};
+         .least = 0},
+        {.name = "tenants",
+         .meaning = "ignore the quotas of tenants, keep to them (quota), also lend what they do not need (borrow), or "
+                    "also serve jobs within quotas first (reclaim)"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -56,8 +61,11 @@ struct las_parameters {
 ///
 /// All or nothing; a job that does not fit lets others overtake; running jobs are stopped for
 /// higher queues. A job that was stopped and has waited for `promote` times its run time returns to
-/// the first queue, and its service counts from 0 again. O(log jobs) for each job that changes or
-/// reaches a threshold; with `promote`, O(jobs). State to save, with `promote`: one entry for each job.
+/// the first queue, and its service counts from 0 again.
+///
+/// With `tenants`, this order divides the devices that quotas admit: jobs within quotas come before those that borrow,
+/// except with `borrow`. O(log jobs) for each job that changes or reaches a threshold; with `promote` or `tenants`,
+/// O(jobs). State to save, with `promote`: one entry for each job.
 class las {
 public:
     /// Declares the class as a policy.
@@ -65,14 +73,14 @@ public:
     /// The parameters that a user can set.
     using parameters = las_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">>;
+    using inputs = detail::tenant_columns<in<double, "jobs/attained">, in<std::int64_t, "jobs/started">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.las",
                                 .version = "1.0.0",
                                 .summary = "the least attained service first, in queues",
-                                .reasons = detail::rigid_jobs::reasons};
+                                .reasons = detail::gated_jobs::reasons};
 
     /// With the default parameters.
     las() = default;
@@ -83,6 +91,7 @@ public:
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         order_.reserve(most);
+        gate_.reserve(most);
         pauses_.reserve(most_jobs_ = most.jobs);
         return status::ok;
     }
@@ -92,6 +101,10 @@ public:
         order_.follow(t, jobs_, t.get<"jobs/attained">());
         if (parameters_.promote > 0) promote(t);
         if (!jobs_.plan(t, true)) return status::ok;
+        if (parameters_.tenants != tenant_rule::ignore) {
+            gate_.serve(t, jobs_, parameters_.tenants, [&](std::size_t row) noexcept { return key_of(t, row); });
+            return jobs_.finish(out);
+        }
         if (jobs_.all_fit()) {
             jobs_.start_all(t);
             return jobs_.finish(out);
@@ -133,6 +146,7 @@ private:
     las_parameters parameters_;
     detail::rigid_jobs jobs_;
     detail::followed_order order_;  // by service
+    detail::gated_jobs gate_;
     job_memory<pause> pauses_;
     std::size_t most_jobs_ = 0;
 
@@ -146,6 +160,12 @@ private:
         detail::line const& known = order_[row];
         double const grown = static_cast<double>(held) * to_seconds(now - nanoseconds{known.since});
         return known.value + grown - (parameters_.promote > 0 ? pauses_[row].forgiven : 0);
+    }
+
+    /// The sort key of a job now.
+    [[nodiscard]] detail::priority key_of(tick<inputs> const& t, std::size_t row) const noexcept {
+        std::int64_t const held = t.get<"jobs/held.gpu">()[row];
+        return {queue_of(service_of(row, held, t.now())), detail::turn_of(held, t.get<"jobs/started">()[row])};
     }
 
     /// Sets the place of a job in the order, and the time of its next queue.

@@ -12,6 +12,7 @@
 
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/followed_order.hpp>
+#include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policies/detail/job_time.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
@@ -22,11 +23,15 @@ namespace ration::policies {
 struct srtf_parameters {
     /// What "shortest" measures.
     job_measure measure = job_measure::time;
+    tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 
     /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "measure",
-         .meaning = "time counts a job's remaining seconds, service those times the devices that it asks for"}};
+         .meaning = "time counts a job's remaining seconds, service those times the devices that it asks for"},
+        {.name = "tenants",
+         .meaning = "ignore the quotas of tenants, keep to them (quota), also lend what they do not need (borrow), or "
+                    "also serve jobs within quotas first (reclaim)"}};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
@@ -34,6 +39,9 @@ struct srtf_parameters {
 /// The jobs with the shortest predicted remaining time on their requested devices run, all or
 /// nothing; one that does not fit lets others overtake. Running jobs are stopped for shorter ones.
 /// A job of unknown length comes last; ties go to the job submitted first. State: only that order.
+///
+/// With `tenants`, this order divides the devices that quotas admit: jobs within quotas come before those that borrow,
+/// except with `borrow`. All jobs are then sorted.
 ///
 /// With a list of changes, O((starts + largest request) log jobs + changes log jobs). Running jobs that sink at one
 /// speed, a second each second, keep their order among each other, and waiting jobs keep theirs; only a division merges
@@ -47,15 +55,15 @@ public:
     /// The parameters that a user can set.
     using parameters = srtf_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">,
-                                         in<double, "jobs/measured_steps_per_second">>;
+    using inputs = detail::tenant_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">,
+                                          in<double, "jobs/measured_steps_per_second">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.srtf",
                                 .version = "1.0.0",
                                 .summary = "the shortest remaining time first, with preemption",
-                                .reasons = detail::rigid_jobs::reasons};
+                                .reasons = detail::gated_jobs::reasons};
 
     /// With the default parameters.
     srtf() = default;
@@ -66,6 +74,7 @@ public:
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         order_.reserve(most);
+        gate_.reserve(most);
         irregular_.reset(most.jobs);
         return status::ok;
     }
@@ -82,9 +91,10 @@ public:
         }
         if (order_.follow(t, jobs_, t.get<"jobs/remaining">())) irregular_.reset(t.jobs());
         if (!jobs_.plan(t, true)) return status::ok;
-        if (jobs_.all_fit())
+        bool const is_gated = parameters_.tenants != tenant_rule::ignore;
+        if (jobs_.all_fit() && !is_gated)
             jobs_.start_all(t);
-        else if (are_many(t, changed.count) || !rank_all(t))
+        else if (is_gated || are_many(t, changed.count) || !rank_all(t))
             sort_all(t, [&](std::size_t row) noexcept { return remaining_of(t, row); });
         else
             order_.serve_merged(t, jobs_, [&](std::uint32_t running, detail::priority const& key, std::uint32_t row) {
@@ -99,6 +109,7 @@ private:
     detail::rigid_jobs jobs_;
     detail::followed_order order_;  // by remaining steps; the second order has the jobs that sink at one speed
     detail::row_set irregular_;     // jobs that sink at another speed
+    detail::gated_jobs gate_;
 
     /// A sort of all jobs costs less than ranking this number.
     [[nodiscard]] static bool are_many(tick<inputs> const& t, std::size_t rows) noexcept {
@@ -112,7 +123,11 @@ private:
     }
     template <class Remaining>
     void sort_all(tick<inputs> const& t, Remaining const& remaining) noexcept {
-        jobs_.serve(t, [&](std::size_t row) noexcept { return detail::priority{size_of(t, row, remaining(row))}; });
+        auto const key = [&](std::size_t row) noexcept { return detail::priority{size_of(t, row, remaining(row))}; };
+        if (parameters_.tenants == tenant_rule::ignore)
+            jobs_.serve(t, key);
+        else
+            gate_.serve(t, jobs_, parameters_.tenants, key);
     }
 
     /// Steps per second that the job makes; 0 if it does not run.

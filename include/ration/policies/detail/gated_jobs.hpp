@@ -9,17 +9,33 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/heap.hpp>
+#include <ration/policies/detail/priority_order.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policies/detail/tenant_gate.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies::detail {
 
-/// The admission of jobs by the quotas of tenants, in the order of submission. Owners come first, then borrowers.
+/// The admission of jobs by the quotas of tenants: in the order of submission, or, with preemption, of a policy.
 class gated_jobs {
     tenant_gate gate_;
     buffer<std::uint8_t> blocked_;   // by tenant: an earlier job of it was not admitted
     buffer<std::uint32_t> stopped_;  // rows of jobs to be stopped for an owner
+    /// The next job of a tenant that would borrow.
+    struct claim {
+        double share;         // that its tenant borrows so far
+        std::uint32_t place;  // in the order of the policy
+        std::uint32_t tenant;
+
+        [[nodiscard]] static bool before(claim const& a, claim const& b) noexcept {
+            return a.share != b.share ? a.share < b.share : a.place < b.place;
+        }
+    };
+    heap<claim> claims_;
+    buffer<std::uint32_t> first_, next_;  // places of jobs that would borrow: of each tenant, and behind each
+
+    static constexpr std::uint32_t end = 0xFFFF'FFFF;
 
 public:
     /// Texts of the reason codes.
@@ -30,6 +46,9 @@ public:
         gate_.reserve(most);
         blocked_.reserve(most.tenants + 1);
         stopped_.reserve(most.jobs);
+        claims_.reserve(most.tenants + 1);
+        first_.reserve(most.tenants + 1);
+        next_.reserve(most.jobs);
     }
 
     /// Starts waiting jobs. A job that does not fit blocks all later ones, unless `others_pass`; one that is not
@@ -43,7 +62,68 @@ public:
         }
     }
 
+    /// Divides all devices anew: runs the jobs that are admitted and fit, in the order of the policy, and stops the
+    /// others. Jobs within quotas come before those that borrow, and these in the order of their tenants' borrowed
+    /// shares. With `tenant_rule::borrow` only the order of the policy counts. `key(row)` is the `priority`.
+    /// O(jobs log tenants) if the order has changed little.
+    template <class Tick, class Key>
+    void serve(Tick const& t, rigid_jobs& jobs, tenant_rule rule, Key const& key) noexcept {
+        gate_.begin_empty(t, rule, jobs.capacity());
+        jobs.serve_chosen(t, key, [&](std::span<priority_order::entry const> order) noexcept {
+            std::int64_t left = jobs.available();
+            if (rule != tenant_rule::borrow) return choose_owners_first(t, jobs, order, left);
+            for (auto const& e : order) {
+                std::uint32_t const tenant = tenant_of(t, e.row);
+                if (gate_.admits(tenant, jobs.wanted(e.row))) left -= choose(jobs, e.row, tenant, left);
+            }
+        });
+    }
+
 private:
+    /// Returns the devices that the job takes.
+    std::int64_t choose(rigid_jobs& jobs, std::size_t row, std::uint32_t tenant, std::int64_t left) noexcept {
+        std::int64_t const taken = jobs.choice().take(row, jobs.wanted(row), left);
+        if (taken > 0) gate_.add(tenant, taken);
+        return taken;
+    }
+
+    template <class Tick>
+    void choose_owners_first(Tick const& t, rigid_jobs& jobs, std::span<priority_order::entry const> order,
+                             std::int64_t left) noexcept {
+        first_.reset(t.tenants() + 1);
+        for (auto& first : first_.edit()) first = end;
+        next_.resize(order.size());
+        for (auto const& e : order) {
+            std::uint32_t const tenant = tenant_of(t, e.row);
+            if (gate_.owns(tenant, jobs.wanted(e.row))) left -= choose(jobs, e.row, tenant, left);
+        }
+        for (std::size_t place = order.size(); place-- > 0;) {
+            std::uint32_t const row = order[place].row, tenant = tenant_of(t, row);
+            if (jobs.wanted(row) == 0 || jobs.choice().has(row)) continue;
+            next_[place] = first_[tenant];
+            first_[tenant] = static_cast<std::uint32_t>(place);
+        }
+        choose_borrowers(jobs, order, left);
+    }
+    /// Each job gets one turn: what is left, and what its tenant may borrow, only shrinks.
+    void choose_borrowers(rigid_jobs& jobs, std::span<priority_order::entry const> order, std::int64_t left) noexcept {
+        claims_.clear();
+        for (std::uint32_t tenant = 0; tenant < first_.size(); ++tenant) claim_next(tenant);
+        while (!claims_.empty()) {
+            claim const turn = claims_.top();
+            claims_.pop();
+            std::uint32_t const row = order[turn.place].row;
+            if (gate_.admits(turn.tenant, jobs.wanted(row))) left -= choose(jobs, row, turn.tenant, left);
+            claim_next(turn.tenant);
+        }
+    }
+    void claim_next(std::uint32_t tenant) noexcept {
+        std::uint32_t const place = first_[tenant];
+        if (place == end) return;
+        first_[tenant] = next_[place];
+        claims_.push({gate_.borrowed_share(tenant), place, tenant});
+    }
+
     template <class Tick>
     [[nodiscard]] static std::uint32_t tenant_of(Tick const& t, std::size_t row) noexcept {
         std::uint32_t const tenant = t.template get<"jobs/tenant">()[row];

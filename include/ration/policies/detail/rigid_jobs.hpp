@@ -19,6 +19,25 @@ namespace ration::policies::detail {
 template <class... More>
 using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More...>;
 
+/// The jobs that are to run after a division of all devices.
+class job_choice {
+    buffer<std::uint8_t> chosen_;  // by row
+
+public:
+    /// Allocates for this number of jobs.
+    void reserve(std::size_t jobs) noexcept { chosen_.reserve(jobs); }
+    /// Chooses none of so many rows.
+    void begin(std::size_t rows) noexcept { chosen_.reset(rows); }
+    /// Chooses the job if it wants devices and they are left. Returns the number that it takes.
+    std::int64_t take(std::size_t row, std::int64_t wanted, std::int64_t left) noexcept {
+        if (wanted <= 0 || wanted > left) return 0;
+        chosen_[row] = 1;
+        return wanted;
+    }
+    /// True after `take` has chosen the job.
+    [[nodiscard]] bool has(std::size_t row) const noexcept { return chosen_[row] != 0; }
+};
+
 /// Jobs that get all requested devices or none. The policy's rule decides which of them run; this
 /// class does the rest. `follow` and `begin` are O(changes).
 class rigid_jobs {
@@ -26,7 +45,7 @@ class rigid_jobs {
     priority_order order_;
     device_requests requests_;
     buffer<std::uint32_t> planned_;  // rows whose `held` is that of the plan
-    buffer<std::uint8_t> chosen_;
+    job_choice choice_;
     std::int64_t capacity_ = 0;
     bool has_capacity_ = false;  // `capacity_` is that of the present nodes
 
@@ -46,7 +65,7 @@ public:
         order_.reserve(most.jobs);
         requests_.reserve(most);
         planned_.reserve(most.jobs);
-        chosen_.reserve(most.jobs);
+        choice_.reserve(most.jobs);
         planned_.clear();
         has_capacity_ = false;
     }
@@ -79,6 +98,13 @@ public:
         return moved;
     }
 
+    /// Reads the capacities of the nodes, as `plan` does, after `follow`: `waits` depends on them. O(nodes) if they may
+    /// have changed.
+    template <class Tick>
+    void measure(Tick const& t) noexcept {
+        if (!has_capacity_) capacity_ = capacity_of(t);
+        has_capacity_ = true;
+    }
     /// Starts a plan after `follow`. Returns false if there is nothing to do: every job has its devices, or
     /// nothing is free and, without `may_stop`, no job can be stopped. A job that lost devices with
     /// a node gets others, or is stopped.
@@ -86,8 +112,7 @@ public:
     [[nodiscard]] bool plan(Tick const& t, bool may_stop) noexcept {
         bool const may_start = requests_.any_waits() && (may_stop || places_.spare() > 0);
         if (!places_.is_overdrawn() && !requests_.any_exceeds() && !may_start) return false;
-        if (!has_capacity_) capacity_ = capacity_of(t);
-        has_capacity_ = true;
+        measure(t);
         places_.start(t, node_lost_devices);
         restore(t);
         return true;
@@ -151,21 +176,26 @@ public:
     template <class Tick, class Key>
     void serve(Tick const& t, Key const& key) noexcept {
         if (all_fit()) return start_all(t);
-        std::int64_t left = available();
-        chosen_.reset(t.jobs());
+        serve_chosen(t, key, [&](std::span<priority_order::entry const> order) noexcept {
+            std::int64_t left = available();
+            for (auto const& e : order) left -= choice_.take(e.row, wanted(e.row), left);
+        });
+    }
+    /// Runs the jobs that `select(order)` takes into `choice`; the others are stopped. `order` has all rows.
+    template <class Tick, class Key, class Select>
+    void serve_chosen(Tick const& t, Key const& key, Select const& select) noexcept {
+        choice_.begin(t.jobs());
         auto const order = order_.sort(t.template get<"jobs/id">(), key);
-        for (auto const& e : order) {
-            std::int64_t const w = wanted(e.row);
-            if (w > left) continue;
-            chosen_[e.row] = w > 0;
-            left -= w;
-        }
+        select(order);
         // Stopped jobs first, so that their devices are free for the others.
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (!chosen_[row] && held(row) > 0) stop(t, row);
+            if (!choice_.has(row) && held(row) > 0) stop(t, row);
         for (auto const& e : order)
-            if (chosen_[e.row] && waits(e.row)) static_cast<void>(start(t, e.row));
+            if (choice_.has(e.row) && waits(e.row)) static_cast<void>(start(t, e.row));
     }
+
+    /// The jobs that `serve_chosen` runs.
+    [[nodiscard]] job_choice& choice() noexcept { return choice_; }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }

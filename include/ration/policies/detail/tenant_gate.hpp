@@ -3,7 +3,7 @@
 /// Which jobs may start by the quotas of their tenants. Sources: the open part of FfDL's admission (K. R. Jayaram et
 /// al., Middleware 2019), and the cohorts of Kueue, which lend and reclaim quotas.
 ///
-/// For policies for rigid jobs; `fifo` uses it.
+/// For policies for rigid jobs, through gated_jobs.hpp.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,7 @@ class tenant_gate {
         double weight = 1;
     };
     buffer<one_tenant> tenants_;  // the last one is the cluster
+    bool keeps_reserves_ = false;
 
 public:
     /// Allocates for the largest tables.
@@ -59,31 +60,26 @@ public:
     /// Reads the tenants. `capacity`: all devices; `held`: those that all jobs hold. O(tenants).
     template <class Tick>
     void begin(Tick const& t, tenant_rule rule, std::int64_t capacity, std::int64_t held) noexcept {
-        std::size_t const size = t.tenants();
-        tenants_.reset(size + 1);
-        tenants_[size] = {.quota = capacity, .limit = capacity, .held = held};
-        auto const parent = t.template get<"tenants/parent">();
-        for (std::size_t row = 0; row < size; ++row)
-            tenants_[row] = {.parent = parent[row] < row ? parent[row] : static_cast<std::uint32_t>(size),
-                             .quota = t.template get<"tenants/quota.gpu">()[row],
-                             .lent = rule == tenant_rule::quota ? 0 : t.template get<"tenants/lend.gpu">()[row],
-                             .limit = t.template get<"tenants/limit.gpu">()[row],
-                             .held = t.template get<"tenants/held.gpu">()[row],
-                             .weight = t.template get<"tenants/weight">()[row]};
-        for (std::size_t row = size; row-- > 0;) sum_up(tenants_[row], rule != tenant_rule::quota);
+        auto const held_by = t.template get<"tenants/held.gpu">();
+        read(t, rule, capacity, held, [&](std::size_t row) noexcept { return held_by[row]; });
+    }
+    /// The same for a plan in which no job holds devices yet.
+    template <class Tick>
+    void begin_empty(Tick const& t, tenant_rule rule, std::int64_t capacity) noexcept {
+        read(t, rule, capacity, 0, [](std::size_t) noexcept { return std::int64_t{0}; });
     }
 
     /// True if the tenant would own `devices` more. O(depth).
     [[nodiscard]] bool owns(std::uint32_t tenant, std::int64_t devices) const noexcept {
         place at = place_of(tenant);
         while (!is_cluster(at.row) && tenants_[at.row].quota == 0) at = above(at);
-        return !is_cluster(at.row) && fits(at, devices) && is_within_limits(tenant, devices);
+        return !is_cluster(at.row) && fits(at, devices) && is_allowed(tenant, at, devices);
     }
     /// True if the tenant may hold `devices` more: it would own or borrow them. O(depth).
     [[nodiscard]] bool admits(std::uint32_t tenant, std::int64_t devices) const noexcept {
         place at = place_of(tenant);
         while (!is_cluster(at.row) && !fits(at, devices)) at = above(at);
-        return fits(at, devices) && is_within_limits(tenant, devices);
+        return fits(at, devices) && is_allowed(tenant, at, devices);
     }
 
     /// The tenant holds `devices` more in the plan; less if negative. O(depth).
@@ -113,6 +109,26 @@ private:
         std::uint32_t row;
         std::int64_t kept;
     };
+
+    template <class Tick, class HeldBy>
+    void read(Tick const& t, tenant_rule rule, std::int64_t capacity, std::int64_t held,
+              HeldBy const& held_by) noexcept {
+        std::size_t const size = t.tenants();
+        tenants_.reset(size + 1);
+        tenants_[size] = {.quota = capacity, .limit = capacity, .held = held};
+        auto const parent = t.template get<"tenants/parent">();
+        for (std::size_t row = 0; row < size; ++row)
+            tenants_[row] = {.parent = parent[row] < row ? parent[row] : static_cast<std::uint32_t>(size),
+                             .quota = t.template get<"tenants/quota.gpu">()[row],
+                             .lent = rule == tenant_rule::quota ? 0 : t.template get<"tenants/lend.gpu">()[row],
+                             .limit = t.template get<"tenants/limit.gpu">()[row],
+                             .held = held_by(row),
+                             .weight = t.template get<"tenants/weight">()[row]};
+        for (std::size_t row = size; row-- > 0;) sum_up(tenants_[row], rule != tenant_rule::quota);
+        // With reclaiming, an owner can have its devices back. Reserves that exceed the cluster would stop everybody.
+        one_tenant const& all = tenants_[size];
+        keeps_reserves_ = rule != tenant_rule::reclaim && all.quota_below - all.lent_below <= capacity;
+    }
 
     [[nodiscard]] std::uint32_t row_of(std::uint32_t tenant) const noexcept {
         auto const cluster = static_cast<std::uint32_t>(tenants_.size() - 1);
@@ -146,6 +162,13 @@ private:
     }
     [[nodiscard]] bool fits(place const& at, std::int64_t devices) const noexcept {
         return tenants_[at.row].held + devices + at.kept <= tenants_[at.row].quota;
+    }
+    /// True if the tenant would hold neither more than its limit, nor, within a quota that others have borrowed, what
+    /// third ones do not lend.
+    [[nodiscard]] bool is_allowed(std::uint32_t tenant, place at, std::int64_t devices) const noexcept {
+        if (!is_within_limits(tenant, devices)) return false;
+        while (!is_cluster(at.row)) at = above(at);
+        return !keeps_reserves_ || fits(at, devices);
     }
     [[nodiscard]] bool is_within_limits(std::uint32_t tenant, std::int64_t devices) const noexcept {
         for (std::uint32_t at = row_of(tenant); !is_cluster(at); at = tenants_[at].parent)
