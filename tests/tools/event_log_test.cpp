@@ -120,3 +120,60 @@ TEST_CASE("event_log: each gap is counted by itself") {
     CHECK(gaps == std::vector<std::string>{"{\"event\":\"lost\",\"t\":0,\"count\":2}",
                                            "{\"event\":\"lost\",\"t\":0,\"count\":1}"});
 }
+
+namespace {
+
+/// A log of at most 4000 bytes a file, which notes its heads.
+struct bounded_log {
+    temporary_file file;
+    std::string earlier = file.path() + ".1";
+    event_log log{file.path(), process::descriptor(::open(file.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC))};
+
+    bounded_log() { log.rotate_at(4000); }
+    bounded_log(bounded_log const&) = delete;
+    bounded_log& operator=(bounded_log const&) = delete;
+    ~bounded_log() { std::remove(earlier.c_str()); }
+
+    std::string write(event const& e) {
+        auto line = to_json(e);
+        log.write_line(line, e.at);
+        log.note_head(e, line);
+        return line;
+    }
+    [[nodiscard]] std::vector<std::string> earlier_lines() const {
+        std::ostringstream out;
+        out << std::ifstream(earlier).rdbuf();
+        return lines_of(out.str());
+    }
+};
+
+[[nodiscard]] int number_of(std::string const& line) { return std::stoi(line.substr(line.find("\"t\":") + 4)); }
+
+}  // namespace
+
+TEST_CASE("event_log: a log of bounded size begins again with the run and the jobs that are alive") {
+    bounded_log all;
+    auto const run = all.write({{0},
+                                run_started{.policy = "fifo",
+                                            .policy_version = "1",
+                                            .tick = {},
+                                            .file = {},
+                                            .source = {},
+                                            .machine = {},
+                                            .controls = {}}});
+    auto const lives = all.write({{1}, job_started{.job = "lives", .id = {1}, .command = {}}});
+    all.write({{1}, job_started{.job = "ends", .id = {2}, .command = {}}});
+    all.write({{2}, job_ended{.job = "ends", .exit_code = {}, .signal = {}, .why = {}}});
+    for (int i = 0; i < 400; ++i) {
+        all.write(numbered(i));
+        CHECK(all.log.flush({}).empty());
+    }
+    auto const now = lines_of(all.file.content()), before = all.earlier_lines();
+    CHECK(all.file.content().size() < 4100);
+    REQUIRE((now.size() > 2 && before.size() > 2));
+    CHECK((now[0] == run && now[1] == lives));
+    CHECK((before[0] == run && before[1] == lives));
+    CHECK(now.back() == to_json(numbered(399)));
+    CHECK(number_of(now[2]) == number_of(before.back()) + 1);  // no event is in neither of the two, or in both
+    CHECK(all.log.lost() == 0);
+}

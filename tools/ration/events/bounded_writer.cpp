@@ -81,6 +81,17 @@ void bounded_writer::forget(std::size_t written) noexcept {
     pending_.erase(0, written);
 }
 
+std::uint64_t bounded_writer::size_of_file() const noexcept {
+    struct stat about{};
+    return file_ && ::fstat(file_.get(), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
+}
+
+void bounded_writer::continue_in(process::descriptor file) noexcept {
+    file_ = std::move(file);
+    regular_ = is_regular(file_.get());
+    retry_at_.reset();
+}
+
 result<void> bounded_writer::close() noexcept {
     if (!file_) return {};
     auto written = drain();

@@ -36,6 +36,24 @@ void event_log::write_line(std::string_view json, nanoseconds at) {
     out_.add(json);
 }
 
+void event_log::note_head(event const& e, std::string_view json) {
+    if (largest_ == 0) return;
+    if (std::holds_alternative<run_started>(e.body)) heads_[""] = json;
+    if (auto const* const job = std::get_if<job_started>(&e.body)) heads_[std::string(job->job)] = json;
+    if (auto const* const job = std::get_if<job_ended>(&e.body)) heads_.erase(std::string(job->job));
+}
+
+/// A file that cannot be renamed or made goes on growing until the next flush.
+void event_log::rotate() {
+    auto const earlier = name_ + ".1";
+    if (::rename(name_.c_str(), earlier.c_str()) != 0) return;
+    process::descriptor next(
+        ::open(name_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!next) return static_cast<void>(::rename(earlier.c_str(), name_.c_str()));
+    out_.continue_in(std::move(next));
+    for (auto const& [job, line] : heads_) out_.add(line);
+}
+
 /// The gap is noted where it is: in front of the first event that finds room again.
 void event_log::note_gap(nanoseconds at) {
     std::string line;
@@ -52,6 +70,7 @@ void event_log::note_gap(nanoseconds at) {
 
 std::string event_log::flush(nanoseconds now) {
     auto const written = out_.flush(now);
+    if (largest_ > 0 && out_.waiting() == 0 && out_.is_whole() && out_.size_of_file() >= largest_) rotate();
     if (warned_ || (written && out_.lost() == 0)) return {};
     warned_ = true;
     return fmt::format("the event log {} cannot be written: {}; the run goes on and ration tries again every second",

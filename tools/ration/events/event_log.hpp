@@ -2,6 +2,8 @@
 /// Events as JSON lines in a file or on standard output.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "events/bounded_writer.hpp"
@@ -16,6 +18,8 @@ class event_log {
     bounded_writer out_;
     std::uint64_t lost_noted_ = 0;  // by "lost" lines
     bool warned_ = false;
+    std::uint64_t largest_ = 0;                 // 0: any size
+    std::map<std::string, std::string> heads_;  // the run, then its jobs that are alive
 
 public:
     event_log() = default;  ///< writes nothing
@@ -28,10 +32,17 @@ public:
 
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(out_); }
 
+    /// Bounds the log. A file with `largest` bytes or more is renamed to PATH.1, in place of the one before. The next
+    /// file begins with the lines of the run and of the jobs that are alive, so that it can be read alone. Pre: the log
+    /// has a path.
+    void rotate_at(std::uint64_t largest) noexcept { largest_ = largest; }
+
     /// Takes the event in; writes nothing yet.
     void write(event const& e);
     /// The same for a line that `to_json` already made, so that two logs share the work.
     void write_line(std::string_view json, nanoseconds at);
+    /// To be called for each event of a log that rotates, with its line.
+    void note_head(event const& e, std::string_view json);
 
     /// To be called once per tick. Returns the warning to show to the user: at the first trouble only, otherwise empty.
     [[nodiscard]] std::string flush(nanoseconds now);
@@ -44,6 +55,7 @@ public:
 
 private:
     void note_gap(nanoseconds at);
+    void rotate();
 };
 
 }  // namespace ration::program

@@ -2,6 +2,7 @@
 #include "run/output_tail.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -17,10 +18,15 @@ constexpr std::size_t longest_line = 160;
 /// The job may have put anything in the place of its output.
 constexpr process::input_rules output_of_job{.remedy = "let the job keep the file that its output goes to"};
 
-[[nodiscard]] std::string end_of_file(int file, std::size_t size) {
+[[nodiscard]] std::optional<off_t> size_of(int file) {
     struct stat about{};
-    if (::fstat(file, &about) != 0) return {};
-    auto const begin = std::max<off_t>(0, about.st_size - static_cast<off_t>(size));
+    return ::fstat(file, &about) == 0 ? std::optional(about.st_size) : std::nullopt;
+}
+
+[[nodiscard]] std::string end_of_file(int file, std::size_t size) {
+    auto const whole = size_of(file);
+    if (!whole) return {};
+    auto const begin = std::max<off_t>(0, *whole - static_cast<off_t>(size));
     std::string text(size, '\0');
     ssize_t const got = ::pread(file, text.data(), text.size(), begin);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -44,6 +50,8 @@ result<void> output_tail::open(std::string path) {
 std::string_view output_tail::read() {
     if (!file_) return {};
     buffer_.resize(chunk);
+    if (auto const size = size_of(file_.get()); size && *size < ::lseek(file_.get(), 0, SEEK_CUR))
+        ::lseek(file_.get(), 0, SEEK_SET);  // it was emptied, as at a rotation
     ssize_t const got = ::read(file_.get(), buffer_.data(), buffer_.size());
     return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }

@@ -52,6 +52,7 @@ void reporter::emit(event const& e) {
     if (log_ || json_) {
         auto const line = to_json(e);
         if (log_) log_.write_line(line, e.at);
+        if (log_) log_.note_head(e, line);
         if (json_) json_.write_line(line, e.at);
     }
     if (quiet_ && is_warning(e)) std::fprintf(stderr, "ration: %s\n", plain_line(e).c_str());
