@@ -82,7 +82,8 @@ TEST_CASE("tenants: quotas above those of the parent, or above the capacity", "[
     CHECK(fits.empty());
     check_quotas(tree, ration::millicores{3000}, 4, over);
     REQUIRE(over.size() == 2);
-    CHECK(over.begin()[0].text == "the quotas of cpu: they are 4000 together, and the capacity is 3000; lower a quota");
+    CHECK(over.begin()[0].text ==
+          "the quotas of cpu: they are 4 cores together, and the capacity is 3 cores; lower a quota");
     CHECK(over.begin()[1].text == "the quotas of gpu: they are 5 together, and the capacity is 4; lower a quota");
 }
 

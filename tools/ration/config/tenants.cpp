@@ -174,12 +174,17 @@ void read_list(table_reader& root, std::vector<tenant_config>& into, diagnostics
     return sum;
 }
 
+[[nodiscard]] std::string amount_text(std::int64_t amount, std::size_t r) {
+    if (r == index_of(resource_id::cpu)) return fmt::format("{:g} cores", static_cast<double>(amount) / 1000);
+    return std::to_string(amount);
+}
+
 void check_sum(tenant_tree const& tree, std::string_view above, std::string_view whose, std::int64_t most,
                std::size_t r, position at, diagnostics& problems) {
     std::int64_t const sum = quota_below(tree, above, r);
     if (sum > most)
         problems.add(at, fmt::format("the quotas of {}: they are {} together, and {} {}; lower a quota",
-                                     standard_resources[r].name, sum, whose, most));
+                                     standard_resources[r].name, amount_text(sum, r), whose, amount_text(most, r)));
 }
 
 }  // namespace

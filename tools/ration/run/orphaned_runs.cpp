@@ -280,7 +280,13 @@ exit_code clean(clean_options const& options) {
     std::vector<std::string> sentences;
     for (auto& run : *left) {
         if (auto sentence = sentence_of_damage(run); !sentence.empty()) sentences.push_back(std::move(sentence));
-        std::ranges::move(remove_orphaned_run(std::move(run), options.dry_run), std::back_inserter(sentences));
+        bool const is_removed = !run.out_of_sight;
+        auto const file = run.record.file;
+        auto done = remove_orphaned_run(std::move(run), options.dry_run);
+        if (done.empty() && is_removed && !file.empty())
+            done.push_back(fmt::format("{} the record of a run of {}, which has ended",
+                                       options.dry_run ? "would remove" : "removed", printable(file)));
+        std::ranges::move(done, std::back_inserter(sentences));
     }
     std::ranges::move(remove_orphaned_groups(options.dry_run), std::back_inserter(sentences));
     if (!options.dry_run) remove_empty_groups();

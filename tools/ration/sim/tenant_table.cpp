@@ -54,9 +54,10 @@ std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all
             auto const text = [&](double sum, figure_unit unit) {
                 return figure_text({.mean = sum / mean.samples}, unit, times);
             };
-            table.push_back({p == 0 ? printable(name) : "", all.policies[p].label, text(mean.jobs, figure_unit::number),
-                             text(mean.mean_wait, figure_unit::time), text(mean.p99_wait, figure_unit::time),
-                             text(mean.held, figure_unit::share), text(mean.weight, figure_unit::share)});
+            table.push_back({p == 0 ? printable(name) : "", all.policies[p].label,
+                             fmt::format("{:.6g}", mean.jobs / mean.samples), text(mean.mean_wait, figure_unit::time),
+                             text(mean.p99_wait, figure_unit::time), text(mean.held, figure_unit::share),
+                             text(mean.weight, figure_unit::share)});
         }
     return table;
 }
