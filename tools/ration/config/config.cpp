@@ -101,6 +101,10 @@ private:
 
     void read_jobs() {
         value const* const v = keys_.take("job");
+        if (rules_.for_service) {
+            if (v != nullptr) refuse(v->at, "the configuration of a service has no jobs; give them to ration submit");
+            return;
+        }
         if (v == nullptr) return refuse({}, fmt::format("there is no job; add a {}", job_example));
         auto const* const jobs = std::get_if<array>(&v->data);
         if (jobs == nullptr)
@@ -263,7 +267,7 @@ std::string_view run_config::fallback_name() const noexcept {
 }
 
 bool run_config::shares_devices() const noexcept {
-    return devices.count > 0 ||
+    return devices.count > 0 || devices.open ||
            std::ranges::any_of(jobs, [](job_config const& job) { return job.elastic.has_value(); });
 }
 
@@ -281,7 +285,7 @@ std::string_view policy_stem(std::string_view policy) noexcept {
 
 parsed_config parse_config(std::string text, std::string file, config_rules const& rules) {
     parsed_config out{.config = {}, .problems = diagnostics(file)};
-    if (is_blank(text)) {
+    if (is_blank(text) && !rules.for_service) {
         out.problems.add(position{}, fmt::format("the file is empty; write a policy and a {}", job_example));
     } else {
         auto const document = parse_document(text);

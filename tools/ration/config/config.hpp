@@ -61,6 +61,7 @@ struct device_config {
     millicores each{};           ///< CPU of one CPU device
     std::int64_t per_mille = 0;  ///< of the GPU's SMs, of one share
     position at;                 ///< of the key; line 0: the file does not have it
+    bool open = false;           ///< also for jobs that come later, so that they are looked for in any case
     [[nodiscard]] bool of_cpu() const noexcept { return each.count > 0; }
     [[nodiscard]] bool of_shares() const noexcept { return per_mille > 0; }
 };
@@ -173,6 +174,7 @@ inline constexpr std::size_t max_config_bytes = 1u << 20;
 struct config_rules {
     std::vector<std::string> policies;  ///< names that are known; empty: any name passes
     bool policy_given = false;          ///< the command line names a policy, so that the file need not
+    bool for_service = false;           ///< it has no jobs
     std::vector<std::string> named{};   ///< what the command line names: the file may have tables for these as well
 };
 

@@ -36,23 +36,24 @@ void warn_of_placement(machine_topology const& topology, event_sink& events, nan
     return all;
 }
 
-[[nodiscard]] std::vector<named_value> parameters_of(run_parts const& parts) {
+[[nodiscard]] std::vector<named_value> parameters_of(run_parts const& parts, policy_choice const& choice) {
     std::vector<named_value> all;
-    if (auto const* const given = parts.config.parameters_of(parts.planned.choice.policy))
+    auto const config = with_parameters(parts.config, choice);
+    if (auto const* const given = config.parameters_of(choice.policy))
         for (auto const& p : given->parameters) all.push_back({p.name, p.value});
     return all;
 }
 
 }  // namespace
 
-void announce(run_parts const& parts, job_table const& jobs, device_assigner& assigner, event_sink& events,
-              nanoseconds now) {
-    run_started begin{.policy = parts.planned.choice.policy,
-                      .policy_version = std::string(parts.policy.about().version),
-                      .label = parts.planned.choice.label,
+std::vector<std::string> announce_policy(run_parts const& parts, policy_choice const& choice, job_table const& jobs,
+                                         device_assigner& assigner, event_sink& events, nanoseconds now) {
+    run_started begin{.policy = choice.policy,
+                      .policy_version = std::string(parts.policy->about().version),
+                      .label = choice.label,
                       .round = parts.planned.rounds > 1 ? parts.planned.round : 0,
-                      .parameters = parameters_of(parts),
-                      .isolation = isolation_of(parts.policy),
+                      .parameters = parameters_of(parts, choice),
+                      .isolation = isolation_of(*parts.policy),
                       .unix_time = std::time(nullptr),
                       .cpus = static_cast<std::uint32_t>(parts.node.jobs().capacity().count / 1000),
                       .tick = parts.config.tick,
@@ -65,6 +66,12 @@ void announce(run_parts const& parts, job_table const& jobs, device_assigner& as
     std::vector<std::string> advice;
     if (jobs.shares_devices()) begin.controls.push_back(assigner.controls(advice));
     events.emit(std::move(begin), now);
+    return advice;
+}
+
+void announce(run_parts const& parts, job_table const& jobs, device_assigner& assigner, event_sink& events,
+              nanoseconds now) {
+    auto const advice = announce_policy(parts, parts.planned.choice, jobs, assigner, events, now);
     for (auto const& sentence : advice) events.print("advisory: " + sentence);
     for (auto const& sentence : parts.node.jobs().approximations()) events.print("approximate: " + sentence);
     if (auto const shared = parts.node.cpus().shared(); !shared.empty()) events.warn_once("cpus", shared, now);

@@ -19,20 +19,25 @@ device_assigner::device_assigner(host_devices const& devices, gpu_shares const* 
 
 void device_assigner::share_devices(job_table& jobs) {
     auto& table = elastic_.table();
-    for (auto& job : jobs.jobs())
-        if (job.config->elastic)
-            elastic_.add(job.id, {.deadlines = job.elastic().deadlines}, to_seconds(job.elastic().restart_cost));
     table.devices().set_memory(devices_.memory());
-    for (auto& job : jobs.jobs()) {
-        job.devices = elastic_.find(job.id);
-        if (job.config->elastic) table.needs(job.id, job.elastic().gpu_memory);
-    }
     table.devices().are_shares_of(devices_.whole());
     node_.share_devices(elastic_);
-    if (!placement_) return;
-    table.choose_by(*placement_);
-    for (auto const& job : jobs.jobs())
-        if (job.devices != nullptr) placement_->add(job.id, job.config->cpu.maximum);
+    if (placement_) table.choose_by(*placement_);
+    for (auto& job : jobs.jobs()) add(job);
+}
+
+void device_assigner::add(live_job& job) {
+    if (!job.config->elastic) return;
+    elastic_.add(job.id, {.deadlines = job.elastic().deadlines}, to_seconds(job.elastic().restart_cost));
+    job.devices = elastic_.find(job.id);
+    elastic_.table().needs(job.id, job.elastic().gpu_memory);
+    if (placement_) placement_->add(job.id, job.config->cpu.maximum);
+}
+
+void device_assigner::remove(live_job const& job) {
+    if (job.devices == nullptr) return;
+    elastic_.remove(job.id);
+    if (placement_) placement_->remove(job.id);
 }
 
 result<device_assignment> device_assigner::assign(live_job const& job) {

@@ -51,6 +51,10 @@ public:
 
     /// Makes the machines of the jobs with devices. Once, before anything is assigned.
     void share_devices(job_table& jobs);
+    /// The same for a job that was added later.
+    void add(live_job& job);
+    /// Pre: the job is over, and holds no device.
+    void remove(live_job const& job);
 
     /// For the next launch. Errors: those of cuda::device_mask::of.
     [[nodiscard]] result<device_assignment> assign(live_job const& job);

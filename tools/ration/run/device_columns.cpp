@@ -6,14 +6,6 @@
 namespace ration::program {
 namespace {
 
-/// One value for each number of devices that a job of the run could have, and for none.
-[[nodiscard]] std::size_t width_of(std::span<job_config const> jobs, std::int64_t devices) noexcept {
-    std::int64_t most = 1;
-    for (auto const& job : jobs)
-        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, devices));
-    return static_cast<std::size_t>(most) + 1;
-}
-
 /// The entry of a list by number of devices; beyond its end the last one.
 template <class T>
 [[nodiscard]] T entry_of(std::vector<T> const& list, std::size_t devices) noexcept {
@@ -22,9 +14,8 @@ template <class T>
 
 }  // namespace
 
-device_columns::device_columns(snapshot_store& store, standard_columns& columns, std::span<job_config const> jobs,
-                               std::int64_t devices)
-    : store_(store), columns_(columns), width_(width_of(jobs, devices)), seconds_(jobs.size()) {
+device_columns::device_columns(snapshot_store& store, standard_columns& columns, std::int64_t most, std::size_t slots)
+    : store_(store), columns_(columns), width_(static_cast<std::size_t>(most) + 1), seconds_(slots) {
     auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
                request = store_.declare<std::int64_t>("jobs/request.gpu");
     RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
@@ -36,14 +27,14 @@ device_columns::device_columns(snapshot_store& store, standard_columns& columns,
 }
 
 /// A batch is scarce within a job only. 0: nobody says what its batches are, and all choose themselves.
-void device_columns::set_batch_capacity(std::span<job_config const> jobs) noexcept {
+void device_columns::set_batch_capacity(std::span<live_job const> jobs) noexcept {
     std::int64_t sum = 0;
     bool any = false;
     for (auto const& job : jobs) {
-        if (!job.elastic) continue;
-        auto const& batches = job.elastic->batches;
+        if (job.forgotten || !job.config->elastic) continue;
+        auto const& batches = job.elastic().batches;
         any = any || !batches.empty();
-        sum += batches.empty() ? job.elastic->batch.minimum : *std::ranges::max_element(batches);
+        sum += batches.empty() ? job.elastic().batch.minimum : *std::ranges::max_element(batches);
     }
     store_[of(resource_id::batch).capacity][0] = any ? sum : 0;
 }
@@ -52,6 +43,7 @@ void device_columns::describe(live_job const& job) noexcept {
     for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
         store_[of(r).maximum][job.row] = 0;
     store_[requested_][job.row] = -1;
+    seconds_[job.slot] = 0;
     if (job.config->elastic) describe_sizes(job, *job.config->elastic);
 }
 

@@ -18,18 +18,18 @@ class device_columns {
     standard_columns& columns_;
     column<std::int64_t> requested_, request_;
     std::size_t width_;            // values in a row of a vector by number of devices
-    std::vector<double> seconds_;  // used, by row
+    std::vector<double> seconds_;  // used, by slot
     nanoseconds refreshed_at_{};
 
 public:
-    /// Declares the columns in a store that has the standard ones already.
-    device_columns(snapshot_store& store, standard_columns& columns, std::span<job_config const> jobs,
-                   std::int64_t devices);
+    /// Declares the columns in a store that has the standard ones already. `most`: devices that one job can have;
+    /// `slots`: of the job table.
+    device_columns(snapshot_store& store, standard_columns& columns, std::int64_t most, std::size_t slots);
 
     /// Writes what the jobs can have together. Pre: the nodes table has its row.
     void set_capacity(std::int64_t devices) noexcept { store_[of(resource_id::gpu).capacity][0] = devices; }
     /// The same for samples per step: room for everybody's largest batch.
-    void set_batch_capacity(std::span<job_config const> jobs) noexcept;
+    void set_batch_capacity(std::span<live_job const> jobs) noexcept;
     /// Writes what stays. Pre: the job has a row.
     void describe(live_job const& job) noexcept;
     /// Writes what changes, of the jobs that have a row and use devices. O(jobs).

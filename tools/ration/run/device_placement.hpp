@@ -47,6 +47,11 @@ public:
     /// proportion to its devices.
     void add(job_id job, std::int64_t most_cpu) { jobs_.push_back({job, most_cpu}); }
 
+    /// The job is over. Pre: it has no device.
+    void remove(job_id job) {
+        std::erase_if(jobs_, [job](resident const& one) { return one.job == job; });
+    }
+
     [[nodiscard]] device_list choose(job_id job, device_list const& held, device_list const& free,
                                      std::int64_t count) override;
     void forget(job_id job) override { of_job(job).now = {}; }

@@ -53,6 +53,10 @@ public:
     void needs(job_id job, bytes memory) {
         if (memory.count > 0) needs_.emplace_back(job, memory);
     }
+    /// The job is over. Pre: it has no device.
+    void remove(job_id job) {
+        std::erase_if(needs_, [job](auto const& need) { return need.first == job; });
+    }
     [[nodiscard]] bool has_needs(job_id job) const noexcept { return need_of(job).count > 0; }
 
     /// Devices without an owner that are not cordoned.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <span>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace ration::program {
 
 class elastic_jobs {
     device_table table_;
-    std::deque<resize> jobs_;  // ascending ids; they stay where they are, and point at the table
+    std::list<resize> jobs_;  // ascending ids; they stay where they are, and point at the table
 
 public:
     elastic_jobs() = default;
@@ -25,6 +25,12 @@ public:
     /// In ascending order of their ids. `first_cost`: seconds, what a restart is taken to cost until one was measured.
     void add(job_id job, resize_rules const& rules, double first_cost) {
         jobs_.emplace_back(job, table_, rules, first_cost);
+    }
+
+    /// Removes a job that is over. Pre: it holds no device.
+    void remove(job_id job) {
+        jobs_.remove_if([job](resize const& machine) { return machine.state().devices.job() == job; });
+        table_.remove(job);
     }
 
     [[nodiscard]] device_table& table() noexcept { return table_; }

@@ -10,9 +10,11 @@
 #include <span>
 #include <vector>
 
+#include <ration/host/any_policy.hpp>
 #include <ration/process/child.hpp>
 #include <ration/progress/update.hpp>
 
+#include "config/settings.hpp"
 #include "run/job_table.hpp"
 #include "run/training_progress.hpp"
 
@@ -24,9 +26,15 @@ struct admitted_job {
     std::uint32_t incarnations = 0;  ///< launches before this run
 };
 
-/// What the run does with its jobs after a turn of its loop.
+struct policy_change {
+    policy_choice choice;
+    std::unique_ptr<any_policy> policy;
+};
+
+/// What the run does after a turn of its loop.
 struct turn_orders {
-    std::vector<job_id> stop, forget;  ///< forgotten jobs are over
+    std::vector<job_id> stop, forget;     ///< forgotten jobs are over
+    std::optional<policy_change> policy;  ///< decides from now on
 };
 
 /// The loop calls each function from its own thread; none of them waits for more than the disk.

@@ -36,6 +36,14 @@ namespace {
     return rows_of(tree, names);
 }
 
+/// Devices that one of the jobs could have.
+[[nodiscard]] std::int64_t most_devices_of(std::span<job_config const> jobs, host_supply const& supply) noexcept {
+    std::int64_t most = supply.open ? *supply.devices : 1;
+    for (auto const& job : jobs)
+        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, *supply.devices));
+    return most;
+}
+
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -46,14 +54,11 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
-    if (supply.devices) devices_.emplace(store_, columns_, jobs, *supply.devices);
+    if (supply.devices) devices_.emplace(store_, columns_, most_devices_of(jobs, supply), capacity_);
     RATION_ASSERT(store_.resize(table_id::nodes, 1), "memory for the nodes table");
     store_[of(resource_id::cpu).capacity][0] = supply.cpu.count;
     store_[of(resource_id::memory).capacity][0] = supply.memory.count;
-    if (supply.devices) {
-        devices_->set_capacity(*supply.devices);
-        devices_->set_batch_capacity(jobs);
-    }
+    if (devices_) devices_->set_capacity(*supply.devices);
     std::vector<std::size_t> order(jobs.size()), rows(jobs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });
@@ -63,6 +68,7 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     }
     jobs_.reserve(capacity_);
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
+    if (devices_) devices_->set_batch_capacity(jobs_);
     RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
     RATION_ASSERT(fill_tenants(store_, columns_, tenants_.rows), "memory for the tenants table");
@@ -89,6 +95,7 @@ live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t
         jobs_.push_back(std::move(made));
     else
         *free = std::move(made);
+    if (devices_) devices_->set_batch_capacity(jobs_);
     return jobs_[slot];
 }
 
@@ -99,6 +106,8 @@ void job_table::forget(live_job& job) noexcept {
     for (auto row = job.row; row < by_id_.size(); ++row) jobs_[by_id_[row].slot].row = row;
     job.row = std::numeric_limits<std::size_t>::max();
     job.forgotten = true;
+    job.devices = nullptr;  // they are removed with it
+    if (devices_) devices_->set_batch_capacity(jobs_);
 }
 
 std::size_t job_table::running_with(live_job const& launched) const noexcept {

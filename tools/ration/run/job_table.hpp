@@ -24,6 +24,7 @@ struct host_supply {
     bytes memory;
     std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
     tenant_tree tenants{};                  ///< of the jobs file
+    bool open = false;                      ///< further jobs can be added
 };
 
 /// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay
@@ -76,7 +77,7 @@ public:
 
     /// Jobs that can be added now.
     [[nodiscard]] std::size_t free_slots() const noexcept { return capacity_ - by_id_.size(); }
-    /// A job that comes after all others. It uses no devices. `incarnations`: launches before this run. Pre: there is a
+    /// A job that comes after all others. `incarnations`: launches before this run. Pre: there is a
     /// free slot; no earlier job arrives later.
     live_job& add(std::shared_ptr<job_config const> config, std::uint32_t incarnations);
     /// Removes the row of the job and frees its slot. Pre: it is over, and holds nothing. O(rows x columns).

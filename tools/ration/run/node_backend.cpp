@@ -82,13 +82,13 @@ result<void> node_backend::remove(job_id job) noexcept {
 
 result<void> node_backend::cap_cpu(job_id job, millicores cpu) {
     caps_.set(job, cpu);
-    return set_cpu(job, cpu.count);
+    return limit_cpu(job, cpu.count);
 }
 
-result<void> node_backend::let_run(job_id job) noexcept { return set_cpu(job, unlimited); }
+result<void> node_backend::let_run(job_id job) noexcept { return limit_cpu(job, unlimited); }
 
 /// A job that has ended is not an error: the reaper handles its end.
-result<void> node_backend::set_cpu(job_id job, std::int64_t amount) noexcept {
+result<void> node_backend::limit_cpu(job_id job, std::int64_t amount) noexcept {
     auto const done = put_in_force(*this, {job, 0, resource_id::cpu, amount});
     return !done && done.failure().code == errc::gone ? result<void>() : done;
 }

@@ -64,6 +64,8 @@ public:
     [[nodiscard]] result<void> remove(job_id job) noexcept;
     /// Limits the job's CPU time now, and bounds the amounts of later grants.
     [[nodiscard]] result<void> cap_cpu(job_id job, millicores cpu);
+    /// Limits the job's CPU time until its next grant.
+    [[nodiscard]] result<void> limit_cpu(job_id job, std::int64_t amount) noexcept;
     /// Lifts the limit on the job's CPU time, so that it can handle commands and end.
     [[nodiscard]] result<void> let_run(job_id job) noexcept;
     /// From now on a release of this job ends it, or does not.
@@ -82,7 +84,6 @@ public:
 
 private:
     explicit node_backend(options const& wanted);
-    [[nodiscard]] result<void> set_cpu(job_id job, std::int64_t amount) noexcept;
 };
 
 static_assert(Backend<node_backend>);

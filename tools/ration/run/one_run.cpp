@@ -51,6 +51,11 @@ namespace {
 run_policies::run_policies(run_config const& config, std::string_view name)
     : policy(make(config, name, log)), fallback(make(config, config.fallback_name(), log)) {}
 
+machine_topology topology_for(host_devices const& devices) {
+    bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
+    return can_choose ? find_topology() : machine_topology{};
+}
+
 result<run_resources> open_resources(run_session const& s) {
     auto run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
@@ -74,7 +79,7 @@ result<run_summary> run_one(run_session const& s, run_resources& resources, run_
                     .source = task.source,
                     .slots = s.slots,
                     .planned = task.planned,
-                    .policy = *task.policies.policy,
+                    .policy = task.policies.policy,
                     .fallback = *task.policies.fallback,
                     .node = resources.node,
                     .devices = s.devices,

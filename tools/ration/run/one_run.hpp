@@ -49,6 +49,9 @@ struct run_resources {
     progress::receiver receiver;
 };
 
+/// That of the machine, if it has a choice of GPUs.
+[[nodiscard]] machine_topology topology_for(host_devices const& devices);
+
 /// Errors: those of the parts; `limit` if the jobs need more open files than the process may have.
 [[nodiscard]] result<run_resources> open_resources(run_session const& s);
 

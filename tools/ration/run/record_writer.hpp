@@ -29,6 +29,7 @@ public:
                   progress_monitor const& progress, command_channel const& commands, device_table const& table,
                   event_sink& events);
 
+    void rename_policy(std::string name) { head_.policy = std::move(name); }
     /// Before and after every start of a job, at its end, and before each step of a resize. A failure is a warning.
     void save();
 

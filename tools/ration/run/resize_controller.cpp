@@ -100,7 +100,9 @@ void resize_controller::send(live_job& job, progress::command const& what, nanos
 bool resize_controller::launch_when_due(live_job& job, nanoseconds now) {
     if (!job.devices->launch().is_awaited() || !gpus_.has_probed(job, now)) return false;
     job.devices->launch().replace_cordoned(now);
-    if (job.devices->launch().is_awaited()) relaunch(job, now);
+    if (!job.devices->launch().is_awaited()) return true;
+    if (!source_.may_launch(job)) return false;
+    relaunch(job, now);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "run/gpu_monitor.hpp"
 #include "run/job_launcher.hpp"
 #include "run/job_reaper.hpp"
+#include "run/job_source.hpp"
 #include "run/job_stopper.hpp"
 #include "run/job_table.hpp"
 #include "run/per_job.hpp"
@@ -22,6 +23,7 @@
 namespace ration::program {
 
 class resize_controller {
+    job_source& source_;
     elastic_jobs& elastic_;
     job_table& jobs_;
     command_channel& commands_;
@@ -36,11 +38,11 @@ class resize_controller {
     per_job<nanoseconds> clear_at_;  // next check whether something is left of the job
 
 public:
-    resize_controller(elastic_jobs& elastic, job_table& jobs, command_channel& commands, job_launcher& launcher,
-                      job_stopper& stopper, job_reaper& reaper, gpu_monitor& gpus, share_monitor& shares,
-                      scheduler& scheduler, record_writer& record, event_sink& events)
-        : elastic_(elastic), jobs_(jobs), commands_(commands), launcher_(launcher), stopper_(stopper), reaper_(reaper),
-          gpus_(gpus), shares_(shares), scheduler_(scheduler), record_(record), events_(events),
+    resize_controller(job_source& source, elastic_jobs& elastic, job_table& jobs, command_channel& commands,
+                      job_launcher& launcher, job_stopper& stopper, job_reaper& reaper, gpu_monitor& gpus,
+                      share_monitor& shares, scheduler& scheduler, record_writer& record, event_sink& events)
+        : source_(source), elastic_(elastic), jobs_(jobs), commands_(commands), launcher_(launcher), stopper_(stopper),
+          reaper_(reaper), gpus_(gpus), shares_(shares), scheduler_(scheduler), record_(record), events_(events),
           clear_at_(jobs.capacity()) {}
 
     /// Advances every resize. Nothing in a run without devices.

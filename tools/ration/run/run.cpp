@@ -260,8 +260,7 @@ exit_code run(run_options const& options, run_config const& config) {
     if (!try_policies(options, config)) return exit_code::bad_input;
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
-    bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
-    auto const topology = can_choose ? find_topology() : machine_topology{};
+    auto const topology = topology_for(devices);
     if (options.dry_run) return dry_run(options, config, devices, topology);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();

@@ -52,8 +52,11 @@ bool run_loop::all_over() const noexcept {
 
 void run_loop::admit(nanoseconds now) {
     if (interrupted_) return;
-    for (auto& [config, incarnations] : c_.source.admit(c_.jobs.free_slots(), now))
-        c_.progress.add(c_.jobs.add(std::move(config), incarnations));
+    for (auto& [config, incarnations] : c_.source.admit(c_.jobs.free_slots(), now)) {
+        auto& job = c_.jobs.add(std::move(config), incarnations);
+        c_.assigner.add(job);
+        c_.progress.add(job);
+    }
 }
 
 void run_loop::start_due_jobs(nanoseconds now) {
@@ -164,15 +167,17 @@ void run_loop::stop(live_job& job, nanoseconds now) {
 }
 
 void run_loop::take_turn(nanoseconds now) {
-    auto const orders = c_.source.take_turn(c_.jobs, c_.progress.all(), now);
+    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
     for (auto const id : orders.forget) {
         auto& job = c_.jobs.job(id);
         c_.usage.forget(job);
         c_.events.forget(job.config->name);
+        c_.assigner.remove(job);
         c_.jobs.forget(job);
     }
-    if (!orders.forget.empty()) c_.record.save();
+    if (orders.policy) c_.change_policy(*orders.policy, now);
+    if (!orders.forget.empty() || orders.policy) c_.record.save();
 }
 
 void run_loop::tick(nanoseconds now) {

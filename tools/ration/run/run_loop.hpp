@@ -2,6 +2,7 @@
 /// The loop of a run: waits for events, passes them to the components, and ticks.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "run/gpu_monitor.hpp"
@@ -30,6 +31,7 @@ struct loop_components {
     node_backend& node;
     job_table& jobs;
     elastic_jobs& elastic;
+    device_assigner& assigner;
     stop_signals& signals;
     progress_monitor& progress;
     command_channel& commands;
@@ -48,6 +50,7 @@ struct loop_components {
     event_sink& events;
     run_status& status;
     reporter& out;
+    std::function<void(policy_change&, nanoseconds)> change_policy;
 };
 
 class run_loop {

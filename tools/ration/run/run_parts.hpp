@@ -2,6 +2,7 @@
 /// What a run needs and does not own.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <ration/host/any_policy.hpp>
@@ -25,8 +26,8 @@ struct run_parts {
     job_source& source;
     std::size_t slots;  ///< the number of jobs that can be in the run at once, at least those of `config`
     planned_run const& planned;
-    any_policy& policy;
-    any_policy& fallback;  ///< decides once ration no longer calls the policy
+    std::unique_ptr<any_policy>& policy;  ///< can be exchanged while the run goes on
+    any_policy& fallback;                 ///< decides once ration no longer calls the policy
     node_backend& node;
     host_devices const& devices;
     gpu_shares const* shares;  ///< null: the devices are no shares of a GPU

@@ -16,6 +16,11 @@ run_status::run_status(run_parts const& parts, job_table const& jobs, progress_m
     if (planned.rounds > 1) shown_name_ += fmt::format(", round {} of {}", planned.round, planned.rounds);
 }
 
+void run_status::rename_policy(policy_choice const& choice) {
+    policy_name_ = choice.policy;
+    label_ = shown_name_ = choice.label;
+}
+
 void run_status::show(std::string const& notice, nanoseconds now) {
     auto const state = view(notice, now);
     out_.show(state, now);

@@ -35,6 +35,7 @@ public:
                usage_meter const& usage, elastic_jobs const& elastic, scheduler const& scheduler,
                job_stopper const& stopper);
 
+    void rename_policy(policy_choice const& choice);
     /// Draws the state, writes it down for `ration list`, serves the metrics and flushes the logs. `notice`: a line for
     /// people.
     void show(std::string const& notice, nanoseconds now);

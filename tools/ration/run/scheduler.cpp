@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/scheduler.hpp"
 
+#include <utility>
+#include <vector>
+
 #include <ration/host/grant_event.hpp>
 
+#include "common/error_text.hpp"
 #include "policies/plugin_policy.hpp"
+#include "run/tenant_cpu.hpp"
 
 namespace ration::program {
 
@@ -13,6 +18,32 @@ scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& 
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
               {.half_life = jobs.half_life()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
+
+result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now) {
+    policy_.exchange(policy);
+    auto bound = rebind(now);
+    if (!bound) {
+        policy_.exchange(policy);
+        static_cast<void>(rebind(now));  // it was bound before
+    }
+    request_tick();
+    return bound;
+}
+
+/// The engine keeps the ledger and the last good answer.
+result<void> scheduler::rebind(nanoseconds now) {
+    auto const& store = std::as_const(jobs_).store();
+    auto bound = shown_.bind(store.schema(), {.jobs = jobs_.capacity(),
+                                              .nodes = 1,
+                                              .resources = host_resources(jobs_.shares_devices()).size(),
+                                              .tenants = store.rows(table_id::tenants)});
+    if (!bound) return bound;
+    std::vector<ration::event> arrivals;
+    for (auto const id : store[jobs_.columns().id])
+        arrivals.push_back({.kind = event_kind::job_arrived, .id = id, .at = now});
+    shown_.on_events(arrivals);
+    return {};
+}
 
 void scheduler::start_tick(nanoseconds now) noexcept {
     requested_ = false;
@@ -28,7 +59,28 @@ tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> 
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) replace_policy(now);
     auto const report = engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) request_tick();
+    limit_refused(report);
     return report;
+}
+
+/// A job without a limit whose grant the limit of its tenant refuses would have more CPU than any grant gives it. It
+/// gets what that limit leaves; in any case the smallest grant, since it runs.
+void scheduler::limit_refused(tick_report const& report) {
+    auto const ids = std::as_const(jobs_).store()[jobs_.columns().id];
+    for (auto const& [row, rule] : report.rejected) {
+        auto const& wanted = report.grants[row];
+        if (rule != check_rule::over_tenant_limit || wanted.resource != static_cast<std::uint16_t>(resource_id::cpu))
+            continue;
+        auto const& job = jobs_.job({ids[wanted.job]});
+        if (!job.alive() || engine_.holdings().find(job.id, 0, resource_id::cpu) != nullptr) continue;
+        setting const left{job.id, 0, resource_id::cpu, take_cpu_of_tenant(jobs_.store(), jobs_.columns(), job.row)};
+        if (left.amount == unlimited) continue;  // another row of its group was refused
+        auto const limited = node_.limit_cpu(job.id, left.amount);
+        if (limited)
+            engine_.reattach(left, report.now);
+        else
+            events_.warn_once(job.config->name, to_text(limited.failure()), report.now);
+    }
 }
 
 /// No job keeps a CPU limit of the policy that is gone: to the fallback, none holds a grant. Devices stay, since a

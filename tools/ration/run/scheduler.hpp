@@ -42,6 +42,10 @@ public:
     /// Errors: the policy needs columns that this host does not have.
     [[nodiscard]] result<void> bind(std::size_t jobs) noexcept { return engine_.bind({.jobs = jobs, .nodes = 1}); }
 
+    /// Exchanges the policy for another one, which is told of all jobs as of new ones. Jobs keep their limits until its
+    /// first answer. After an error the earlier one decides. `policy` has the other one then. Errors: those of `bind`.
+    [[nodiscard]] result<void> change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now);
+
     /// Whether the policy treats a job differently once it has reached a tier.
     [[nodiscard]] bool reads_tiers() const noexcept { return policy_.reads("jobs/tier"); }
     /// The next tick is due at once: something happened that the policy has to answer.
@@ -70,7 +74,9 @@ public:
     void reconcile(live_job const& job, nanoseconds now);
 
 private:
+    [[nodiscard]] result<void> rebind(nanoseconds now);
     void replace_policy(nanoseconds now);
+    void limit_refused(tick_report const& report);
 };
 
 }  // namespace ration::program

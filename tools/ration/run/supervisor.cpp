@@ -15,8 +15,10 @@ namespace {
 }
 
 [[nodiscard]] host_supply supply_of(run_parts const& parts) {
-    host_supply out{
-        .cpu = parts.node.jobs().capacity(), .memory = memory_of_machine(), .tenants = parts.config.tenants};
+    host_supply out{.cpu = parts.node.jobs().capacity(),
+                    .memory = memory_of_machine(),
+                    .tenants = parts.config.tenants,
+                    .open = !parts.source.complete()};
     if (parts.config.shares_devices()) out.devices = static_cast<std::int64_t>(parts.devices.names().size());
     return out;
 }
@@ -58,7 +60,8 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       exits_(parts.node, progress_, health_, stopper_),
       reaper_(parts.node, progress_, exits_, usage_, commands_, stopper_, gpus_, models_, hooks_, scheduler_, record_,
               events_),
-      resizes_(elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_, record_, events_),
+      resizes_(parts.source, elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_,
+               record_, events_),
       tick_events_(parts.planned.choice.policy, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_,
                    events_),
       status_(parts, jobs_, progress_, usage_, elastic_, scheduler_, stopper_) {
@@ -82,6 +85,7 @@ result<run_summary> supervisor::run() {
                    .node = parts_.node,
                    .jobs = jobs_,
                    .elastic = elastic_,
+                   .assigner = assigner_,
                    .signals = parts_.signals,
                    .progress = progress_,
                    .commands = commands_,
@@ -99,8 +103,20 @@ result<run_summary> supervisor::run() {
                    .tick_events = tick_events_,
                    .events = events_,
                    .status = status_,
-                   .out = parts_.out});
+                   .out = parts_.out,
+                   .change_policy = [this](policy_change& next, nanoseconds now) { change_policy(next, now); }});
     return loop.run();
+}
+
+/// The log goes on with another run: its readers attribute the decisions to the new policy.
+void supervisor::change_policy(policy_change& next, nanoseconds now) {
+    tick_events_.emit_policy_log(now);
+    if (auto const changed = scheduler_.change_policy(next.policy, now); !changed)
+        return events_.warn_once("policy " + next.choice.policy, to_text(changed.failure()), now);
+    tick_events_.rename_policy(next.choice.policy);
+    status_.rename_policy(next.choice);
+    record_.rename_policy(next.choice.policy);
+    static_cast<void>(announce_policy(parts_, next.choice, jobs_, assigner_, events_, now));
 }
 
 void supervisor::reattach(orphaned_run const& run) {

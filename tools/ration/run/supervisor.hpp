@@ -45,6 +45,7 @@ public:
     void emit_final_message() { tick_events_.emit_policy_log(clock_.now()); }
 
 private:
+    void change_policy(policy_change& next, nanoseconds now);
     void reattach(orphaned_run const& run);
 };
 

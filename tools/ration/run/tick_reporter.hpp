@@ -30,6 +30,7 @@ public:
         : policy_name_(std::move(policy_name)), fallback_name_(std::move(fallback_name)), policy_(policy), log_(log),
           jobs_(jobs), events_(events), waits_(jobs.capacity()) {}
 
+    void rename_policy(std::string name) { policy_name_ = std::move(name); }
     /// `shown`: the tables as the policy saw them; `took`: since the tick began.
     void emit(tick_report const& report, snapshot const& shown, nanoseconds took);
     /// What the policy has logged since the last call. It may be gone already.
