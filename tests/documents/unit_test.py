@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 from support import RATION, Installed, main
@@ -74,6 +75,51 @@ class Unit(Installed):
         logs = self.folder / "log" / "ration" / "jobs"
         self.assertEqual(sorted(path.name for path in logs.iterdir()), ["events.jsonl", "events.jsonl.1"])
         self.assertTrue((self.folder / "lib" / "ration" / "jobs" / "ration-output" / "latest" / "one.log").exists())
+
+
+class ServiceUnit(Installed):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="ration-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.texts = [(self.prefix / "lib" / "systemd" / whose / "ration.service").read_text() for whose in ("system", "user")]
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
+    def test_systemd_finds_no_fault(self) -> None:
+        unit = self.folder / "ration.service"
+        for whose, text in zip(("--system", "--user"), self.texts):
+            unit.write_text(text.replace("=ration ", f"={RATION} "))
+            done = subprocess.run(["systemd-analyze", whose, "--man=no", "verify", unit], capture_output=True, text=True, check=False,
+                                  env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder), HOME=str(self.folder)))
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), whose)
+
+    def test_its_end_leaves_the_jobs_alone(self) -> None:
+        """`KillMode=process` sends SIGTERM to the first process alone."""
+        unit = configparser.ConfigParser(interpolation=None, strict=True)
+        unit.optionxform = str
+        unit.read_string(self.texts[0])
+        self.assertEqual((unit["Service"]["KillMode"], unit["Service"]["Delegate"]), ("process", "yes"))
+        (self.folder / "run").mkdir(mode=0o700)
+        environment = dict(os.environ, HOME=str(self.folder), XDG_RUNTIME_DIR=str(self.folder / "run"))
+        environment.pop("XDG_STATE_HOME", None)
+        words = unit["Service"]["ExecStart"].split()[1:]
+        job = 'echo x >> launches; until test -e end; do sleep 0.1; done'
+        label = None
+        for _ in range(2):
+            with subprocess.Popen([RATION, *words, "--backend", "process"], cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as service:
+                self.assertIn("ready", service.stdout.readline())
+                if label is None:
+                    label = subprocess.run([RATION, "submit", "--", "sh", "-c", job], cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True, check=True,
+                                           timeout=60).stdout.strip()
+                    while not (self.folder / "launches").exists():
+                        time.sleep(0.05)
+                else:
+                    (self.folder / "end").touch()
+                    subprocess.run([RATION, "wait", label], env=environment, check=True, timeout=60)
+                service.terminate()
+                self.assertEqual(service.wait(timeout=60), 0)
+        self.assertEqual((self.folder / "launches").read_text(), "x\n")
+        subprocess.run([RATION, "clean"], env=environment, check=True, stdout=subprocess.PIPE)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #include "serve/schema.hpp"
 #include "support/catch.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -36,14 +37,7 @@ using namespace ration;
 using namespace ration::program;
 namespace fs = std::filesystem;
 
-struct folder {
-    std::string path = (fs::temp_directory_path() / "ration-store-XXXXXX").string();
-
-    folder() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-    folder(folder const&) = delete;
-    folder& operator=(folder const&) = delete;
-    ~folder() { fs::remove_all(path); }
-
+struct folder : temporary_folder {
     [[nodiscard]] std::string file() const { return path + "/jobs.db"; }
     [[nodiscard]] job_store open() const {
         auto store = job_store::open(file(), 1);
@@ -246,7 +240,9 @@ TEST_CASE("tables of version 1 are brought up to date, with their jobs and the t
         REQUIRE(store.commit());
         auto file = database::open(at.file(), database::access::write);
         REQUIRE(file);
-        for (auto const* const column : {"cancelled", "retries", "not_before_ms", "time_limit_ms", "after"})
+        REQUIRE(file->execute("DROP TABLE settings"));
+        for (auto const* const column :
+             {"cancelled", "retries", "not_before_ms", "time_limit_ms", "after", "paused", "uncounted"})
             REQUIRE(file->execute(std::string("ALTER TABLE submissions DROP COLUMN ") + column));
         REQUIRE(file->execute("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1"));
     }
@@ -259,17 +255,63 @@ TEST_CASE("tables of version 1 are brought up to date, with their jobs and the t
     CHECK(jobs->front().what.environment == job("a").environment);
     CHECK(jobs->front().what.retries == 0);
     CHECK_FALSE(jobs->front().cancelled);
-    REQUIRE(store->cancel(jobs->front().id));
+    REQUIRE(store->note(jobs->front().id, wish::cancelled));
     REQUIRE(store->commit());
     CHECK(store->all()->front().cancelled);
-    CHECK(store->cancel(99).failure().code == errc::not_found);
+    CHECK(store->note(99, wish::cancelled).failure().code == errc::not_found);
     auto file = database::open(at.file(), database::access::read);
     REQUIRE(file);
     auto const steps = file->query("SELECT version, at_ms FROM migrations ORDER BY version");
     REQUIRE(steps);
-    REQUIRE(steps->size() == 2);
+    REQUIRE(steps->size() == 3);
     CHECK(number_in(steps->front()[1]) == 1);
     CHECK(number_in(steps->back()[1]) == 77);
+}
+
+TEST_CASE("pauses and settings of the service are kept, and a paused launch is not counted") {
+    folder const at;
+    {
+        auto store = at.open();
+        auto const id = add(store, "a");
+        REQUIRE(store.note(id, wish::paused));
+        REQUIRE(store.advance(to(id, stage::pending)));
+        REQUIRE(store.advance(to(id, stage::deploying)));
+        auto change = to(id, stage::queued);
+        change.uncounted = true;
+        REQUIRE(store.advance(change));
+        REQUIRE(store.keep("drain", "true"));
+        REQUIRE(store.keep("policy", "las"));
+        REQUIRE(store.keep("policy", "fifo"));
+        REQUIRE(store.keep("lost", "value"));
+        REQUIRE(store.keep("lost", ""));
+        REQUIRE(store.commit());
+    }
+    auto store = at.open();
+    auto const job = store.find(1);
+    REQUIRE((job && *job));
+    CHECK((*job)->paused);
+    CHECK_FALSE((*job)->cancelled);
+    CHECK((*job)->incarnation == 1);
+    CHECK((*job)->uncounted == 1);
+    CHECK(*store.setting("drain") == "true");
+    CHECK(*store.setting("policy") == "fifo");
+    CHECK_FALSE(*store.setting("lost"));
+    REQUIRE(store.note(1, wish::paused, false));
+    CHECK_FALSE((*store.find(1))->paused);
+    CHECK(store.note(99, wish::paused).failure().code == errc::not_found);
+}
+
+TEST_CASE("a repeated key is the same job in another environment, whose own is kept") {
+    folder const at;
+    auto store = at.open();
+    auto one = job("a");
+    REQUIRE(store.submit(one, 1));
+    auto const before = one.environment;
+    one.environment = {"PATH=/elsewhere"};
+    auto const again = store.submit(one, 2);
+    REQUIRE(again);
+    CHECK_FALSE(again->is_new);
+    CHECK((*store.find(again->job))->what.environment == before);
 }
 
 TEST_CASE("a link in the place of the file is not followed") {

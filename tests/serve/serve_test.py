@@ -1,88 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The service: submission, order, retries, cancellation, its API document, and its death at any moment."""
-import http.client
+"""The service: submission, order, retries, cancellation, its records, its API document, and its death at any moment."""
 import json
 import os
 import pathlib
 import random
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PATIENCE = 120
-FINAL = ("COMPLETED", "FAILED", "HALTED")
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("localhost")
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE)
-        self.sock.connect(self.path)
-
-
-class ServiceTest(unittest.TestCase):
-    def setUp(self) -> None:
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rs-"))
-        self.addCleanup(shutil.rmtree, self.folder)
-        (self.folder / "run").mkdir(mode=0o700)
-        self.state = self.folder / "state"
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.folder / "run"), MARK="of the submitter")
-        self.service = None
-        self.addCleanup(self.end)
-        self.start()
-
-    def start(self, *options: str) -> None:
-        self.service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", "process", *options], cwd=self.folder, env=self.environment,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.service.stdout.readline()
-        self.assertIn("ready", line, line or self.service.stderr.read())
-
-    def kill(self, how: int = signal.SIGKILL) -> None:
-        self.service.send_signal(how)
-        self.service.wait()
-        self.service.stdout.close()
-        self.service.stderr.close()
-
-    def end(self) -> None:
-        if self.service.returncode is None:
-            self.kill()
-        subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, check=False)
-
-    def ration(self, command: str, *words: str, code: int = 0) -> str:
-        done = subprocess.run([RATION, command, "--state", self.state, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False,
-                              timeout=PATIENCE)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout.strip()
-
-    def submit(self, *words: str) -> str:
-        return self.ration("submit", *words)
-
-    def job(self, label: str) -> dict:
-        return json.loads(self.ration("status", label, "--json"))
-
-    def wait_for(self, condition) -> None:
-        until = time.monotonic() + PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), until, "it did not happen")
-            time.sleep(0.05)
-
-    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, dict]:
-        connection = Connection(str(self.state / "socket"))
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+from support import FINAL, JOB, PATIENCE, RATION, ROOT, Connection, ServiceTest
 
 
 class Submitted(ServiceTest):
@@ -97,8 +26,48 @@ class Submitted(ServiceTest):
 
     def test_a_key_names_one_job(self) -> None:
         first = self.submit("--key", "k", "--", "true")
+        self.environment["MARK"] = "another"
         self.assertEqual(self.submit("--key", "k", "--", "true"), first)
         self.ration("submit", "--key", "k", "--", "false", code=2)
+        self.ration("submit", "--key", "k", "--priority", "1", "--", "true", code=2)
+
+    def test_options_replace_what_a_jobs_file_says_of_the_job(self) -> None:
+        file = self.folder / "job.toml"
+        file.write_text(f'policy = "las"\ncpus = 1\ntick = "1s"\n{JOB}priority = 3\n')
+        done = subprocess.run([RATION, "submit", "--state", self.state, "--name", "other", "--priority", "-7", file], env=self.environment, cwd=self.folder,
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "other-1\n")
+        self.assertIn("does not use policy, cpus, tick", done.stderr)
+        self.assertEqual(self.job("other-1")["priority"], -7)
+        self.assertEqual(self.job(self.submit(str(file)))["priority"], 3)
+        self.ration("wait", "other-1")
+
+    def test_wrong_words_are_refused(self) -> None:
+        first = self.submit("--name", "first", "--", "true")
+        for wrong in (("--time-limit", "0s"), ("--time-limit", "soon"), ("--after", "other-1"), ("--after", "9"), ("--name", "a/b")):
+            self.ration("submit", *wrong, "--", "true", code=2)
+        self.ration("wait", self.submit("--after", first, "--", "true"))
+
+    def test_an_array_is_a_job_for_each_number(self) -> None:
+        labels = self.submit("--name", "seed", "--array", "3-5", "--key", "k", "--", "sh", "-c", "echo $RATION_ARRAY_INDEX >> seeds").splitlines()
+        self.assertEqual(labels, ["seed-1", "seed-2", "seed-3"])
+        self.assertEqual(self.submit("--name", "seed", "--array", "3-5", "--key", "k", "--", "sh", "-c", "echo $RATION_ARRAY_INDEX >> seeds").splitlines(), labels)
+        for label in labels:
+            self.ration("wait", label)
+        self.assertEqual(sorted((self.folder / "seeds").read_text().split()), ["3", "4", "5"])
+        for wrong in ("5-3", "1-", "1-1001", "a"):
+            self.ration("submit", "--array", wrong, "--", "true", code=2)
+
+    def test_a_submission_waits_for_a_service_that_starts(self) -> None:
+        self.kill()
+        submission = subprocess.Popen([RATION, "submit", "--state", self.state, "--", "true"], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True)
+        time.sleep(0.2)
+        self.start()
+        self.assertEqual(submission.communicate(timeout=PATIENCE)[0], "true-1\n")
+        self.kill()
+        done = subprocess.run([RATION, "submit", "--state", self.state, "--", "true"], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"ration serve --state {self.state}", done.stderr)
 
     def test_jobs_come_after_others_and_one_with_a_failed_one_fails(self) -> None:
         first = self.submit("--name", "first", "--", "sh", "-c", "sleep 0.5; echo first >> order")
@@ -151,6 +120,39 @@ class Submitted(ServiceTest):
         self.wait_for((self.folder / "lived").exists)
 
 
+class Recorded(ServiceTest):
+    def test_output_is_printed_and_bounded(self) -> None:
+        label = self.submit("--name", "prints", "--", "sh", "-c", "echo begin; head -c 33554432 /dev/zero; echo middle; sleep 2; echo end")
+        followed = subprocess.run([RATION, "logs", label, "-f", "--state", self.state], env=self.environment, capture_output=True, check=True, timeout=PATIENCE)
+        self.assertTrue(followed.stdout.endswith(b"end\n"))
+        log = pathlib.Path(self.job(label)["log"])
+        self.assertEqual(log.read_bytes(), b"end\n")
+        self.assertTrue(pathlib.Path(f"{log}.1").read_bytes().endswith(b"middle\n"))
+        whole = subprocess.run([RATION, "logs", label, "--state", self.state], env=self.environment, capture_output=True, check=True)
+        self.assertEqual(len(whole.stdout), len("begin\nmiddle\nend\n") + 33554432)
+        self.ration("logs", "other-1", code=2)
+
+    def test_events_are_written_and_can_be_replayed(self) -> None:
+        label = self.submit("--name", "counted", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        self.kill()
+        self.start("--metrics", f"unix:{self.folder}/metrics")
+        metrics = Connection(str(self.folder / "metrics"))
+        metrics.request("GET", "/metrics")
+        self.assertIn(f'ration_job_state{{job_name="{label}",state="running"}} 1', metrics.getresponse().read().decode())
+        (self.folder / "end").touch()
+        self.ration("wait", label)
+        log = self.state / "events.jsonl"
+        self.wait_for(lambda: f'"job":"{label}"' in log.read_text().splitlines()[-1] or "job_ended" in log.read_text())
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([event["event"] for event in events].count("run"), 2)  # one for each start
+        self.assertEqual([event["how"] for event in events if event["event"] == "job_ended"], ["finished"])
+        self.assertEqual(log.stat().st_mode & 0o777, 0o600)
+        for words in (("replay", log, "--policy", "tradl"), ("report", log, "--out", self.folder / "page.html")):
+            done = subprocess.run([RATION, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Document(ServiceTest):
     def test_routes_and_fields_are_those_of_the_document(self) -> None:
         document = json.loads((ROOT / "docs/service-api.json").read_text())
@@ -159,9 +161,10 @@ class Document(ServiceTest):
         described = {(method.upper(), path) for path, item in document["paths"].items() for method in item if method != "parameters"}
         self.assertEqual(served, described)
         self.submit("--", "true")
-        body = json.dumps({"key": "k", "definition": '[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 0 } }\n', "directory": "/tmp"})
+        body = json.dumps({"key": "k", "definition": JOB, "directory": "/tmp"})
+        bodies = {"/v1/jobs": body, "/v1/service/policy": '{"policy": "fifo"}'}
         for method, path in sorted(served):
-            status, answer = self.ask(method, path.replace("{id}", "1"), body if method == "POST" else None)
+            status, answer = self.ask(method, path.replace("{id}", "1"), bodies.get(path, "") if method == "POST" else None)
             wanted = document["paths"][path][method.lower()]["responses"][str(status)]["content"]["application/json"]["schema"]
             self.check(document, wanted, answer)
         for wrong in ("{", "[]", body.replace('"key"', '"kei"'), body.replace("/tmp", "tmp"), body.replace("command", "commando")):
@@ -196,6 +199,20 @@ class Killed(ServiceTest):
         self.start()
         self.ration("wait", job, code=7)
         self.ration("wait", stays, code=5)
+
+    def test_a_new_service_replaces_the_old_one_while_a_job_runs(self) -> None:
+        label = self.submit("--name", "stays", "--", "sh", "-c", "echo x >> launches; until test -e end; do sleep 0.1; done")
+        self.wait_for((self.folder / "launches").exists)
+        busy = subprocess.run([RATION, "serve", "--state", self.state], env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(busy.returncode, 3)
+        old = self.service
+        self.start("--replace")
+        self.assertEqual(old.wait(timeout=PATIENCE), 0)
+        old.stdout.close()
+        old.stderr.close()
+        (self.folder / "end").touch()
+        self.ration("wait", label)
+        self.assertEqual(((self.folder / "launches").read_text(), self.job(label)["incarnation"]), ("x\n", 1))
 
     def test_nothing_is_lost_and_nothing_runs_twice(self) -> None:
         rng = random.Random(int(os.environ.get("RATION_SERVE_SEED", 7)))

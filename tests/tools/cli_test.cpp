@@ -117,11 +117,11 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, serve, submit, status, cancel, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, serve, submit, status, cancel, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new");
+        "ration: there is no command 'start'; known here: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -217,7 +217,7 @@ TEST_CASE("list, logs, runs: defaults, options and refusals") {
     CHECK(options_of<list_options>(parsed({"list", "--json"})).json);
     CHECK(refusal({"list", "x"}) == "ration: 'x' is one word too many for 'list'; 'ration list --help' tells more");
     auto const logs = options_of<logs_options>(parsed({"logs", "vae"}));
-    CHECK((logs.job == "vae" && logs.run == "latest" && !logs.follow));
+    CHECK((logs.job == "vae" && logs.run.empty() && logs.state.empty() && !logs.follow));
     auto const followed = options_of<logs_options>(parsed({"logs", "vae", "-f", "--run", "20261124-124813-tradl"}));
     CHECK((followed.run == "20261124-124813-tradl" && followed.follow));
     CHECK(refusal({"logs"}) == "ration: JOB is required; 'ration logs --help' tells more");

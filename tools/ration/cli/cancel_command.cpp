@@ -20,9 +20,7 @@ Exit codes: 0; 2 unknown job; 3 the service cannot be reached.)";
 
 void add_options(CLI::App& to, cancel_options& into, option_context&) {
     to.footer(notes_of_cancel);
-    add_state_option(to, into.folder);
-    to.add_flag("--json", into.json, "Each job as one JSON line");
-    to.add_option("JOB", into.jobs, "Jobs by their numbers or labels")->required()->type_name("");
+    add_jobs_options(to, into);
 }
 
 }  // namespace ration::program

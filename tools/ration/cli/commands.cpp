@@ -7,18 +7,23 @@
 #include "cli/clean_command.hpp"
 #include "cli/decide_command.hpp"
 #include "cli/doctor_command.hpp"
+#include "cli/drain_command.hpp"
 #include "cli/list_command.hpp"
 #include "cli/logs_command.hpp"
 #include "cli/new_command.hpp"
+#include "cli/pause_command.hpp"
 #include "cli/policies_command.hpp"
+#include "cli/policy_command.hpp"
 #include "cli/replay_command.hpp"
 #include "cli/report_command.hpp"
+#include "cli/resume_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/runs_command.hpp"
 #include "cli/serve_command.hpp"
 #include "cli/sim_command.hpp"
 #include "cli/status_command.hpp"
 #include "cli/submit_command.hpp"
+#include "cli/top_command.hpp"
 #include "cli/try_log_command.hpp"
 #include "cli/wait_command.hpp"
 
@@ -37,6 +42,11 @@ constexpr subcommand all[] = {
     {"submit", "Give a job to the service", make<submit_options, submit_job>},
     {"status", "Show the jobs of the service, also while it is down", make<status_options, show_status>},
     {"cancel", "Stop jobs of the service", make<cancel_options, cancel_jobs>},
+    {"pause", "Let jobs of the service save, stop and wait", make<pause_options, pause_jobs>},
+    {"resume", "Let paused jobs of the service start again", make<resume_options, resume_jobs>},
+    {"drain", "Let the service launch no further job", make<drain_options, drain_service>},
+    {"policy", "Change the policy of the service while its jobs run", make<policy_options, set_policy>},
+    {"top", "Show the running jobs of the service and its queue, once a second", make<top_options, show_top>},
     {"wait", "Wait for a job of the service, and end with its exit code", make<wait_options, wait_for_job>},
     {"list", "List the runs that are alive, with their jobs", make<list_options, list_runs>},
     {"logs", "Print the output of a job, or follow it", make<logs_options, print_log>},

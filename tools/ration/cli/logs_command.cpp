@@ -8,16 +8,20 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
 #include <ration/process/input_file.hpp>
 
+#include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
 #include "run/kept_run.hpp"
 #include "run/live_state.hpp"
 #include "run/run_folder.hpp"
+#include "serve/client.hpp"
+#include "serve/output_rotation.hpp"
 
 namespace ration::program {
 namespace {
@@ -26,6 +30,7 @@ constexpr auto notes_of_logs = R"(Examples:
   ration logs vae
   ration logs vae -f                            until the job has ended
   ration logs vae --run 20261124-124813-tradl   of a run that 'ration runs' lists
+  ration logs vae-17 -f                         of a job of the service
 
 The output is printed as the job wrote it. Exit codes: 0 it is printed; 2 wrong command line, run or job;
 3 ration was killed while -f followed the job.)";
@@ -59,8 +64,8 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(file_); }
     [[nodiscard]] bool reader_is_gone() const noexcept { return reader_is_gone_; }
 
-    /// Prints what was added to the file since the last call. Success also while the file does not exist. Errors: those
-    /// of `open_input` and of read(2).
+    /// Prints what was added to the file since the last call, or since it was emptied. Success also while the file does
+    /// not exist. Errors: those of `open_input` and of read(2).
     [[nodiscard]] result<void> print_rest() {
         if (!file_) {
             auto opened = process::open_input(path_, {.remedy = "name another job or run"});
@@ -68,6 +73,9 @@ public:
             if (!opened) return opened.failure();
             file_ = std::move(opened).value();
         }
+        struct stat about{};
+        if (::fstat(file_.get(), &about) == 0 && about.st_size < ::lseek(file_.get(), 0, SEEK_CUR))
+            ::lseek(file_.get(), 0, SEEK_SET);
         char buffer[1 << 16];
         while (!reader_is_gone_) {
             auto const got = process::read_next(file_, buffer, sizeof buffer);
@@ -108,6 +116,40 @@ private:
     }
 }
 
+/// Of a job of the service. It can be down meanwhile.
+[[nodiscard]] exit_code print_output(logs_options const& options, job_output output) {
+    for (auto const& path : {earlier_output(output.log), output.log}) {
+        log_copy log(path);
+        for (;; ::usleep(follow_interval)) {
+            bool const over = !options.follow || output.is_final || path != output.log;
+            if (auto const printed = log.print_rest(); !printed) return cannot_read(path, printed.failure());
+            if (over || log.reader_is_gone()) break;
+            auto const now = output_of_job(options.state, options.job);
+            if (!now) return fail(exit_code::no_backend, to_text(now.failure()));
+            if (*now) output = **now;
+        }
+        bool const is_missing = path == output.log && !log.is_open() && !options.follow;
+        if (is_missing)
+            return fail(exit_code::bad_input,
+                        fmt::format("{} has no output yet; wait for its start with --follow", options.job));
+    }
+    return exit_code::ok;
+}
+
+/// None: neither was it asked for, nor does it have the job.
+[[nodiscard]] std::optional<exit_code> print_of_service(logs_options const& options) {
+    auto const output = output_of_job(options.state, options.job);
+    if (output && *output) return print_output(options, **output);
+    if (options.state.empty()) return std::nullopt;
+    if (!output) return fail(exit_code::no_backend, to_text(output.failure()));
+    return fail(exit_code::bad_input,
+                fmt::format("job {} is unknown; list the jobs with ration status", program::quoted(options.job)));
+}
+
+[[nodiscard]] bool has_job(result<kept_run, diagnostic> const& run, std::string const& job) {
+    return run && std::ranges::find(run->jobs, job, &kept_job::name) != run->jobs.end();
+}
+
 }  // namespace
 
 void add_options(CLI::App& to, logs_options& into, option_context& context) {
@@ -118,11 +160,18 @@ void add_options(CLI::App& to, logs_options& into, option_context& context) {
                                     "A run of 'ration runs', or the path of its folder; without it the newest one");
     run->type_name("RUN");
     context.offers[run].words = {"latest"};
+    auto* const state =
+        to.add_option("--state", into.state,
+                      "The folder of a service; without it that of ~/.local/state/ration is searched if "
+                      "the newest run does not have the job");
+    state->type_name("DIR")->excludes(run);
 }
 
 exit_code print_log(logs_options const& options) {
-    auto const folder = run_folder_named(options.run);
+    auto const folder = run_folder_named(options.run.empty() ? std::string(latest_run) : options.run);
     auto const run = load_kept_run(folder);
+    if (!options.state.empty() || (options.run.empty() && !has_job(run, options.job)))
+        if (auto const printed = print_of_service(options)) return *printed;
     if (!run) return fail(exit_code::bad_input, run.failure().text);
     std::vector<std::string_view> names;
     for (auto const& job : run->jobs) names.emplace_back(job.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `ration logs`: the output of a job of a run, of all of its incarnations.
+/// `ration logs`: the output of a job of a run or of the service, of all of its incarnations.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace ration::program {
 
 struct logs_options {
     std::string job;
-    std::string run = "latest";  ///< a name of `ration runs`, or the path of a run's folder
+    std::string run;    ///< a name of `ration runs`, or the path of a run's folder; empty: the newest one
+    std::string state;  ///< of --state; empty: the default folder, for a job that the run does not have
     bool follow = false;
 };
 

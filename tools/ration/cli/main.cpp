@@ -28,7 +28,7 @@ int main(int count, char** words) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     if (count == 2 && words[1] == worker_word) return plugin_worker();
-    if (count > 4 && words[1] == exit_recorder_word) return record_exit(words + 2);
+    if (count > 5 && words[1] == exit_recorder_word) return record_exit(words + 2);
     try {
         auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, policy_names());
         return static_cast<int>(std::visit([](auto const& what) { return perform(what); }, asked));

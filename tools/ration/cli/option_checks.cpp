@@ -8,6 +8,7 @@
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
+#include "metrics/endpoint.hpp"
 
 namespace ration::program {
 
@@ -42,6 +43,15 @@ void add_setting_option(CLI::App& to, std::vector<std::string>& into, char const
         ->expected(1)
         ->type_name("POLICY.NAME=VALUE")
         ->check(checked_by(check));
+}
+
+CLI::Option* add_metrics_option(CLI::App& to, std::string& into, option_context& context) {
+    auto* const metrics = to.add_option(
+        "--metrics", into,
+        "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
+    metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(checked_by(parse_endpoint));
+    context.offers[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
+    return metrics;
 }
 
 result<std::uint64_t, diagnostic> parse_seed(std::string_view word) {

@@ -29,6 +29,8 @@ template <class Parse>
 [[nodiscard]] std::function<std::string(std::string const&)> choice_check(option_context const& context);
 /// Declares --set, whose words `add_setting` takes.
 void add_setting_option(CLI::App& to, std::vector<std::string>& into, char const* help);
+/// Declares --metrics, whose word `parse_endpoint` takes.
+CLI::Option* add_metrics_option(CLI::App& to, std::string& into, option_context& context);
 [[nodiscard]] result<std::uint64_t, diagnostic> parse_seed(std::string_view word);
 
 }  // namespace ration::program

@@ -11,7 +11,6 @@
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
-#include "metrics/endpoint.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/job_backends.hpp"
 #include "run/run.hpp"
@@ -108,11 +107,7 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
                                        "Take over jobs of this file that a ration which is gone left running");
     to.add_flag("--quiet", into.quiet,
                 "No view and no lines on what happens; warnings and the table at the end remain");
-    auto* const metrics = to.add_option(
-        "--metrics", into.metrics,
-        "Serve metrics over HTTP, as OpenMetrics or Prometheus text, while jobs run; docs/operations.md lists them");
-    metrics->type_name("unix:PATH|127.0.0.1:PORT")->check(checked_by(parse_endpoint))->excludes(dry_run);
-    context.offers[metrics] = {.words = {"unix:", "127.0.0.1:", "[::1]:"}};
+    add_metrics_option(to, into.metrics, context)->excludes(dry_run);
     compare->excludes(dry_run)->excludes(reattach);
     to.callback([&into] { into.compare = !into.compared.empty(); });
 }

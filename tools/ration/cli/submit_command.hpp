@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "serve/client.hpp"
+#include "serve/submit_client.hpp"
 
 namespace ration::program {
 

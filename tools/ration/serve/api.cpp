@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "serve/api.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
@@ -9,22 +10,16 @@
 #include <unistd.h>
 
 #include "common/error_text.hpp"
-#include "common/version_text.hpp"
 #include "events/json_reader.hpp"
+#include "serve/service_control.hpp"
 
 namespace ration::program {
 namespace {
 
 constexpr std::string_view jobs_path = "/v1/jobs";
 constexpr std::size_t longest_key = 128, most_variables = 4096, most_after = 64;
-constexpr std::int64_t most_retries = 100, longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
-
-[[nodiscard]] api_reply refuse(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
-
-[[nodiscard]] api_reply failed(error const& why) {
-    int const status = why.code == errc::conflict ? 409 : why.code == errc::not_found ? 404 : 503;
-    return refuse(status, to_text(why));
-}
+constexpr std::int64_t most_priority = 1'000'000, most_retries = 100,
+                       longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
 
 [[nodiscard]] std::string tenant_of(std::int64_t uid, std::string const& named) {
     if (!named.empty()) return named;
@@ -44,8 +39,8 @@ public:
 
     [[nodiscard]] std::string const& fault() const noexcept { return fault_; }
 
-    void text(char const* name, std::size_t most, std::string& into) {
-        auto const* const value = find(name, true);
+    void text(char const* name, std::size_t most, std::string& into, bool required = true) {
+        auto const* const value = find(name, required);
         if (value == nullptr) return;
         if (!value->is_string() || value->get_ref<std::string const&>().size() > most)
             return refuse(name, fmt::format("text of at most {} bytes", most));
@@ -53,11 +48,12 @@ public:
         if (into.empty() || into.find('\0') != into.npos) refuse(name, "text that is not empty, without a zero byte");
     }
 
-    void number(char const* name, std::int64_t most, std::int64_t& into) {
+    void number(char const* name, std::int64_t least, std::int64_t most, std::int64_t& into) {
         auto const* const value = find(name, false);
         if (value == nullptr) return;
-        into = value->is_number_integer() ? value->get<std::int64_t>() : -1;
-        if (into < 0 || into > most) refuse(name, fmt::format("a whole number from 0 to {}", most));
+        bool const good = value->is_number_integer() && *value >= least && *value <= most;
+        if (!good) return refuse(name, fmt::format("a whole number from {} to {}", least, most));
+        into = value->get<std::int64_t>();
     }
 
     template <class T>
@@ -96,8 +92,8 @@ private:
     }
 };
 
-/// The fault of a body; empty: `into` has what it says.
-[[nodiscard]] std::string read_submission(std::string const& body, submission& into) {
+/// The fault of a body; empty: `into` has what it says, and `config` its definition.
+[[nodiscard]] std::string read_submission(std::string const& body, submission& into, run_config& config) {
     auto const json = parse_json(body);
     if (!json.is_object()) return "the body is not a JSON object: send a submission";
     submission_reader members(json);
@@ -105,30 +101,44 @@ private:
     members.text("definition", max_config_bytes, into.definition);
     members.text("directory", 4096, into.directory);
     members.list("environment", most_variables, into.environment);
-    members.number("retries", most_retries, into.retries);
-    members.number("time_limit_ms", longest_time_limit, into.time_limit_ms);
+    members.text("name", longest_submitted_name, into.name, false);
+    std::int64_t priority = unlimited;
+    members.number("priority", -most_priority, most_priority, priority);
+    members.number("retries", 0, most_retries, into.retries);
+    members.number("time_limit_ms", 0, longest_time_limit, into.time_limit_ms);
     members.list("after", most_after, into.after);
     members.end();
     if (!members.fault().empty()) return members.fault();
     if (!into.directory.starts_with('/')) return "the directory is relative: send an absolute path";
-    auto const read = read_definition(into.definition);
+    if (!into.name.empty() && !is_plain_name(into.name))
+        return "the name is wrong: use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'";
+    auto read = read_definition(into.definition);
     if (!read.problems.empty()) return to_text(read.problems.front());
     auto const& job = read.config.jobs.front();
-    into.name = job.name;
-    into.priority = job.priority;
+    if (into.name.empty()) into.name = job.name;
+    into.priority = priority == unlimited ? job.priority : priority;
     into.tenant = tenant_of(into.uid, job.tenant);
+    config = std::move(read.config);
     return {};
 }
 
-/// The number behind "/v1/jobs/"; none for another path.
-[[nodiscard]] std::optional<std::int64_t> job_in(std::string_view path) {
+struct job_path {
+    std::int64_t id;
+    std::string_view action;  // "pause" of "/v1/jobs/7/pause"
+};
+
+/// What stands behind "/v1/jobs/"; none for another path.
+[[nodiscard]] std::optional<job_path> job_in(std::string_view path) {
     if (!path.starts_with(jobs_path) || path.substr(jobs_path.size(), 1) != "/") return std::nullopt;
-    auto const digits = path.substr(jobs_path.size() + 1);
+    path.remove_prefix(jobs_path.size() + 1);
+    auto const digits = path.substr(0, path.find('/'));
     std::int64_t id = 0;
     auto const [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
     if (fault != std::errc() || end != digits.data() + digits.size() || id <= 0) return std::nullopt;
-    return id;
+    return job_path{id, path.substr(std::min(path.size(), digits.size() + 1))};
 }
+
+constexpr std::string_view no_method = "the path has no such method: read docs/service-api.json";
 
 }  // namespace
 
@@ -152,6 +162,7 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
     json.member("exit_code", job.end.exit_code);
     json.member("signal", job.end.signal);
     json.member("cancelled", job.cancelled);
+    json.member("paused", job.paused);
     json.member("uid", job.what.uid);
     json.member("tenant", job.what.tenant);
     json.member("priority", job.what.priority);
@@ -201,28 +212,20 @@ std::string error_json(std::string_view sentence) {
     return text;
 }
 
-api_reply service_api::answer(api_request const& request) {
-    if (request.path == "/v1/service" && request.method == "GET") return describe_service();
-    if (request.path == jobs_path && request.method == "GET") return list(request);
-    if (request.path == jobs_path && request.method == "POST") return submit(request);
-    if (auto const id = job_in(request.path)) return handle_job(request, *id);
-    bool const known = request.path == "/v1/service" || request.path == jobs_path;
-    return known ? refuse(405, "the path has no such method: read docs/service-api.json")
-                 : refuse(404, "the path is unknown: read docs/service-api.json");
+api_reply refusal(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
+
+api_reply failed(error const& why) {
+    int const status = why.code == errc::conflict ? 409 : why.code == errc::not_found ? 404 : 503;
+    return refusal(status, to_text(why));
 }
 
-api_reply service_api::describe_service() const {
-    api_reply out;
-    json_writer json(out.json);
-    json.object([&] {
-        json.member("version", version_text());
-        json.member("pid", facts_.pid);
-        json.member("uid", facts_.uid);
-        json.member("policy", facts_.policy);
-        json.member("max_running", facts_.max_running);
-        json.member("folder", folder_.path);
-    });
-    return out;
+api_reply service_api::answer(api_request const& request) {
+    if (auto reply = control_.answer(request)) return std::move(*reply);
+    if (request.path == jobs_path && request.method == "GET") return list(request);
+    if (request.path == jobs_path && request.method == "POST") return submit(request);
+    if (auto const job = job_in(request.path)) return handle_job(request, job->id, job->action);
+    if (request.path == jobs_path) return refusal(405, no_method);
+    return refusal(404, "the path is unknown: read docs/service-api.json");
 }
 
 api_reply service_api::list(api_request const& request) {
@@ -231,15 +234,17 @@ api_reply service_api::list(api_request const& request) {
 }
 
 api_reply service_api::submit(api_request const& request) {
-    if (request.uid != facts_.uid && request.uid != 0)
-        return refuse(403, "the service runs jobs as another user: start a service of your own");
+    if (!control_.is_operator(request.uid))
+        return refusal(403, "the service runs jobs as another user: start a service of your own");
     submission what;
     what.uid = request.uid;
-    if (auto const fault = read_submission(request.body, what); !fault.empty()) return refuse(400, fault);
+    run_config config;
+    if (auto const fault = read_submission(request.body, what, config); !fault.empty()) return refusal(400, fault);
+    if (auto const fault = control_.why_not(what.tenant, config); !fault.empty()) return refusal(400, fault);
     for (auto const id : what.after) {
         auto const other = visible(request, id);
         if (!other) return failed(other.failure());
-        if (!*other) return refuse(400, fmt::format("job {} of 'after' is unknown: name a submitted job", id));
+        if (!*other) return refusal(400, fmt::format("job {} of 'after' is unknown: name a submitted job", id));
     }
     return store(what);
 }
@@ -266,18 +271,21 @@ result<std::optional<stored_job>> service_api::visible(api_request const& reques
     return job;
 }
 
-api_reply service_api::handle_job(api_request const& request, std::int64_t id) {
+api_reply service_api::handle_job(api_request const& request, std::int64_t id, std::string_view action) {
     auto const job = visible(request, id);
     if (!job) return failed(job.failure());
-    if (!*job) return refuse(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
-    if (request.method == "GET") return show(**job, 200);
-    if (request.method == "DELETE") return cancel(**job);
-    return refuse(405, "the path has no such method: read docs/service-api.json");
+    if (!*job) return refusal(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
+    if (action.empty() && request.method == "GET") return show(**job, 200);
+    if (action.empty() && request.method == "DELETE") return cancel(**job);
+    if (action == "pause" && request.method == "POST") return pause(**job, true);
+    if (action == "resume" && request.method == "POST") return pause(**job, false);
+    bool const known = action.empty() || action == "pause" || action == "resume";
+    return known ? refusal(405, no_method) : refusal(404, "the path is unknown: read docs/service-api.json");
 }
 
 api_reply service_api::cancel(stored_job const& job) {
     if (is_final(job.now)) return show(job, 200);
-    if (auto noted = store_.cancel(job.id); !noted) return failed(noted.failure());
+    if (auto noted = store_.note(job.id, wish::cancelled); !noted) return failed(noted.failure());
     if (job.now == stage::queued) {
         stage_change const halt{.job = job.id,
                                 .to = stage::halted,
@@ -292,6 +300,16 @@ api_reply service_api::cancel(stored_job const& job) {
     auto const now = store_.find(job.id);
     if (!now) return failed(now.failure());
     return show(**now, 202);
+}
+
+api_reply service_api::pause(stored_job const& job, bool wanted) {
+    if (is_final(job.now))
+        return refusal(409, fmt::format("job {} has ended: submit it again", label_of(job.what.name, job.id)));
+    if (auto noted = store_.note(job.id, wish::paused, wanted); !noted) return failed(noted.failure());
+    changed_ = true;
+    auto const now = store_.find(job.id);
+    if (!now) return failed(now.failure());
+    return show(**now, job.now == stage::queued ? 200 : 202);
 }
 
 }  // namespace ration::program

@@ -29,18 +29,16 @@ struct api_route {
     std::string_view method, path;
 };
 
-inline constexpr std::array<api_route, 5> api_routes{{{"GET", "/v1/service"},
-                                                      {"GET", "/v1/jobs"},
-                                                      {"POST", "/v1/jobs"},
-                                                      {"GET", "/v1/jobs/{id}"},
-                                                      {"DELETE", "/v1/jobs/{id}"}}};
-
-/// What the service says of itself.
-struct service_facts {
-    std::int64_t uid = 0, pid = 0;
-    std::string policy;
-    std::int64_t max_running = 0;
-};
+inline constexpr std::array api_routes = std::to_array<api_route>({{"GET", "/v1/service"},
+                                                                   {"POST", "/v1/service/drain"},
+                                                                   {"DELETE", "/v1/service/drain"},
+                                                                   {"POST", "/v1/service/policy"},
+                                                                   {"GET", "/v1/jobs"},
+                                                                   {"POST", "/v1/jobs"},
+                                                                   {"GET", "/v1/jobs/{id}"},
+                                                                   {"DELETE", "/v1/jobs/{id}"},
+                                                                   {"POST", "/v1/jobs/{id}/pause"},
+                                                                   {"POST", "/v1/jobs/{id}/resume"}});
 
 [[nodiscard]] std::int64_t wall_clock_ms();
 
@@ -52,32 +50,37 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
 /// `{"jobs": [...]}`.
 [[nodiscard]] std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder);
 [[nodiscard]] std::string error_json(std::string_view sentence);
+[[nodiscard]] api_reply refusal(int status, std::string_view sentence);
+/// The reply to a request that the list of jobs could not serve.
+[[nodiscard]] api_reply failed(error const& why);
 
-/// A user sees and cancels the own jobs, root those of everybody. Only the user of the service and root may submit,
-/// since each job runs as the user of the service.
+class service_control;
+
+/// A user sees, cancels and pauses the own jobs, root those of everybody. Only the user of the service and root may
+/// submit, since each job runs as the user of the service.
 class service_api {
     job_store& store_;
     service_folder folder_;
-    service_facts facts_;
+    service_control& control_;
     bool changed_ = true;
 
 public:
-    service_api(job_store& store, service_folder folder, service_facts facts)
-        : store_(store), folder_(std::move(folder)), facts_(std::move(facts)) {}
+    service_api(job_store& store, service_folder folder, service_control& control)
+        : store_(store), folder_(std::move(folder)), control_(control) {}
 
     /// A reply must not leave before the changes of the store are committed. Without a commit it is void.
     [[nodiscard]] api_reply answer(api_request const& request);
-    /// Whether a job was submitted or cancelled since the last call.
+    /// Whether a user has changed something of a job since the last call.
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
 
 private:
-    [[nodiscard]] api_reply describe_service() const;
     [[nodiscard]] api_reply list(api_request const& request);
     [[nodiscard]] api_reply submit(api_request const& request);
     [[nodiscard]] api_reply store(submission const& what);
     [[nodiscard]] api_reply show(stored_job const& job, int status);
     [[nodiscard]] api_reply cancel(stored_job const& job);
-    [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id);
+    [[nodiscard]] api_reply pause(stored_job const& job, bool wanted);
+    [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id, std::string_view action);
     [[nodiscard]] result<std::optional<stored_job>> visible(api_request const& request, std::int64_t id);
 };
 

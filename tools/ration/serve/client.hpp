@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The commands of the service's users. `cancel` and `submit` ask the service; the others read its list of jobs, so
-/// that they also work while it is down.
+/// The commands of the service's users. `cancel`, `pause` and `resume` ask the service; the others read its
+/// list of jobs, so that they also work while it is down.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <ration/result.hpp>
+
 #include "common/exit_code.hpp"
 
 namespace ration::program {
-
-struct submit_options {
-    std::string folder;              ///< of --state
-    std::vector<std::string> words;  ///< a command, or one jobs file that ends in .toml
-    std::string name;                ///< empty: that of the program
-    std::int64_t priority = 0;
-    std::int64_t retries = 0;
-    std::vector<std::string> after;
-    std::string time_limit;  ///< as `parse_duration` takes it; empty: none
-    std::string key;         ///< empty: a random one
-    bool json = false;
-};
-/// Prints the label of the job.
-[[nodiscard]] exit_code submit_job(submit_options const& options);
 
 struct status_options {
     std::string folder;
@@ -33,12 +21,17 @@ struct status_options {
 };
 [[nodiscard]] exit_code show_status(status_options const& options);
 
-struct cancel_options {
+struct named_jobs {
     std::string folder;
     std::vector<std::string> jobs;
     bool json = false;
 };
+struct cancel_options : named_jobs {};
+struct pause_options : named_jobs {};
+struct resume_options : named_jobs {};
 [[nodiscard]] exit_code cancel_jobs(cancel_options const& options);
+[[nodiscard]] exit_code pause_jobs(pause_options const& options);
+[[nodiscard]] exit_code resume_jobs(resume_options const& options);
 
 struct wait_options {
     std::string folder;
@@ -49,7 +42,14 @@ struct wait_options {
 /// that was cancelled.
 [[nodiscard]] exit_code wait_for_job(wait_options const& options);
 
-/// The number of a job that a word names: "17" or its label, "vae-17". None for another word.
-[[nodiscard]] std::optional<std::int64_t> job_named(std::string const& word);
+/// The output of a job of the service.
+struct job_output {
+    std::string log;        ///< the file; `earlier_output` of it may exist
+    bool is_final = false;  ///< no further output comes
+};
+
+/// Empty: the service has no such job. Errors: the list of jobs cannot be read; `not_found` without a service in the
+/// folder.
+[[nodiscard]] result<std::optional<job_output>> output_of_job(std::string const& folder, std::string const& job);
 
 }  // namespace ration::program

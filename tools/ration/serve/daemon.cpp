@@ -11,15 +11,16 @@
 
 #include <ration/process/environment.hpp>
 
-#include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
-#include "config/settings.hpp"
+#include "common/printable.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/descriptors.hpp"
 #include "run/one_run.hpp"
-#include "run/private_folder.hpp"
+#include "run/run_folder.hpp"
+#include "serve/configuration.hpp"
 #include "serve/job_queue.hpp"
 #include "serve/recovery.hpp"
+#include "serve/takeover.hpp"
 
 namespace ration::program {
 namespace {
@@ -37,88 +38,75 @@ void reduce_environment() {
     }
 }
 
-/// Makes the folders, all of this user alone. Returns the first one, which is locked while the service lives.
-[[nodiscard]] result<process::descriptor> open_state(service_folder const& folder) {
-    std::error_code failure;
-    auto const above = fs::path(folder.path).parent_path().string();
-    fs::create_directories(above, failure);
-    auto const parent = open_trusted_folder(above);
-    if (!parent) return parent.failure();
-    auto state = make_private_folder(*parent, fs::path(folder.path).filename(), folder.path);
-    if (!state) return state;
-    for (auto const* const name : {"jobs", "ends"})
-        if (auto made = make_private_folder(*state, name, folder.path + '/' + name); !made) return made;
-    auto locked = open_folder(folder.path);
-    if (locked && !try_lock(*locked))
-        return error{.code = errc::busy,
-                     .operation = "lock the state folder",
-                     .subject = std::string_view(folder.path),
-                     .remedy = "another service has it: use that one, or name another folder by --state"};
-    return locked;
+[[nodiscard]] service_facts facts_of(serve_options const& options, service_folder const& folder,
+                                     run_config const& config) {
+    return {.uid = ::geteuid(),
+            .pid = ::getpid(),
+            .policy = config.policy,
+            .max_running = options.max_running,
+            .folder = folder.path};
 }
 
-[[nodiscard]] run_config config_of(serve_options const& options, service_folder const& folder, recovered const& earlier,
-                                   diagnostics& problems) {
-    run_config config;
-    config.file = folder.database();
-    config.policy = options.policy;
-    config.cpus = options.cpus;
-    add_settings(options.settings, {options.policy, std::string(config.fallback_name())}, "serve", config, problems);
-    for (auto const& job : earlier.launched)
-        if (auto one = job_of(job, folder, job.incarnation, nanoseconds{})) config.jobs.push_back(std::move(*one));
-    return config;
-}
-
-/// Whether the policies can be made.
-[[nodiscard]] bool try_policies(run_config const& config) {
-    diagnostics problems("--policy");
-    for (auto const& name : {config.policy, std::string(config.fallback_name())})
-        static_cast<void>(make_policy(config, name, policy_log::for_good(), problems));
-    print_to_stderr(problems, "ration: ");
-    return problems.empty();
-}
-
-[[nodiscard]] run_options run_options_of(serve_options const& options) {
+[[nodiscard]] run_options run_options_of(serve_options const& options, std::string const& policy) {
     run_options out;
-    out.policies.push_back({.policy = options.policy, .label = options.policy});
-    out.policy = options.policy;
+    out.policies.push_back({.policy = policy, .label = policy});
+    out.policy = policy;
     out.quiet = true;
     out.backend = options.backend;
+    out.metrics = options.metrics;
     return out;
 }
 
 [[nodiscard]] exit_code cannot_serve(error const& why) { return program::fail(exit_code::no_backend, to_text(why)); }
 
+/// A log that cannot be opened costs a warning.
+void open_log(service_folder const& folder, reporter& out) {
+    constexpr std::uint64_t largest_log = 64 << 20;
+    auto file = open_private_log(folder.events());
+    if (!file) {
+        std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(file.failure())).c_str());
+        return;
+    }
+    event_log log(folder.events(), std::move(file).value());
+    log.rotate_at(largest_log);
+    out.use_log(std::move(log));
+}
+
+void announce_start(service_folder const& folder, service_control const& control) {
+    std::printf("ration serve: ready at %s\n", folder.socket().c_str());
+    if (control.draining()) std::puts("ration serve: it drains, so that no job starts; ration drain --undo ends that");
+    std::fflush(stdout);
+}
+
 /// The service with its list, its socket and the jobs of an earlier one.
 [[nodiscard]] exit_code serve_jobs(serve_options const& options, service_folder const& folder, job_store& store,
-                                   recovered earlier, listening_socket listener) {
-    diagnostics problems;
-    auto const config = config_of(options, folder, earlier, problems);
-    print_to_stderr(problems, "ration: ");
-    if (!problems.empty() || !try_policies(config)) return exit_code::bad_input;
-    auto const wanted = run_options_of(options);
+                                   run_config config, recovered earlier, listening_socket listener) {
+    auto const devices = find_devices(config);
+    add_jobs(earlier.launched, folder, config);
+    auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
+    if (!check_configuration(config, devices, slots)) return exit_code::bad_input;
+    auto const wanted = run_options_of(options, config.policy);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return cannot_serve(signals.failure());
     auto out = reporter::open(wanted);
     if (!out) return cannot_serve(out.failure());
-    auto const devices = host_devices::find(config);
-    machine_topology const topology{};
-    auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
+    open_log(folder, *out);
+    auto const topology = topology_for(devices);
     run_session session{
         wanted, config, *out, *signals, devices, topology, open_files, slots, earlier.run ? &*earlier.run : nullptr};
-    service_api api(
-        store, folder,
-        {.uid = ::geteuid(), .pid = ::getpid(), .policy = options.policy, .max_running = options.max_running});
-    api_server server(std::move(listener));
-    job_queue queue(store, api, server, folder, options.max_running);
-    for (auto& job : earlier.launched) queue.restore(std::move(job));
     auto resources = open_resources(session);
     if (!resources) return cannot_serve(resources.failure());
-    run_policies policies(config, options.policy);
+    run_policies policies(config, config.policy);
+    service_control control(store, {config, devices, resources->node.jobs().capacity()},
+                            facts_of(options, folder, config), policies.policy->reads(devices_to_share));
+    if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());
+    service_api api(store, folder, control);
+    api_server server(std::move(listener));
+    job_queue queue(store, api, control, server, folder, options.max_running);
+    for (auto& job : earlier.launched) queue.restore(std::move(job));
     auto const planned = order_runs(wanted.policies, 1);
-    std::printf("ration serve: ready at %s\n", folder.socket().c_str());
-    std::fflush(stdout);
+    announce_start(folder, control);
     auto const ended = run_one(session, *resources, {config, planned.front(), policies, queue, folder.output()},
                                [](run_summary const&) {});
     return ended ? exit_code::ok : cannot_serve(ended.failure());
@@ -141,16 +129,19 @@ std::string default_state_folder() {
 
 exit_code serve(serve_options const& options) {
     service_folder const folder = state_folder_named(options.folder);
-    auto const lock = open_state(folder);
+    auto const lock = open_state(folder, options.replace);
     if (!lock) return cannot_serve(lock.failure());
     auto store = job_store::open(folder.database(), wall_clock_ms());
     if (!store) return cannot_serve(store.failure());
+    auto config = read_configuration(options, *store, folder);
+    if (!config) return exit_code::bad_input;
     auto earlier = recover(*store, folder);
     if (!earlier) return cannot_serve(earlier.failure());
     reduce_environment();
     auto listener = listening_socket::open(unix_endpoint{folder.socket()});
     if (!listener) return cannot_serve(listener.failure());
-    return serve_jobs(options, folder, *store, std::move(earlier).value(), std::move(listener).value());
+    return serve_jobs(options, folder, *store, std::move(*config), std::move(earlier).value(),
+                      std::move(listener).value());
 }
 
 }  // namespace ration::program

@@ -15,12 +15,17 @@ namespace ration::program {
 
 struct serve_options {
     std::string folder;  ///< of --state; empty: `default_state_folder`
-    std::string policy = "equal_share";
+    std::string policy;  ///< empty: the one that an operator has set, that of `config`, or `default_policy`
     std::vector<std::string> settings;  ///< as `add_setting` takes them
+    std::string config;                 ///< a jobs file without jobs; empty: none
     std::uint32_t max_running = 16;
     std::optional<std::uint32_t> cpus;
     std::string backend{automatic_backend};
+    std::string metrics;   ///< as `parse_endpoint` takes it; empty: none
+    bool replace = false;  ///< end the service that has the folder, and take its jobs over
 };
+
+inline constexpr auto default_policy = "equal_share";
 
 /// $XDG_STATE_HOME/ration, or ~/.local/state/ration.
 [[nodiscard]] std::string default_state_folder();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/document.hpp"
 #include "serve/exit_recorder.hpp"
 
 namespace ration::program {
@@ -20,9 +21,16 @@ parsed_config read_definition(std::string const& text) {
     auto const& job = jobs.front();
     if (job.name.size() > longest_submitted_name)
         problems.add(job.name_at, "the name has more than 36 characters; choose a shorter one");
-    if (job.elastic) problems.add(job.elastic->at, "the service gives no devices yet; run this job with ration run");
     if (job.at.count != 0) problems.add(job.where, "a submitted job starts as soon as it can; leave out 'at'");
     return read;
+}
+
+std::vector<std::string> unused_keys(std::string_view text) {
+    std::vector<std::string> unused;
+    if (auto const document = parse_document(text))
+        for (auto const& one : *document)
+            if (one.key != "job") unused.push_back(one.key);
+    return unused;
 }
 
 std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder, std::int64_t incarnation,
@@ -34,6 +42,7 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
     job->name = label;
     job->at = at;
     job->tenant = stored.what.tenant;
+    job->priority = stored.what.priority;
     if (job->directory.empty())
         job->directory = stored.what.directory;
     else if (!job->directory.starts_with('/'))
@@ -46,7 +55,10 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
     }
     std::ranges::move(own, std::back_inserter(job->environment));
     std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
-                                     folder.end_of(label, incarnation), folder.checkpoint_of(label)};
+                                     folder.end_of(label, incarnation), folder.checkpoint_of(label),
+                                     folder.log_of(label)};
+    for (auto const& entry : stored.what.environment)
+        if (entry.starts_with(array_index)) command.push_back(entry);
     std::ranges::move(job->command, std::back_inserter(command));
     job->command = std::move(command);
     return job;

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/config.hpp"
 #include "serve/job_store.hpp"
@@ -22,12 +24,17 @@ struct service_folder {
     [[nodiscard]] std::string checkpoint_of(std::string const& label) const {
         return output() + '/' + label + ".checkpoint";
     }
+    [[nodiscard]] std::string events() const { return path + "/events.jsonl"; }
     /// How the jobs ended, for `record_exit`.
     [[nodiscard]] std::string ends() const { return path + "/ends"; }
     [[nodiscard]] std::string end_of(std::string const& label, std::int64_t incarnation) const {
         return ends() + '/' + label + '.' + std::to_string(incarnation);
     }
 };
+
+/// The entry of a submission's environment that has the number of the job in its array. Jobs get no other variable of
+/// ration from their submitter.
+inline constexpr std::string_view array_index = "RATION_ARRAY_INDEX=";
 
 inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id behind it
 
@@ -38,6 +45,9 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 
 /// Reads a jobs file with one job. The problems name `submission`, or say that the service cannot run such a job.
 [[nodiscard]] parsed_config read_definition(std::string const& text);
+
+/// The keys of a jobs file that say nothing of a job, so that a service does not use them.
+[[nodiscard]] std::vector<std::string> unused_keys(std::string_view text);
 
 /// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run. Null if the definition
 /// cannot be read, since another version of ration accepted it.

@@ -15,6 +15,9 @@
 
 #include <ration/process/input_file.hpp>
 
+#include "serve/definition.hpp"
+#include "serve/output_rotation.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -24,6 +27,7 @@ constexpr std::size_t longest_end = 64;
 [[noreturn]] void start(char** words, char const* checkpoint, sigset_t const& signals) {
     ::mkdir(checkpoint, 0700);  // it may exist; a job that needs it reports what is wrong
     ::setenv("RATION_CHECKPOINT", checkpoint, 1);
+    if (std::string_view(words[0]).starts_with(array_index) && words[1] != nullptr) ::putenv(*words++);
     ::sigprocmask(SIG_SETMASK, &signals, nullptr);
     ::execvp(words[0], words);
     std::fprintf(stderr, "ration: %s: it cannot be started: %s; check the command and PATH\n", words[0],
@@ -39,6 +43,21 @@ void write_end(std::string const& path, std::string_view text) {
     if (!written)
         std::fprintf(stderr, "ration: %s: the end of the job cannot be noted: %s; free space on its disk\n",
                      path.c_str(), std::strerror(errno));
+}
+
+/// Waits for the program, and looks after its output once a second. Pre: SIGCHLD is blocked.
+[[nodiscard]] int wait_for(pid_t program, std::string const& log) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    timespec const interval{.tv_sec = 1, .tv_nsec = 0};
+    for (int how = 0;;) {
+        pid_t const ended = ::waitpid(program, &how, WNOHANG);
+        if (ended == program) return how;
+        if (ended < 0 && errno != EINTR) return 0;
+        ::sigtimedwait(&child, nullptr, &interval);
+        rotate_output(STDOUT_FILENO, log, largest_output);
+    }
 }
 
 /// Ends this process by the signal, without a second core file.
@@ -59,16 +78,14 @@ void write_end(std::string const& path, std::string_view text) {
 int record_exit(char** words) {
     std::string const end = words[0];
     char const* const checkpoint = words[1];
+    std::string const log = words[2];
     sigset_t all, before;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
     pid_t const program = ::fork();
-    if (program == 0) start(words + 2, checkpoint, before);
-    int how = 0;
+    if (program == 0) start(words + 3, checkpoint, before);
     if (program < 0) std::perror("ration: the program of the job cannot be started; raise the limit on processes");
-    if (program < 0) how = no_start << 8;
-    while (program > 0 && ::waitpid(program, &how, 0) < 0 && errno == EINTR) {
-    }
+    int const how = program < 0 ? no_start << 8 : wait_for(program, log);
     std::array<char, longest_end> text{};
     bool const killed = WIFSIGNALED(how);
     int const number = killed ? WTERMSIG(how) : WEXITSTATUS(how);

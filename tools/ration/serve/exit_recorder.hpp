@@ -11,12 +11,13 @@
 
 namespace ration::program {
 
-/// The word of the command line that starts it: `ration record-exit END CHECKPOINT PROGRAM [ARGUMENT...]`.
+/// The word of the command line that starts it: `ration record-exit END CHECKPOINT LOG [RATION_ARRAY_INDEX=NUMBER]
+/// PROGRAM [ARGUMENT...]`.
 inline constexpr std::string_view exit_recorder_word = "record-exit";
 
 /// Starts the program with RATION_CHECKPOINT = CHECKPOINT, a folder that it makes, waits for its end, and writes END
-/// (synchronised). Signals are for the program: this process ends after it, and in the same way. `words` ends with a
-/// null pointer. Returns the exit code.
+/// (synchronised). Meanwhile it bounds its output, the file LOG. Signals are for the program: this process ends after
+/// it, and in the same way. `words` ends with a null pointer. Returns the exit code.
 [[nodiscard]] int record_exit(char** words);
 
 /// What `record_exit` wrote; none without a file that it has written.

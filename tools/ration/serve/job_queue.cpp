@@ -24,9 +24,12 @@ constexpr std::int64_t first_rest_ms = 1'000, longest_rest_ms = 300'000, store_r
 
 void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(why)).c_str()); }
 
+/// The launches that its retries count.
+[[nodiscard]] std::int64_t attempts_of(stored_job const& job) noexcept { return job.incarnation - job.uncounted; }
+
 /// Doubles with each failed launch.
-[[nodiscard]] std::int64_t rest_after(std::int64_t incarnation) noexcept {
-    auto const doublings = std::min<std::int64_t>(incarnation - 1, 16);
+[[nodiscard]] std::int64_t rest_after(std::int64_t attempts) noexcept {
+    auto const doublings = std::min<std::int64_t>(attempts - 1, 16);
     return std::min(longest_rest_ms, first_rest_ms << std::max<std::int64_t>(0, doublings));
 }
 
@@ -57,7 +60,7 @@ void job_queue::restore(stored_job job) {
 
 std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
     bool const due = next_ms_ != 0 && wall_clock_ms() >= next_ms_;
-    if (!dirty_ && !due) return {};
+    if (control_.draining() || (!dirty_ && !due)) return {};
     std::vector<admitted_job> admitted;
     auto const room = std::min(slots, max_running_ - std::min(max_running_, tracked_.size()));
     auto const done = admit_some(room, now, admitted);
@@ -91,7 +94,7 @@ result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vect
 
 /// Whether the job may start. One whose predecessor did not complete fails.
 result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
-    bool due = job.not_before_ms <= now_ms;
+    bool due = job.not_before_ms <= now_ms && !job.paused;
     for (auto const id : job.what.after) {
         auto const other = store_.find(id);
         if (!other) return other.failure();
@@ -109,6 +112,7 @@ result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
 
 result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into) {
     auto config = job_of(job, folder_, job.incarnation + 1, now);
+    if (config != nullptr && !control_.has_devices_for(*config)) return false;
     auto change = to(job, config != nullptr ? stage::pending : stage::failed);
     if (config == nullptr) change.why = "this version of ration cannot read its definition; submit it again";
     if (auto moved = store_.advance(change); !moved) return moved.failure();
@@ -121,9 +125,9 @@ result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admit
 
 bool job_queue::may_launch(live_job const& job) {
     auto const found = tracked_.find(job.config->name);
-    if (found == tracked_.end() || found->second.stopping) return false;
+    if (found == tracked_.end() || found->second.stopping || control_.draining()) return false;
     auto& t = found->second;
-    if (t.job.now != stage::pending) return t.job.now == stage::deploying;
+    if (t.job.now != stage::pending) return true;  // noted before, as at another launch with other devices
     auto change = to(t.job, stage::deploying);
     change.boot = this_boot();
     auto done = store_.advance(change);
@@ -149,16 +153,20 @@ void job_queue::handle(live_job const& job, progress::report const& reply) {
 }
 
 std::optional<process::exit_report> job_queue::end_of(live_job const& job) const {
-    return recorded_end(folder_.end_of(job.config->name, job.run.value));
+    auto const found = tracked_.find(job.config->name);
+    // A job that is launched again with other devices has the file of its first launch
+    return found == tracked_.end() ? std::nullopt
+                                   : recorded_end(folder_.end_of(found->first, found->second.job.incarnation));
 }
 
 turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now) {
     turn_orders orders;
     std::vector<move> moves;
+    control_.attach(jobs);
     server_.receive(process::now(), [this](api_request const& request) { return api_.answer(request); });
     if (api_.take_changed()) {
         dirty_ = true;
-        if (auto read = read_cancellations(); !read) warn(read.failure());
+        if (auto read = read_wishes(); !read) warn(read.failure());
     }
     for (auto const& job : jobs.jobs()) {
         if (job.forgotten) continue;
@@ -176,6 +184,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     }
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
     server_.send(process::now(), written ? nullptr : &lost);
+    orders.policy = control_.end_turn(static_cast<bool>(written));
     if (written) settle(moves, orders, jobs);
     return orders;
 }
@@ -201,20 +210,24 @@ void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_
     }
 }
 
-result<void> job_queue::read_cancellations() {
+result<void> job_queue::read_wishes() {
     for (auto& [label, t] : tracked_) {
         auto const job = store_.find(t.job.id);
         if (!job) return job.failure();
-        if (*job) t.job.cancelled = (*job)->cancelled;
+        if (!*job) continue;
+        t.job.cancelled = (*job)->cancelled;
+        t.job.paused = (*job)->paused;
     }
     return {};
 }
 
 bool job_queue::must_stop(live_job const& job, tracked& t, nanoseconds now) const {
     if (job.over() || t.stopping) return false;
+    t.withdrawn = control_.draining() && t.job.now == stage::pending;
     auto const limit = milliseconds(t.job.what.time_limit_ms);
     t.limited = job.alive() && limit.count > 0 && job.launched_at && now - *job.launched_at >= limit;
-    t.stopping = t.limited || t.job.cancelled;
+    t.pausing = t.job.paused && !t.job.cancelled && !t.limited;
+    t.stopping = t.limited || t.job.cancelled || t.pausing || t.withdrawn;
     return t.stopping;
 }
 
@@ -222,6 +235,9 @@ std::optional<stage_change> job_queue::change_of(live_job const& job, tracked co
                                                  nanoseconds now) const {
     auto change = to(t.job, t.job.now);
     change.step = std::max(step, t.job.step);
+    // Until its devices are free, a slot of the run and a place in the record belong to it
+    if (job.over() && job.devices != nullptr && job.devices->state().phase == resize_phase::clearing)
+        return std::nullopt;
     if (job.over()) return end_of(job, t, std::move(change));
     if (!job.alive()) return std::nullopt;
     bool const started = t.reported || now - job.launched_at.value_or(now) >= time_to_start;
@@ -232,18 +248,32 @@ std::optional<stage_change> job_queue::change_of(live_job const& job, tracked co
     return change;
 }
 
+/// Whether a pause has ended it, or a drain before its launch. One that ended while no service ran may have done so
+/// too, whatever its exit code.
+bool job_queue::ended_by_pause(live_job const& job, tracked const& t) noexcept {
+    if (t.job.cancelled || t.limited) return false;
+    if (t.withdrawn) return true;
+    return t.pausing ? job.now == condition::stopped : t.job.paused;
+}
+
 stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) const {
     change.why = job.why;
     if (job.has_launch()) change.end = numbers_of(end_of(job));
+    if (ended_by_pause(job, t)) {
+        change.to = stage::queued;
+        change.why = t.withdrawn && !t.job.paused ? "" : "paused";
+        change.uncounted = job.has_launch();
+        return change;
+    }
     bool const failed = job.now != condition::finished && !t.job.cancelled;
     if (t.limited && job.now == condition::stopped)
         change.why = fmt::format("its time limit of {} is over", duration_text(milliseconds(t.job.what.time_limit_ms)));
     change.to = !failed ? stage::completed : stage::failed;
     if (t.job.cancelled && job.now != condition::finished) change.to = stage::halted;
     if (t.job.cancelled && job.now == condition::stopped) change.why = "cancelled";
-    bool const again = failed && !t.limited && t.job.incarnation <= t.job.what.retries;
+    bool const again = failed && !t.limited && attempts_of(t.job) <= t.job.what.retries;
     if (!again) return change;
-    auto const rest = rest_after(t.job.incarnation);
+    auto const rest = rest_after(attempts_of(t.job));
     change.to = stage::queued;
     change.not_before_ms = change.at_ms + rest;
     change.why += fmt::format("{}next launch in {} s", change.why.empty() ? "" : "; ", rest / 1000);

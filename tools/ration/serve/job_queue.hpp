@@ -12,6 +12,7 @@
 #include "serve/api.hpp"
 #include "serve/api_server.hpp"
 #include "serve/job_store.hpp"
+#include "serve/service_control.hpp"
 
 namespace ration::program {
 
@@ -21,12 +22,15 @@ class job_queue final : public job_source {
     struct tracked {
         stored_job job;  // as it was written down last
         progress::phase phase = progress::phase::other;
-        bool reported = false;  // a step, a metric, a checkpoint or a phase
-        bool limited = false;   // it is stopped because of its time limit
+        bool reported = false;   // a step, a metric, a checkpoint or a phase
+        bool limited = false;    // it is stopped because of its time limit
+        bool pausing = false;    // it is stopped because of a pause
+        bool withdrawn = false;  // it goes back to the queue, since the service drains
         bool stopping = false;
     };
     job_store& store_;
     service_api& api_;
+    service_control& control_;
     api_server& server_;
     service_folder folder_;
     std::size_t max_running_;
@@ -35,8 +39,10 @@ class job_queue final : public job_source {
     std::int64_t next_ms_ = 0;                             // the time from which another one may
 
 public:
-    job_queue(job_store& store, service_api& api, api_server& server, service_folder folder, std::size_t max_running)
-        : store_(store), api_(api), server_(server), folder_(std::move(folder)), max_running_(max_running) {}
+    job_queue(job_store& store, service_api& api, service_control& control, api_server& server, service_folder folder,
+              std::size_t max_running)
+        : store_(store), api_(api), control_(control), server_(server), folder_(std::move(folder)),
+          max_running_(max_running) {}
 
     /// A job that an earlier service has launched.
     void restore(stored_job job);
@@ -60,9 +66,10 @@ private:
     [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
     [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
-    [[nodiscard]] result<void> read_cancellations();
+    [[nodiscard]] result<void> read_wishes();
     [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
                                                         nanoseconds now) const;
+    [[nodiscard]] static bool ended_by_pause(live_job const& job, tracked const& t) noexcept;
     [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
     [[nodiscard]] result<void> write(std::vector<move> const& moves);
     [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr auto columns =
     "id, uid, tenant, key, name, definition, directory, environment, priority, submitted_ms, stage, stage_ms, "
-    "incarnation, step, why, exit_code, signal, cancelled, not_before_ms, retries, time_limit_ms, after";
+    "incarnation, step, why, exit_code, signal, cancelled, not_before_ms, retries, time_limit_ms, after, paused, "
+    "uncounted";
 
 /// Each entry with a zero byte at its end.
 [[nodiscard]] sql_bytes packed(std::vector<std::string> const& entries) {
@@ -72,6 +73,8 @@ constexpr auto columns =
                    .step = number_in(row[13]),
                    .why = text_in(std::move(row[14])),
                    .cancelled = number_in(row[17]) != 0,
+                   .paused = number_in(row[22]) != 0,
+                   .uncounted = number_in(row[23]),
                    .not_before_ms = number_in(row[18]),
                    .end = {optional_in(row[15]), optional_in(row[16])}};
     job.what = {.uid = number_in(row[1]),
@@ -172,7 +175,8 @@ result<std::optional<submitted>> job_store::find_key(submission const& what) {
     auto const found = select("WHERE uid = ? AND key = ?", {what.uid, what.key});
     if (!found) return found.failure();
     if (found->empty()) return std::optional<submitted>();
-    if (found->front().what == what) return std::optional(submitted{.job = found->front().id, .is_new = false});
+    if (is_same_job(found->front().what, what))
+        return std::optional(submitted{.job = found->front().id, .is_new = false});
     return refusal(errc::conflict, "submit a job with the key", what.key,
                    "another job has it: give each job a key of its own");
 }
@@ -205,11 +209,28 @@ result<void> job_store::advance(stage_change const& change) {
     });
 }
 
-result<void> job_store::cancel(std::int64_t job) {
+result<void> job_store::note(std::int64_t job, wish what, bool wanted) {
+    std::string const column = what == wish::cancelled ? "cancelled" : "paused";
     return whole([&]() -> result<void> {
-        auto changed = file_.query("UPDATE submissions SET cancelled = 1 WHERE id = ? RETURNING id", {job});
+        auto changed = file_.query("UPDATE submissions SET " + column + " = ? WHERE id = ? RETURNING id",
+                                   {std::int64_t{wanted}, job});
         if (!changed) return changed.failure();
         return changed->empty() ? result<void>(unknown_job(job)) : result<void>();
+    });
+}
+
+result<std::optional<std::string>> job_store::setting(std::string const& name) {
+    auto rows = file_.query("SELECT value FROM settings WHERE name = ?", {name});
+    if (!rows) return rows.failure();
+    return rows->empty() ? std::optional<std::string>() : text_in(std::move(rows->front().front()));
+}
+
+result<void> job_store::keep(std::string const& name, std::string const& value) {
+    return whole([&]() -> result<void> {
+        auto done = value.empty() ? file_.query("DELETE FROM settings WHERE name = ?", {name})
+                                  : file_.query("INSERT OR REPLACE INTO settings VALUES (?, ?)", {name, value});
+        if (!done) return done.failure();
+        return {};
     });
 }
 
@@ -219,9 +240,9 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
     auto const end = change.end.value_or(process_end{});
     auto moved = file_.query(
         "UPDATE submissions SET stage = ?, stage_ms = ?, incarnation = ?, step = ?, why = ?, "
-        "exit_code = ?, signal = ?, not_before_ms = ? WHERE id = ?",
+        "exit_code = ?, signal = ?, not_before_ms = ?, uncounted = uncounted + ? WHERE id = ?",
         {std::string(name_of(change.to)), change.at_ms, incarnation, change.step, change.why, value_of(end.exit_code),
-         value_of(end.signal), change.not_before_ms, change.job});
+         value_of(end.signal), change.not_before_ms, std::int64_t{change.uncounted}, change.job});
     if (!moved) return moved.failure();
     if (launches) {
         auto added = file_.query("INSERT INTO incarnations (job, number, boot, started_ms) VALUES (?, ?, ?, ?)",

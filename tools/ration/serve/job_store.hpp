@@ -32,6 +32,13 @@ struct submission {
     friend bool operator==(submission const&, submission const&) = default;
 };
 
+/// Whether a submission that is repeated with its key is the same job. The environment of the first one counts: that of
+/// another shell differs in many variables that no job reads.
+[[nodiscard]] inline bool is_same_job(submission const& one, submission other) {
+    other.environment = one.environment;
+    return one == other;
+}
+
 /// How a process ended. Both are empty: that is not known, or there was none.
 struct process_end {
     std::optional<std::int64_t> exit_code, signal;
@@ -47,6 +54,8 @@ struct stored_job {
     std::int64_t step = 0;           ///< of training, when it entered its stage
     std::string why;                 ///< of its stage; may be empty
     bool cancelled = false;          ///< its user wants it stopped
+    bool paused = false;             ///< its user wants it to wait
+    std::int64_t uncounted = 0;      ///< launches that its retries do not count, since they ended by a pause
     std::int64_t not_before_ms = 0;  ///< the earliest time of its next launch
     process_end end;                 ///< of its last incarnation that has ended
 };
@@ -60,7 +69,11 @@ struct stage_change {
     std::optional<process_end> end;  ///< given: its present incarnation has ended, in this way
     std::string boot;                ///< of a launch: the kernel's number of this boot
     std::int64_t not_before_ms = 0;  ///< of `queued`: the earliest time of the next launch
+    bool uncounted = false;          ///< of `queued`: the launch that has ended is none of the failed ones
 };
+
+/// What a user wants of a job.
+enum class wish : std::uint8_t { cancelled, paused };
 
 /// One entry of the history of a job.
 struct past_stage {
@@ -98,8 +111,12 @@ public:
     /// Moves a job to another stage. `deploying` begins its next incarnation. Errors: `not_found`; `invalid_value` if
     /// `may_follow` refuses.
     [[nodiscard]] result<void> advance(stage_change const& change);
-    /// Notes that its user wants the job stopped. Errors: `not_found`.
-    [[nodiscard]] result<void> cancel(std::int64_t job);
+    /// Notes that its user has this wish, or has it no more. Errors: `not_found`.
+    [[nodiscard]] result<void> note(std::int64_t job, wish what, bool wanted = true);
+    /// What `keep` has kept under this name; none without.
+    [[nodiscard]] result<std::optional<std::string>> setting(std::string const& name);
+    /// Keeps a value of the service; an empty one is none.
+    [[nodiscard]] result<void> keep(std::string const& name, std::string const& value);
     /// Makes all changes since the last commit durable, with one write to the disk.
     [[nodiscard]] result<void> commit();
 

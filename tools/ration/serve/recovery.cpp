@@ -60,6 +60,7 @@ public:
         if (job.now == stage::pending) return queue(job, "");
         auto const boot = store_.boot_of(job);
         if (!boot) return boot.failure();
+        if (job.paused && !job.cancelled) return pause(job);
         if (auto const end = recorded_end(folder_.end_of(label_of(job.what.name, job.id), job.incarnation)))
             return note(job, *end);
         if (*boot != this_boot()) return settle_after_restart(job);
@@ -70,7 +71,7 @@ public:
 
 private:
     [[nodiscard]] result<void> settle_after_restart(stored_job const& job) {
-        bool const again = has_checkpoint(job, folder_) || job.incarnation <= job.what.retries;
+        bool const again = has_checkpoint(job, folder_) || job.incarnation - job.uncounted <= job.what.retries;
         return again && !job.cancelled ? queue(job, "the machine was restarted")
                                        : fail(job, "the machine was restarted, and it has no checkpoint");
     }
@@ -81,13 +82,22 @@ private:
         change.end = process_end{};
         (killed ? change.end->signal : change.end->exit_code) = end.number;
         if (!end.success()) change.why = (killed ? "killed by signal " : "exit code ") + std::to_string(end.number);
-        if (change.to == stage::failed && job.incarnation <= job.what.retries) change.to = stage::queued;
+        if (change.to == stage::failed && job.incarnation - job.uncounted <= job.what.retries)
+            change.to = stage::queued;
         return store_.advance(change);
     }
 
     [[nodiscard]] result<void> queue(stored_job const& job, std::string why) {
         auto change = to(job, job.cancelled ? stage::halted : stage::queued);
         change.why = std::move(why);
+        return store_.advance(change);
+    }
+
+    /// Whatever ended it, it has not been resumed.
+    [[nodiscard]] result<void> pause(stored_job const& job) {
+        auto change = to(job, stage::queued);
+        change.why = "paused";
+        change.uncounted = true;
         return store_.advance(change);
     }
 

@@ -51,7 +51,12 @@ constexpr std::array steps{
        ALTER TABLE submissions ADD COLUMN retries INTEGER NOT NULL DEFAULT 0;
        ALTER TABLE submissions ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;
        ALTER TABLE submissions ADD COLUMN time_limit_ms INTEGER NOT NULL DEFAULT 0;
-       ALTER TABLE submissions ADD COLUMN after TEXT NOT NULL DEFAULT '';)"};
+       ALTER TABLE submissions ADD COLUMN after TEXT NOT NULL DEFAULT '';)",
+    R"(ALTER TABLE submissions ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE submissions ADD COLUMN uncounted INTEGER NOT NULL DEFAULT 0;
+       CREATE TABLE settings (
+         name TEXT PRIMARY KEY,
+         value TEXT NOT NULL) STRICT, WITHOUT ROWID;)"};
 
 [[nodiscard]] result<std::int64_t> version_of(database& file) {
     auto const rows = file.query("PRAGMA user_version");

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The service: pauses, drains, policies that change, its configuration, devices and tenants."""
+import json
+import subprocess
+import sys
+import time
+import unittest
+
+from support import JOB, RATION, ServiceTest
+
+
+class Controlled(ServiceTest):
+    SAVES = """
+import os, pathlib, signal, sys, time
+steps = pathlib.Path(os.environ["RATION_CHECKPOINT"]) / "steps"
+done = int(steps.read_text()) if steps.exists() else 0
+def save(*_):
+    steps.write_text(str(done))
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+with open("launches", "a") as out:
+    print(done, file=out, flush=True)
+while done < 15:
+    time.sleep(0.1)
+    done += 1
+"""
+
+    def test_a_paused_job_waits_over_restarts_and_goes_on_from_its_checkpoint(self) -> None:
+        label = self.submit("--name", "saves", "--", sys.executable, "-c", self.SAVES)
+        self.wait_for(lambda: (self.folder / "launches").exists())
+        time.sleep(0.5)
+        self.ration("pause", label)
+        self.wait_for(lambda: self.job(label)["stage"] == "QUEUED")
+        queued = self.submit("--name", "queued", "--", "touch", "queued")
+        self.ration("wait", queued)  # others run on
+        self.kill()
+        self.start()
+        other = self.submit("--", "true")
+        self.ration("wait", other)
+        job = self.job(label)
+        self.assertEqual((job["stage"], job["paused"], job["why"], job["incarnation"]), ("QUEUED", True, "paused", 1))
+        self.assertIn("QUEUED, paused", self.ration("status"))
+        self.ration("resume", label)
+        self.ration("wait", label)  # without a retry: the pause was no failure
+        launches = [int(steps) for steps in (self.folder / "launches").read_text().split()]
+        self.assertEqual((len(launches), launches[0]), (2, 0))
+        self.assertGreater(launches[1], 0)
+        self.ration("pause", label, code=2)  # it has ended
+        self.ration("resume", label, code=2)
+
+    def test_a_job_that_stops_for_a_pause_while_the_service_is_down_is_not_complete(self) -> None:
+        label = self.submit("--name", "slow", "--", "sh", "-c", "trap 'sleep 1; exit 0' TERM; echo x >> slow; while :; do sleep 0.1; done")
+        self.wait_for((self.folder / "slow").exists)
+        self.ration("pause", label)
+        self.kill()
+        time.sleep(1.5)
+        self.start()
+        self.wait_for(lambda: self.job(label)["stage"] == "QUEUED")
+        self.ration("cancel", label)
+        self.assertEqual(self.job(label)["stage"], "HALTED")
+        self.assertEqual((self.folder / "slow").read_text(), "x\n")
+
+    def test_a_drained_service_launches_nothing_also_after_a_restart(self) -> None:
+        running = self.submit("--name", "running", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(running)["stage"] == "PROCESSING")
+        self.assertIn("1 running", self.ration("drain"))
+        later = self.submit("--name", "later", "--", "true")
+        self.kill()
+        self.start()
+        (self.folder / "end").touch()
+        self.assertIn("0 running", self.ration("drain", "--wait"))
+        self.assertEqual(self.job(running)["stage"], "COMPLETED")
+        time.sleep(0.5)
+        self.assertEqual(self.job(later)["stage"], "QUEUED")
+        self.ration("drain", "--undo")
+        self.ration("wait", later)
+
+    def test_the_policy_changes_while_jobs_run(self) -> None:
+        label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        for wrong in (("drf",), ("tradl", "--set", "tradl.wrong=1"), ("tradl", "--set", "fifo.x=1")):
+            self.ration("policy", "set", *wrong, code=2)
+        self.ration("policy", "set", "tradl")
+        log = self.state / "events.jsonl"
+        events = lambda: [json.loads(line) for line in log.read_text().splitlines()]
+        self.wait_for(lambda: [e["policy"] for e in events() if e["event"] == "run"] == ["equal_share", "tradl"])
+        self.wait_for(lambda: events()[-1]["event"] != "run" and any(e["event"] == "decision" for e in events()[::-1]))
+        self.kill()
+        self.start()
+        self.assertEqual(self.ask("GET", "/v1/service")[1]["policy"], "tradl")
+        self.kill()
+        self.start("--policy", "equal_share")
+        self.assertEqual(self.ask("GET", "/v1/service")[1]["policy"], "equal_share")
+        (self.folder / "end").touch()
+        self.ration("wait", label)  # one process from the start to the end
+        self.assertEqual(self.job(label)["incarnation"], 1)
+
+
+class Configured(ServiceTest):
+    def configure(self, text: str, *options: str) -> None:
+        self.kill()
+        (self.folder / "service.toml").write_text(text)
+        self.start("--config", str(self.folder / "service.toml"), *options)
+
+    def refused(self, text: str, *options: str) -> str:
+        (self.folder / "wrong.toml").write_text(text)
+        done = subprocess.run([RATION, "serve", "--state", self.state, "--config", self.folder / "wrong.toml", *options], env=self.environment, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)  # before it says that it is ready
+        return done.stderr
+
+    def submit_file(self, text: str, code: int = 0) -> str:
+        (self.folder / "job.toml").write_text(text)
+        return self.ration("submit", str(self.folder / "job.toml"), code=code)
+
+    def test_devices_are_assigned_and_never_shared(self) -> None:
+        self.configure('policy = "drf"\ndevices = { count = 3, cpu = 0.1 }\ntick = "100ms"\n')
+        script = 'echo $RATION_DEVICES >> had; for d in $(echo $RATION_DEVICES | tr , " "); do mkdir $d || touch conflict; done; sleep 1; ' \
+                 'for d in $(echo $RATION_DEVICES | tr , " "); do rmdir $d; done'
+        job = JOB.replace('["true"]', json.dumps(["sh", "-c", script])) + "bounds = { gpu = { min = 2, max = 2 } }\n"
+        labels = [self.submit_file(job) for _ in range(3)]
+        plain = self.submit("--", "true")
+        self.ration("wait", plain)
+        for label in labels:
+            self.ration("wait", label)
+            self.assertEqual([past["stage"] for past in self.job(label)["history"]][:3], ["QUEUED", "PENDING", "DEPLOYING"])
+        self.assertFalse((self.folder / "conflict").exists())
+        self.assertEqual([len(line.split(",")) for line in (self.folder / "had").read_text().split()], [2, 2, 2])
+        self.submit_file(job.replace("2, max = 2", "4, max = 4"), code=2)
+
+    def test_a_job_with_devices_outlives_the_service(self) -> None:
+        self.configure('policy = "drf"\ndevices = { count = 2, cpu = 0.1 }\ntick = "100ms"\n')
+        job = JOB.replace('["true"]', '["sh", "-c", "echo $RATION_DEVICES >> had; until test -e end; do sleep 0.1; done"]') + "bounds = { gpu = { min = 2, max = 2 } }\n"
+        runs, waits = self.submit_file(job), self.submit_file(job)
+        self.wait_for(lambda: self.job(runs)["stage"] == "PROCESSING")
+        self.ration("policy", "set", "equal_share", code=2)  # it gives none
+        self.kill()
+        self.start("--config", str(self.folder / "service.toml"))
+        time.sleep(0.5)
+        self.assertEqual((self.folder / "had").read_text(), "cpu-0,cpu-1\n")  # the other one waits
+        self.ration("pause", waits)
+        (self.folder / "end").touch()
+        self.ration("wait", runs)
+        self.assertEqual(self.job(runs)["incarnation"], 1)
+        self.ration("resume", waits)
+        self.ration("wait", waits)
+
+    def test_what_cannot_work_is_refused_before_the_start(self) -> None:
+        self.kill()
+        self.assertIn("has no jobs", self.refused(JOB))
+        self.assertIn("drf", self.refused("", "--policy", "drf"))  # without devices
+        self.assertIn("cores", self.refused('[[tenant]]\nname = "lab"\nquota = { cpu = 4000 }\n'))
+        self.start()
+        self.submit_file(JOB + "bounds = { gpu = { min = 1, max = 1 } }\n", code=2)
+
+    def test_tenants_have_limits(self) -> None:
+        self.configure('tick = "100ms"\n[[tenant]]\nname = "small"\nlimit = { cpu = 0.05 }\n[[tenant]]\nname = "other"\n', "--cpus", "2")
+        busy = JOB.replace('["true"]', '["sh", "-c", "until test -e end; do sleep 0.1; done"]')
+        labels = [self.submit_file(busy + f'tenant = "{name}"\n') for name in ("small", "small", "other")]
+        self.submit_file(JOB + 'tenant = "unknown"\n', code=2)
+        for label in labels:
+            self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        log = self.state / "events.jsonl"
+
+        def held() -> list:
+            decisions = [json.loads(line) for line in log.read_text().splitlines() if '"event":"decision"' in line]
+            return decisions[-1]["columns"]["jobs/held.cpu"]
+        # Also a job whose first grant was refused has a limit, and not much more than that of its tenant
+        self.wait_for(lambda: len(held()) == 3 and all(amount > 0 for amount in held()))
+        self.assertLessEqual(held()[0] + held()[1], 50 + 10)
+        (self.folder / "end").touch()
+        for label in labels:
+            self.ration("wait", label)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

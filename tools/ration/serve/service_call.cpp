@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/service_call.hpp"
+
+#include <fmt/format.h>
+
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "events/json_reader.hpp"
+#include "serve/daemon.hpp"
+
+namespace ration::program {
+
+result<http_reply> ask_service(service_folder const& folder, std::string const& method, std::string const& path,
+                               std::string const& body) {
+    return ask_http(folder.socket(), method, path, body);
+}
+
+exit_code refused(http_reply const& reply) {
+    auto const json = parse_json(reply.json);
+    bool const known = json.is_object() && json.contains("error") && json["error"].is_string();
+    bool const is_input = reply.status == 400 || reply.status == 404 || reply.status == 409;
+    return fail(is_input ? exit_code::bad_input : exit_code::no_backend,
+                known ? json["error"].get<std::string>() : "the service gave no valid answer; restart it");
+}
+
+exit_code unreachable(error why, service_folder const& folder) {
+    if (why.code != errc::not_found) return fail(exit_code::no_backend, to_text(why));
+    why.remedy = "";
+    bool const is_default = folder.path == state_folder_named("").path;
+    return fail(exit_code::no_backend, fmt::format("{}; start it: ration serve{}", to_text(why),
+                                                   is_default ? "" : " --state " + printable(folder.path)));
+}
+
+}  // namespace ration::program

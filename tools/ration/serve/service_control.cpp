@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/service_control.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/version_text.hpp"
+#include "config/settings.hpp"
+#include "events/json_reader.hpp"
+#include "policies/policy_registry.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr auto drain_setting = "drain", policy_setting = "policy";
+constexpr std::size_t most_settings = 64;
+
+/// {"policy": "las", "settings": ["las.promote=0"]}; none for another text.
+[[nodiscard]] std::optional<kept_policy> read_policy(std::string const& text) {
+    auto const json = parse_json(text);
+    kept_policy out;
+    if (!json.is_object() || !json.contains("policy") || !json["policy"].is_string()) return std::nullopt;
+    out.policy = json["policy"].get<std::string>();
+    if (!json.contains("settings")) return json.size() == 1 ? std::optional(out) : std::nullopt;
+    auto const& settings = json["settings"];
+    if (json.size() != 2 || !settings.is_array() || settings.size() > most_settings) return std::nullopt;
+    for (auto const& one : settings) {
+        if (!one.is_string()) return std::nullopt;
+        out.settings.push_back(one.get<std::string>());
+    }
+    return out;
+}
+
+[[nodiscard]] std::string text_of(kept_policy const& policy) {
+    std::string text;
+    json_writer json(text);
+    json.object([&] {
+        json.member("policy", policy.policy);
+        json.key("settings").array([&] {
+            for (auto const& one : policy.settings) json.value(one);
+        });
+    });
+    return text;
+}
+
+}  // namespace
+
+result<std::optional<kept_policy>> policy_kept_in(job_store& store) {
+    auto const text = store.setting(policy_setting);
+    if (!text) return text.failure();
+    return *text ? read_policy(**text) : std::nullopt;
+}
+
+result<void> forget_policy(job_store& store) { return store.keep(policy_setting, ""); }
+
+result<void> service_control::restore() {
+    auto const kept = store_.setting(drain_setting);
+    if (!kept) return kept.failure();
+    draining_ = durably_draining_ = kept->has_value();
+    return {};
+}
+
+std::string service_control::why_not(std::string const& tenant, run_config const& definition) const {
+    std::vector<std::string_view> known;
+    for (auto const& one : supply_.config.tenants.tenants) known.push_back(one.name);
+    if (!known.empty() && std::ranges::find(known, tenant) == known.end())
+        return fmt::format("tenant {} is not in the configuration of the service: name one of {}", quoted(tenant),
+                           fmt::join(known, ", "));
+    if (!definition.jobs.front().elastic) return {};
+    run_config one;
+    one.file = definition.file;
+    one.devices = supply_.config.devices;
+    one.jobs = definition.jobs;
+    if (auto const missing = missing_devices(one, supply_.devices, supply_.cpu); !missing.empty())
+        return to_text(*missing.begin());
+    return gives_devices_ ? std::string()
+                          : fmt::format(
+                                "the job needs devices, and policy {} gives none: change it, as by ration "
+                                "policy set drf",
+                                quoted(facts_.policy));
+}
+
+std::optional<policy_change> service_control::end_turn(bool committed) {
+    auto next = std::exchange(next_, std::nullopt);
+    if (!committed) {
+        facts_.policy = durable_policy_;
+        draining_ = durably_draining_;
+        return std::nullopt;
+    }
+    if (next) gives_devices_ = next->policy->reads(devices_to_share);
+    durable_policy_ = facts_.policy;
+    durably_draining_ = draining_;
+    return next;
+}
+
+std::optional<api_reply> service_control::answer(api_request const& request) {
+    if (!request.path.starts_with("/v1/service")) return std::nullopt;
+    auto const rest = request.path.substr(std::string_view("/v1/service").size());
+    if (rest.empty() && request.method == "GET") return describe();
+    bool const known = rest.empty() || rest == "/drain" || rest == "/policy";
+    if (!known) return refusal(404, "the path is unknown: read docs/service-api.json");
+    bool const drains = rest == "/drain" && (request.method == "POST" || request.method == "DELETE");
+    if (!drains && (rest != "/policy" || request.method != "POST"))
+        return refusal(405, "the path has no such method: read docs/service-api.json");
+    if (!is_operator(request.uid)) return refusal(403, "only the user of the service may do this: ask them");
+    return drains ? drain(request.method == "POST") : change_policy(request.body);
+}
+
+api_reply service_control::describe() {
+    constexpr std::array running{stage::deploying, stage::downloading, stage::processing, stage::storing};
+    auto const jobs = store_.in_stages(running);
+    if (!jobs) return failed(jobs.failure());
+    api_reply out;
+    json_writer json(out.json);
+    json.object([&] {
+        json.member("version", version_text());
+        json.member("pid", facts_.pid);
+        json.member("uid", facts_.uid);
+        json.member("policy", facts_.policy);
+        json.member("max_running", facts_.max_running);
+        json.member("running", std::ssize(*jobs));
+        json.member("draining", draining_);
+        json.member("folder", facts_.folder);
+    });
+    return out;
+}
+
+api_reply service_control::drain(bool wanted) {
+    if (auto kept = store_.keep(drain_setting, wanted ? "true" : ""); !kept) return failed(kept.failure());
+    draining_ = wanted;
+    return describe();
+}
+
+api_reply service_control::change_policy(std::string const& body) {
+    auto const wanted = read_policy(body);
+    if (!wanted) return refusal(400, "the body is wrong: send {\"policy\": NAME, \"settings\": [\"NAME.KEY=VALUE\"]}");
+    if (auto const fault = prepare(*wanted); !fault.empty()) return refusal(400, fault);
+    if (auto kept = store_.keep(policy_setting, text_of(*wanted)); !kept) return failed(kept.failure());
+    facts_.policy = wanted->policy;
+    return describe();
+}
+
+/// The fault; empty: `next_` is the policy, which reads only columns that the service has.
+std::string service_control::prepare(kept_policy const& wanted) {
+    run_config config;
+    diagnostics problems("policy");
+    add_settings(wanted.settings, {wanted.policy}, "set", config, problems);
+    auto made = problems.empty() ? make_policy(config, wanted.policy, policy_log::for_good(), problems) : nullptr;
+    if (made == nullptr) return problems.empty() ? "the policy cannot be made" : to_text(*problems.begin());
+    auto const bound = made->bind(jobs_->store().schema(), {.jobs = jobs_->capacity(), .nodes = 1});
+    if (!bound) return fmt::format("policy {}: {}", quoted(wanted.policy), to_text(bound.failure()));
+    if (auto const label = made->reads(devices_to_share) ? "" : job_with_devices(); !label.empty())
+        return fmt::format("policy {} gives no devices, and job {} needs some: wait for its end, or choose another",
+                           quoted(wanted.policy), quoted(label));
+    auto const* const given = config.parameters_of(wanted.policy);
+    policy_choice choice{.policy = wanted.policy, .label = wanted.policy};
+    if (given != nullptr) choice.parameters = given->parameters;
+    next_ = policy_change{std::move(choice), std::move(made)};
+    return {};
+}
+
+/// A job that is not over and needs devices, by its label; empty: none does.
+std::string service_control::job_with_devices() {
+    constexpr std::array open{stage::queued,      stage::pending,    stage::deploying,
+                              stage::downloading, stage::processing, stage::storing};
+    auto const jobs = store_.in_stages(open);
+    if (!jobs) return {};  // the next commit reports it
+    for (auto const& job : *jobs) {
+        auto const read = read_definition(job.what.definition);
+        if (read.problems.empty() && read.config.jobs.front().elastic) return label_of(job.what.name, job.id);
+    }
+    return {};
+}
+
+}  // namespace ration::program

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+/// What its operators ask of the service as a whole: to describe itself, to launch nothing more, to change its policy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "run/host_devices.hpp"
+#include "run/job_source.hpp"
+#include "serve/api.hpp"
+
+namespace ration::program {
+
+/// What the jobs of the service share.
+struct service_supply {
+    run_config const& config;
+    host_devices const& devices;
+    millicores cpu;
+};
+
+/// What the service says of itself.
+struct service_facts {
+    std::int64_t uid = 0, pid = 0;
+    std::string policy;
+    std::int64_t max_running = 0;
+    std::string folder;
+};
+
+/// Its policy, as an operator has set it.
+struct kept_policy {
+    std::string policy;
+    std::vector<std::string> settings;  ///< as `add_setting` takes them
+};
+
+/// The policy that `POST /v1/service/policy` has set in this or an earlier service; none: it was never set. Errors:
+/// those of the list of jobs.
+[[nodiscard]] result<std::optional<kept_policy>> policy_kept_in(job_store& store);
+
+/// The next start may name another policy; the next commit makes that durable.
+[[nodiscard]] result<void> forget_policy(job_store& store);
+
+/// The user of the service and root are its operators. What they set outlives the service.
+class service_control {
+    job_store& store_;
+    service_supply supply_;
+    service_facts facts_;
+    std::string durable_policy_;
+    bool gives_devices_;  // its policy does
+    bool draining_ = false, durably_draining_ = false;
+    job_table const* jobs_ = nullptr;
+    std::optional<policy_change> next_;
+
+public:
+    service_control(job_store& store, service_supply const& supply, service_facts facts, bool gives_devices)
+        : store_(store), supply_(supply), facts_(std::move(facts)), durable_policy_(facts_.policy),
+          gives_devices_(gives_devices) {}
+
+    /// Reads what an earlier service was asked for.
+    [[nodiscard]] result<void> restore();
+    /// The table that policies read. To be called before `answer`.
+    void attach(job_table const& jobs) noexcept { jobs_ = &jobs; }
+
+    [[nodiscard]] bool is_operator(std::int64_t uid) const noexcept { return uid == facts_.uid || uid == 0; }
+    /// Why the service can never run a job of this tenant with this definition; empty: it can.
+    [[nodiscard]] std::string why_not(std::string const& tenant, run_config const& definition) const;
+    /// Whether there are devices, if the job needs some. That can change between two starts of the service.
+    [[nodiscard]] bool has_devices_for(job_config const& job) const noexcept {
+        return !job.elastic || !supply_.devices.names().empty();
+    }
+    /// No further job may be launched.
+    [[nodiscard]] bool draining() const noexcept { return draining_; }
+    /// None: the path is that of another part of the API.
+    [[nodiscard]] std::optional<api_reply> answer(api_request const& request);
+    /// To be called after each commit, with whether it succeeded. Returns the policy that decides from now on, if it
+    /// changes.
+    [[nodiscard]] std::optional<policy_change> end_turn(bool committed);
+
+private:
+    [[nodiscard]] api_reply describe();
+    [[nodiscard]] api_reply drain(bool wanted);
+    [[nodiscard]] api_reply change_policy(std::string const& body);
+    [[nodiscard]] std::string prepare(kept_policy const& wanted);
+    [[nodiscard]] std::string job_with_devices();
+};
+
+}  // namespace ration::program

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/submit_client.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <ration/process/environment.hpp>
+#include <ration/process/input_file.hpp>
+#include <ration/progress/token.hpp>
+
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "common/quantity.hpp"
+#include "common/utf8.hpp"
+#include "events/json_reader.hpp"
+#include "events/json_writer.hpp"
+#include "serve/daemon.hpp"
+#include "serve/job_words.hpp"
+#include "serve/service_call.hpp"
+
+namespace ration::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t longest_array = 1000;
+constexpr int most_losses = 5, most_absences = 40;  // of answers and of the service, one after another
+
+/// JSON carries UTF-8 alone.
+[[nodiscard]] bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        auto const length = utf8_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+/// The name of the program, as far as a job can be called so.
+[[nodiscard]] std::string name_of_command(std::string const& program) {
+    auto name = fs::path(program).filename().string();
+    std::ranges::replace_if(name, [](char c) { return !is_plain_name(std::string("a") + c); }, '_');
+    if (name.empty() || name.front() == '.' || name.front() == '-') name.insert(name.begin(), '_');
+    return name.substr(0, longest_submitted_name);
+}
+
+/// A jobs file with the command. A job without a target trains to its end.
+[[nodiscard]] std::string definition_of(submit_options const& options) {
+    std::string words;
+    json_writer json(words);  // the strings of JSON are strings of TOML
+    json.array([&] {
+        for (auto const& word : options.words) json.value(word);
+    });
+    return fmt::format(
+        "[[job]]\nname = \"{}\"\ncommand = {}\npriority = {}\ntarget = {{ loss = {{ objective = 0 }} }}\n"
+        "at_objective = \"continue\"\n",
+        options.name.empty() ? name_of_command(options.words.front()) : options.name, words,
+        options.priority.value_or(0));
+}
+
+[[nodiscard]] bool is_file(submit_options const& options) {
+    return options.words.size() == 1 && options.words.front().ends_with(".toml");
+}
+
+[[nodiscard]] result<std::string> read_definition_of(submit_options const& options) {
+    if (!is_file(options)) return definition_of(options);
+    return process::read_input(options.words.front(), {.remedy = "name a jobs file with one job",
+                                                       .most_bytes = max_config_bytes,
+                                                       .too_large = "is larger than 1 MiB"});
+}
+
+/// The numbers of the jobs that `--after` names, whose labels have to be theirs.
+[[nodiscard]] result<std::vector<std::int64_t>, diagnostic> predecessors_of(submit_options const& options,
+                                                                            service_folder const& folder) {
+    std::vector<std::int64_t> out;
+    if (options.after.empty()) return out;
+    auto store = job_store::open_to_read(folder.database());
+    if (!store) return diagnostic{.text = to_text(store.failure())};
+    for (auto const& word : options.after) {
+        auto const job = find_named(*store, word);
+        if (!job) return diagnostic{.text = to_text(job.failure())};
+        if (!*job)
+            return diagnostic{
+                .text = fmt::format("--after: job {} is unknown; list the jobs with ration status", quoted(word))};
+        out.push_back((*job)->id);
+    }
+    return out;
+}
+
+/// 0: none.
+[[nodiscard]] result<std::int64_t, diagnostic> time_limit_ms(std::string const& word) {
+    if (word.empty()) return 0;
+    auto const limit = parse_duration(word);
+    if (!limit || *limit < milliseconds(1))
+        return diagnostic{.text = fmt::format("--time-limit: {} is no time from 1 ms on; write \"90s\" or \"2h\", or "
+                                              "leave it out",
+                                              quoted(word))};
+    return limit->count / 1'000'000;
+}
+
+void warn_of_unused_keys(std::string const& file, std::string const& text) {
+    auto const unused = unused_keys(text);
+    if (!unused.empty())
+        std::fprintf(stderr, "ration: warning: %s\n",
+                     printable(fmt::format("{}: the service does not use {}; it takes them from ration serve", file,
+                                           fmt::join(unused, ", ")))
+                         .c_str());
+}
+
+/// What all jobs of a submission share.
+struct request {
+    std::string definition;
+    std::vector<std::int64_t> after;
+    std::int64_t time_limit_ms = 0;
+};
+
+/// A sentence if a word of the command line is wrong.
+[[nodiscard]] result<request, diagnostic> read_request(submit_options const& options, service_folder const& folder) {
+    auto definition = read_definition_of(options);
+    if (!definition) return diagnostic{.text = to_text(definition.failure())};
+    auto after = predecessors_of(options, folder);
+    if (!after) return after.failure();
+    auto const limit = time_limit_ms(options.time_limit);
+    if (!limit) return limit.failure();
+    if (is_file(options)) warn_of_unused_keys(options.words.front(), *definition);
+    return request{std::move(definition).value(), std::move(after).value(), *limit};
+}
+
+/// `number`: of the job in its array; empty: it is in none.
+[[nodiscard]] std::string body_of(submit_options const& options, request const& wanted, std::string const& key,
+                                  std::string const& number) {
+    std::string const index(array_index);
+    std::string body;
+    json_writer json(body);
+    json.object([&] {
+        json.member("key", key);
+        json.member("definition", wanted.definition);
+        json.member("directory", fs::current_path().string());
+        json.key("environment").array([&] {
+            for (auto const& entry : process::current_environment())
+                if (is_utf8(entry) && !entry.starts_with(index)) json.value(entry);
+            if (!number.empty()) json.value(index + number);
+        });
+        if (!options.name.empty()) json.member("name", options.name);
+        if (options.priority) json.member("priority", *options.priority);
+        json.member("retries", options.retries);
+        json.member("time_limit_ms", wanted.time_limit_ms);
+        json.key("after").array([&] {
+            for (auto const job : wanted.after) json.value(job);
+        });
+    });
+    return body;
+}
+
+/// After a lost answer the submission is repeated: its key makes that the same job. A service that was just started
+/// gets some time.
+[[nodiscard]] result<http_reply> post(service_folder const& folder, std::string const& body) {
+    constexpr useconds_t rest = 50'000, rest_after_loss = 1'000'000;
+    int losses = 0, absences = 0;
+    for (;;) {
+        auto reply = ask_service(folder, "POST", "/v1/jobs", body);
+        if (reply) return reply;
+        bool const absent = reply.failure().code == errc::not_found;
+        if (absent ? ++absences == most_absences : ++losses == most_losses) return reply;
+        ::usleep(absent ? rest : rest_after_loss);
+    }
+}
+
+/// Submits one job and prints its label.
+[[nodiscard]] exit_code submit_one(submit_options const& options, service_folder const& folder,
+                                   std::string const& body) {
+    auto const reply = post(folder, body);
+    if (!reply) return unreachable(reply.failure(), folder);
+    auto const job = parse_json(reply->json);
+    if (reply->status >= 300 || !job.is_object() || !job.contains("label")) return refused(*reply);
+    std::puts(options.json ? reply->json.c_str() : printable(job["label"].get<std::string>()).c_str());
+    return exit_code::ok;
+}
+
+}  // namespace
+
+std::optional<std::pair<std::int64_t, std::int64_t>> array_of(std::string const& word) {
+    std::int64_t first = 0, last = 0;
+    auto const* const end = word.data() + word.size();
+    auto const dash = std::from_chars(word.data(), end, first);
+    if (dash.ec != std::errc() || dash.ptr == end || *dash.ptr != '-') return std::nullopt;
+    auto const rest = std::from_chars(dash.ptr + 1, end, last);
+    bool const good =
+        rest.ec == std::errc() && rest.ptr == end && first >= 0 && last >= first && last - first < longest_array;
+    return good ? std::optional(std::pair(first, last)) : std::nullopt;
+}
+
+exit_code submit_job(submit_options const& options) {
+    auto const folder = state_folder_named(options.folder);
+    auto const wanted = read_request(options, folder);
+    if (!wanted) return fail(exit_code::bad_input, to_text(wanted.failure()));
+    auto const token = progress::random_token();
+    if (!token) return unreachable(token.failure(), folder);
+    auto const key = options.key.empty() ? std::string(token->view()) : options.key;
+    if (options.array.empty()) return submit_one(options, folder, body_of(options, *wanted, key, ""));
+    auto const numbers = array_of(options.array);
+    for (auto number = numbers->first; number <= numbers->second; ++number) {
+        auto const body = body_of(options, *wanted, fmt::format("{}.{}", key, number), std::to_string(number));
+        if (auto const code = submit_one(options, folder, body); code != exit_code::ok) return code;
+    }
+    return exit_code::ok;
+}
+
+}  // namespace ration::program
