@@ -7,11 +7,23 @@
     ration.huggingface, ration.lightning    the same for their trainers
     python3 -m ration.ranks train.py        one process per device
     ration.decide        asks a policy about any jobs; ration.tune (Ray Tune) and `python3 -m ration.slurm` do so for theirs
+    ration.submit(...)   a job of `ration serve`; also jobs, ServiceExecutor and ration.service
     ration.policy        the other side: a policy as one class, and `python3 -m ration.policy build` makes a plugin of it
 
 Importing this needs the standard library only; PyTorch is imported when `elastic` or a checkpoint is used.
 """
 from ration.elastic_loop import elastic, share
 
-__all__ = ["elastic", "share"]
+_OF_SERVICE = {name: "ration.service" for name in ("Job", "Service", "ServiceError", "jobs", "jobs_async", "submit", "submit_async")}
+_OF_SERVICE.update({name: "ration.service_executor" for name in ("JobFailed", "ServiceExecutor")})
+
+__all__ = ["elastic", "share", *_OF_SERVICE]
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    """Training does not pay for the import of asyncio and of HTTP."""
+    if name not in _OF_SERVICE:
+        raise AttributeError(f"module 'ration' has no attribute '{name}'")
+    import importlib
+    return getattr(importlib.import_module(_OF_SERVICE[name]), name)

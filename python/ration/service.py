@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A client of `ration serve`: jobs are submitted, awaited and cancelled from Python.
+
+    job = ration.submit(["python3", "train.py"], name="vae", retries=2)
+    code = job.wait()          # or, in a coroutine: code = await job
+
+The requests are HTTP over the Unix socket of the service, as docs/service-api.json describes them. `Service` has a method for each
+operation of that document, under its operationId. `state` is the state folder of the service, as for `ration serve --state`. Every function raises `ServiceError` with the sentence of the service.
+"""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import socket
+import time
+
+_PATIENCE = 30.0  # seconds for one answer
+_ATTEMPTS = 5  # to submit, after a lost answer
+_SHORTEST_REST, _LONGEST_REST = 0.05, 1.0  # seconds between two questions of one who waits
+_FINAL = ("COMPLETED", "FAILED", "HALTED")
+
+
+class ServiceError(Exception):
+    """The service refused a request, or gave no answer. `status` is that of HTTP; None without an answer."""
+
+    def __init__(self, sentence, status=None):
+        super().__init__(sentence)
+        self.status = status
+
+
+class ServiceUnavailable(ServiceError):
+    """Nobody listens at the socket."""
+
+
+def default_state():
+    """The state folder that `ration serve` uses without --state."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return os.path.join(state if state.startswith("/") else os.path.join(os.environ.get("HOME", "/root"), ".local/state"), "ration")
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=_PATIENCE)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Service:
+    """The operations of the API. Each call is one connection, so that an object may serve several threads."""
+
+    def __init__(self, state=None):
+        self.state = os.path.abspath(state or default_state())
+        self.socket = os.path.join(self.state, "socket")
+
+    def describe_service(self):
+        return self._ask("GET", "/v1/service")
+
+    def list_jobs(self):
+        return self._ask("GET", "/v1/jobs")["jobs"]
+
+    def submit_job(self, submission):
+        """`submission`: as in the document. After a lost answer it is repeated: its key makes that the same job."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._ask("POST", "/v1/jobs", submission)
+            except ServiceUnavailable:
+                raise
+            except ServiceError as error:
+                if error.status is not None or attempt + 1 == _ATTEMPTS:
+                    raise
+            time.sleep(1)
+
+    def show_job(self, id):
+        return self._ask("GET", f"/v1/jobs/{int(id)}")
+
+    def cancel_job(self, id):
+        return self._ask("DELETE", f"/v1/jobs/{int(id)}")
+
+    def _ask(self, method, path, body=None):
+        with self._open(method, path, body) as answer:
+            return _content(answer.status, answer.read())
+
+    @contextlib.contextmanager
+    def _open(self, method, path, body=None, headers=None):
+        connection = _Connection(self.socket)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers or {})
+            yield connection.getresponse()
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise ServiceUnavailable(f"no service listens at {self.socket}; start it: ration serve") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ServiceError(f"the service at {self.socket} gave no answer ({error}); read its messages, and repeat the call") from error
+        finally:
+            connection.close()
+
+
+def _content(status, text):
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ServiceError("the service gave no valid answer; restart it", status) from error
+    if status < 300:
+        return content
+    raise ServiceError(content["error"] if isinstance(content, dict) and "error" in content else f"the service answered with status {status}", status)
+
+
+class Job:
+    """A submitted job. `await job` is its exit code."""
+
+    def __init__(self, service, shown):
+        self._service = service
+        self.id, self.name, self.label, self.log = (shown[key] for key in ("id", "name", "label", "log"))
+
+    def __repr__(self):
+        return f"<ration job {self.label}>"
+
+    def status(self):
+        """The job with its stage and history, as a dictionary with the members of `Job` in the document."""
+        return self._service.show_job(self.id)
+
+    def cancel(self):
+        """Stops the job. Returns its status, which may be that of a job that stops."""
+        return self._service.cancel_job(self.id)
+
+    def wait(self, timeout=None):
+        """Waits for the end, also while the service restarts. Returns the exit code of the program: 128 + number for a signal, 4 for a
+        cancelled job, 1 for one that failed without either. Raises TimeoutError after `timeout` seconds."""
+        for rest in self._rests(timeout):
+            code = self._code()
+            if code is not None:
+                return code
+            time.sleep(rest)
+
+    async def status_async(self):
+        return await _in_thread(self.status)
+
+    async def cancel_async(self):
+        return await _in_thread(self.cancel)
+
+    async def wait_async(self, timeout=None):
+        for rest in self._rests(timeout):
+            code = await _in_thread(self._code)
+            if code is not None:
+                return code
+            await asyncio.sleep(rest)
+
+    def __await__(self):
+        return self.wait_async().__await__()
+
+    def _rests(self, timeout):
+        until = None if timeout is None else time.monotonic() + timeout
+        rest = _SHORTEST_REST
+        while True:
+            yield rest if until is None else max(0.0, min(rest, until - time.monotonic()))
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"{self.label} has not ended after {timeout} s")
+            rest = min(_LONGEST_REST, rest * 1.25)
+
+    def _code(self):
+        try:
+            return exit_code(self.status())
+        except ServiceError as error:
+            if error.status in (None, 503):  # it restarts, or its disk is full
+                return None
+            raise
+
+
+def exit_code(status):
+    """The exit code that a status means, as that of `ration wait`; None before the end."""
+    if status["stage"] not in _FINAL:
+        return None
+    if status["stage"] == "COMPLETED":
+        return 0
+    if status["exit_code"]:
+        return status["exit_code"]
+    if status["stage"] == "HALTED":
+        return 4
+    return 1 if status["signal"] is None else 128 + status["signal"]
+
+
+def submit(command, *, name=None, tenant=None, priority=0, retries=0, time_limit=None, after=(), key=None, directory=None, environment=None, state=None):
+    """Submits a command, which is a list of words, or a jobs file, whose path ends in .toml. `time_limit` is in seconds, `after` has jobs or
+    their numbers. `name`, `tenant` and `priority` are those of a command; a file has its own. The job gets `environment`, or that of this process,
+    and runs in `directory`, or in the folder of this process. Returns a `Job` once the job is durable."""
+    service = Service(state)
+    return Job(service, service.submit_job({
+        "key": key or secrets.token_hex(16),
+        "definition": _definition(command, name, tenant, priority),
+        "directory": os.path.abspath(directory or os.getcwd()),
+        "environment": [f"{variable}={value}" for variable, value in (os.environ if environment is None else environment).items() if _is_utf8(variable + value)],
+        "retries": retries,
+        "time_limit_ms": round((time_limit or 0) * 1000),
+        "after": [one.id if isinstance(one, Job) else int(one) for one in after],
+    }))
+
+
+def jobs(state=None):
+    """The jobs of this user, for root all jobs, in the order of their submission."""
+    service = Service(state)
+    return [Job(service, shown) for shown in service.list_jobs()]
+
+
+async def submit_async(command, **options):
+    return await _in_thread(lambda: submit(command, **options))
+
+
+async def jobs_async(state=None):
+    return await _in_thread(lambda: jobs(state))
+
+
+async def _in_thread(function):
+    return await asyncio.get_running_loop().run_in_executor(None, function)
+
+
+def _is_utf8(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _definition(command, name, tenant, priority):
+    if isinstance(command, (str, os.PathLike)):
+        path = os.fspath(command)
+        if not path.endswith(".toml"):
+            raise ValueError(f"'{path}' is neither a list of words nor a jobs file; give [\"python3\", \"train.py\"] or a path that ends in .toml")
+        if name is not None or tenant is not None or priority:
+            raise ValueError(f"'{path}' has its own name, tenant and priority; write them into the file")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    words = [os.fspath(word) for word in command]
+    if not words:
+        raise ValueError("the command is empty; give the program and its arguments")
+    lines = ["[[job]]", f"name = {_quoted(name or _name_of(words[0]))}", f"command = [{', '.join(map(_quoted, words))}]", f"priority = {int(priority)}"]
+    if tenant is not None:
+        lines.append(f"tenant = {_quoted(tenant)}")
+    # A job without a target trains to its end.
+    return "\n".join([*lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""])
+
+
+def _quoted(text):
+    """A string of TOML. JSON escapes the same characters, except DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _name_of(program):
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in os.path.basename(program))
+    return (kept if kept[:1].isalnum() else f"_{kept}")[:36]
