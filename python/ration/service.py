@@ -63,6 +63,24 @@ class Service:
     def describe_service(self):
         return self._ask("GET", "/v1/service")
 
+    def list_running(self):
+        return self._ask("GET", "/v1/running")
+
+    def watch_events(self, last=None):
+        """Yields (id, name, content) of each event until the service ends. `id` is None for limits; `last` resumes after an id."""
+        with self._open("GET", "/v1/events", None, {} if last is None else {"Last-Event-ID": str(last)}) as answer:
+            if answer.status != 200:
+                _content(answer.status, answer.read())
+            fields = {}
+            for line in answer:
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name:
+                    fields[name] = value
+                    continue
+                if "data" in fields:
+                    yield int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"])
+                fields = {}
+
     def list_jobs(self):
         return self._ask("GET", "/v1/jobs")["jobs"]
 

@@ -163,7 +163,7 @@ class Document(ServiceTest):
         self.submit("--", "true")
         body = json.dumps({"key": "k", "definition": JOB, "directory": "/tmp"})
         bodies = {"/v1/jobs": body, "/v1/service/policy": '{"policy": "fifo"}'}
-        for method, path in sorted(served):
+        for method, path in sorted(served - {("GET", "/v1/events")}):  # which does not end
             status, answer = self.ask(method, path.replace("{id}", "1"), bodies.get(path, "") if method == "POST" else None)
             wanted = document["paths"][path][method.lower()]["responses"][str(status)]["content"]["application/json"]["schema"]
             self.check(document, wanted, answer)

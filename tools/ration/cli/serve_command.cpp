@@ -6,6 +6,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/state_option.hpp"
 #include "run/job_backends.hpp"
+#include "serve/access.hpp"
 
 namespace ration::program {
 namespace {
@@ -46,6 +47,11 @@ void add_options(CLI::App& to, serve_options& into, option_context& context) {
     context.offers[backend].words.assign(backends.begin(), backends.end());
     add_metrics_option(to, into.metrics, context);
     to.add_flag("--replace", into.replace, "End the service that has the folder, as for an upgrade; its jobs run on");
+    auto* const listen = to.add_option("--listen", into.listen, "Serve the API over TCP too, at a loopback address");
+    listen->type_name("ADDRESS:PORT")->check(checked_by(parse_listen_address));
+    auto* const token = to.add_option("--token-file", into.token_file, "The secret of clients over TCP; mode 0600");
+    token->type_name("FILE")->needs(listen);
+    listen->needs(token);
 }
 
 }  // namespace ration::program

@@ -8,6 +8,7 @@
 #include <optional>
 #include <poll.h>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
@@ -55,6 +56,8 @@ public:
     [[nodiscard]] virtual bool may_launch(live_job const& job) = 0;
     /// A report of a job.
     virtual void handle(live_job const& job, progress::report const& reply) = 0;
+    /// A limit of the job has changed; `reason` is the policy's.
+    virtual void handle_change(live_job const& job, std::string_view reason) = 0;
     /// How the present incarnation of a job ended, if the kernel did not tell this process; none: that is not known.
     [[nodiscard]] virtual std::optional<process::exit_report> end_of(live_job const& job) const = 0;
     /// Once in each turn of the loop, after its events. `progress`: by slot.
@@ -72,6 +75,7 @@ public:
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t, nanoseconds) override { return {}; }
     [[nodiscard]] bool may_launch(live_job const&) override { return true; }
     void handle(live_job const&, progress::report const&) override {}
+    void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const&, std::span<training_progress const>, nanoseconds) override {
         return {};

@@ -196,6 +196,7 @@ void run_loop::tick(nanoseconds now) {
 void run_loop::handle_changes(tick_report const& report) {
     for (auto const& change : report.changes) {
         auto& job = c_.jobs.job(change.grant.job);
+        c_.source.handle_change(job, c_.tick_events.reason(change.grant));
         bool const sizes_it =
             change.grant.resource() == resource_id::gpu || change.grant.resource() == resource_id::batch;
         if (!sizes_it || c_.node.ends(job.id)) handle_change(job, change.grant, report.now);

@@ -67,11 +67,10 @@ void tick_reporter::emit_changes(tick_report const& report, nanoseconds took) {
         auto const& job = jobs_.job(change.grant.job);
         waits_[job].reset();
         for (auto const& operation : report.operations.subspan(change.first_operation, change.operations))
-            events_.emit(change_applied{.job = job.config->name,
-                                        .operation = operation,
-                                        .took = took,
-                                        .reason = policy_.about().reason(change.grant.reason())},
-                         report.now);
+            events_.emit(
+                change_applied{
+                    .job = job.config->name, .operation = operation, .took = took, .reason = reason(change.grant)},
+                report.now);
     }
 }
 

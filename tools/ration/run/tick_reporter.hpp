@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <ration/host/engine.hpp>
 
@@ -33,6 +34,10 @@ public:
     void rename_policy(std::string name) { policy_name_ = std::move(name); }
     /// `shown`: the tables as the policy saw them; `took`: since the tick began.
     void emit(tick_report const& report, snapshot const& shown, nanoseconds took);
+    /// The reason that the policy gave for a grant of the last tick.
+    [[nodiscard]] std::string_view reason(checked_grant const& grant) const {
+        return policy_.about().reason(grant.reason());
+    }
     /// What the policy has logged since the last call. It may be gone already.
     void emit_policy_log(nanoseconds now);
 

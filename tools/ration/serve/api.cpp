@@ -175,20 +175,21 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
     json.member("log", folder.log_of(label));
 }
 
+void write_stage(json_writer& json, past_stage const& past) {
+    json.member("incarnation", past.incarnation);
+    json.member("stage", name_of(past.what));
+    json.member("at_ms", past.at_ms);
+    json.member("step", past.step);
+    json.member("why", past.why);
+}
+
 std::string job_json(stored_job const& job, service_folder const& folder, std::vector<past_stage> const& history) {
     std::string text;
     json_writer json(text);
     json.object([&] {
         write_job(json, job, folder);
         json.key("history").array([&] {
-            for (auto const& past : history)
-                json.object([&] {
-                    json.member("incarnation", past.incarnation);
-                    json.member("stage", name_of(past.what));
-                    json.member("at_ms", past.at_ms);
-                    json.member("step", past.step);
-                    json.member("why", past.why);
-                });
+            for (auto const& past : history) json.object([&] { write_stage(json, past); });
         });
     });
     return text;

@@ -30,6 +30,8 @@ struct api_route {
 };
 
 inline constexpr std::array api_routes = std::to_array<api_route>({{"GET", "/v1/service"},
+                                                                   {"GET", "/v1/running"},
+                                                                   {"GET", "/v1/events"},
                                                                    {"POST", "/v1/service/drain"},
                                                                    {"DELETE", "/v1/service/drain"},
                                                                    {"POST", "/v1/service/policy"},
@@ -40,11 +42,15 @@ inline constexpr std::array api_routes = std::to_array<api_route>({{"GET", "/v1/
                                                                    {"POST", "/v1/jobs/{id}/pause"},
                                                                    {"POST", "/v1/jobs/{id}/resume"}});
 
+inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
+
 [[nodiscard]] std::int64_t wall_clock_ms();
 
 /// Writes the members of a job as the API shows it.
 void write_job(json_writer& json, stored_job const& job, service_folder const& folder);
-/// The same as a whole object, with its history.
+/// Writes the members of an entry of a history.
+void write_stage(json_writer& json, past_stage const& past);
+/// A job as a whole object, with its history.
 [[nodiscard]] std::string job_json(stored_job const& job, service_folder const& folder,
                                    std::vector<past_stage> const& history);
 /// `{"jobs": [...]}`.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <sys/socket.h>
 #include <utility>
 
@@ -21,9 +22,14 @@ namespace {
 
 }  // namespace
 
+bool api_server::is_full(std::size_t through) const noexcept {
+    return static_cast<std::size_t>(std::ranges::count(clients_, through, &client::through)) >= most_clients;
+}
+
 nanoseconds api_server::join(std::vector<pollfd>& fds) const {
     nanoseconds until{INT64_MAX};
-    if (clients_.size() < most_clients) fds.push_back({listener_.fd(), POLLIN, 0});
+    for (std::size_t i = 0; i < entrances_.size(); ++i)
+        if (!is_full(i)) fds.push_back({entrances_[i].listener.fd(), POLLIN, 0});
     for (auto const& c : clients_) {
         fds.push_back({c.socket.get(), static_cast<short>(c.answered ? POLLOUT : POLLIN), 0});
         until = std::min(until, c.deadline);
@@ -31,12 +37,15 @@ nanoseconds api_server::join(std::vector<pollfd>& fds) const {
     return until;
 }
 
-void api_server::accept_some(nanoseconds now) {
-    while (clients_.size() < most_clients) {
-        process::descriptor socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+void api_server::accept_some(std::size_t through, nanoseconds now) {
+    auto const& at = entrances_[through];
+    while (!is_full(through)) {
+        process::descriptor socket(::accept4(at.listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
-        auto const uid = user_of(socket.get());
-        if (uid >= 0) clients_.push_back({.socket = std::move(socket), .uid = uid, .deadline = now + patience});
+        auto const uid = at.uid ? *at.uid : user_of(socket.get());
+        if (uid >= 0)
+            clients_.push_back(
+                {.through = through, .socket = std::move(socket), .uid = uid, .deadline = now + patience});
     }
 }
 
@@ -51,23 +60,54 @@ void api_server::read_from(client& c) {
     }
 }
 
-void api_server::receive(nanoseconds now, std::function<api_reply(api_request const&)> const& answer) {
-    accept_some(now);
+/// The refusal of a request by its head, which may come before its body. Each head is judged once.
+std::optional<http_reply> api_server::refusal(client& c) const {
+    if (c.admitted) return std::nullopt;
+    auto const head = parse_head(c.text);
+    if (!head) return std::nullopt;
+    c.admitted = true;
+    return entrances_[c.through].rules.refusal(*head);
+}
+
+void api_server::receive(nanoseconds now, api_handler const& answer) {
+    for (std::size_t i = 0; i < entrances_.size(); ++i) accept_some(i, now);
     for (auto& c : clients_) {
         if (c.answered || c.gone) continue;
         read_from(c);
-        auto const state = state_of_request(c.text);
+        auto const refused = refusal(c);
+        auto const state = refused ? message_state::complete : state_of_request(c.text);
         if (state == message_state::partial) continue;
+        if (!refused && hand_over(c)) continue;
         c.gone = false;  // a client may close its half of the connection
-        c.text = state == message_state::complete
-                     ? answer_http(c.text,
-                                   [&](auto const& method, auto const& path, auto const& body) {
-                                       auto reply = answer({method, path, body, c.uid});
-                                       return http_reply{reply.status, std::move(reply.json)};
-                                   })
-                     : refusal_http({413, error_json("the request is too long: send at most 4 MiB")});
+        c.text = refused ? refusal_http(*refused) : reply_to(c, state, answer);
         c.answered = true;
     }
+}
+
+/// Whether the client asks for events; then it has no socket here any more.
+bool api_server::hand_over(client& c) {
+    auto const head = parse_head(c.text);
+    if (!head || head->method != "GET" || head->target != events_path) return false;
+    event_client next{.socket = std::move(c.socket), .uid = c.uid, .last = {}};
+    auto const last = head->find("last-event-id").value_or("");
+    std::int64_t id = 0;
+    auto const [end, fault] = std::from_chars(last.data(), last.data() + last.size(), id);
+    if (fault == std::errc() && end == last.data() + last.size() && id >= 0) next.last = id;
+    event_clients_.push_back(std::move(next));
+    c.gone = true;
+    return true;
+}
+
+/// The bytes of the answer to a message that was not refused by its head.
+std::string api_server::reply_to(client const& c, message_state state, api_handler const& answer) {
+    if (state == message_state::too_long)
+        return refusal_http({413, error_json("the request is too long: send at most 4 MiB")});
+    if (!c.admitted)
+        return refusal_http({400, error_json("the head is not one of HTTP/1: read docs/service-api.json")});
+    return answer_http(c.text, [&](auto const& method, auto const& path, auto const& body) {
+        auto reply = answer({method, path, body, c.uid});
+        return http_reply{reply.status, std::move(reply.json)};
+    });
 }
 
 void api_server::write_to(client& c) {

@@ -1,51 +1,74 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The Unix socket of the service: requests are answered between two turns of a loop that must not be held up. The
-/// answers to all requests of a turn leave together, after one commit.
+/// The sockets of the service: requests are answered between two turns of a loop that must not be held up. The answers
+/// to all requests of a turn leave together, after one commit.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <poll.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/units.hpp>
 
 #include "metrics/endpoint.hpp"
+#include "serve/access.hpp"
 #include "serve/api.hpp"
+#include "serve/event_streams.hpp"
 #include "serve/http.hpp"
 
 namespace ration::program {
 
-/// No call waits. A client has `patience` for everything; if `most_clients` are there, the next ones wait outside.
+using api_handler = std::function<api_reply(api_request const&)>;
+
+/// A socket at which clients arrive.
+struct entrance {
+    listening_socket listener;
+    access_rules rules;
+    std::optional<std::int64_t> uid;  ///< of all its clients; none: the kernel names the user of each
+};
+
+/// No call waits. A client has `patience` for everything; if an entrance has `most_clients`, its next ones wait
+/// outside.
 class api_server {
     struct client {
+        std::size_t through;  // the entrance
         process::descriptor socket;
         std::int64_t uid = -1;
         nanoseconds deadline;
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
-        bool answered = false, gone = false;
+        bool admitted = false, answered = false, gone = false;
     };
-    listening_socket listener_;
+    std::vector<entrance> entrances_;
     std::vector<client> clients_;
+    std::vector<event_client> event_clients_;
 
 public:
     static constexpr std::size_t most_clients = 64;
     static constexpr nanoseconds patience = seconds(10);
 
-    explicit api_server(listening_socket listener) : listener_(std::move(listener)) {}
+    explicit api_server(std::vector<entrance> entrances) : entrances_(std::move(entrances)) {}
 
     /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
     /// Reads what has come, and answers each whole request by `answer`. The answers wait for `send`.
-    void receive(nanoseconds now, std::function<api_reply(api_request const&)> const& answer);
+    void receive(nanoseconds now, api_handler const& answer);
+    /// The clients that asked for events since the last call. They are none of this object's any more.
+    [[nodiscard]] std::vector<event_client> take_event_clients() { return std::exchange(event_clients_, {}); }
     /// Sends the answers. `failure`: instead of those that `receive` made, since their changes are lost; may be null.
     void send(nanoseconds now, api_reply const* failure);
 
 private:
-    void accept_some(nanoseconds now);
+    [[nodiscard]] bool is_full(std::size_t through) const noexcept;
+    void accept_some(std::size_t through, nanoseconds now);
     static void read_from(client& c);
+    [[nodiscard]] std::optional<http_reply> refusal(client& c) const;
+    [[nodiscard]] bool hand_over(client& c);
+    [[nodiscard]] static std::string reply_to(client const& c, message_state state, api_handler const& answer);
     static void write_to(client& c);
 };
 

@@ -72,15 +72,37 @@ void open_log(service_folder const& folder, reporter& out) {
     out.use_log(std::move(log));
 }
 
-void announce_start(service_folder const& folder, service_control const& control) {
-    std::printf("ration serve: ready at %s\n", folder.socket().c_str());
+/// The Unix socket, and the address of --listen.
+[[nodiscard]] result<std::vector<entrance>> open_entrances(serve_options const& options, service_folder const& folder) {
+    std::vector<entrance> out;
+    auto local = listening_socket::open(unix_endpoint{folder.socket()});
+    if (!local) return local.failure();
+    out.push_back({std::move(local).value(), access_rules(), std::nullopt});
+    if (options.listen.empty()) return out;
+    auto const where = parse_listen_address(options.listen);
+    if (!where)
+        return error{.code = errc::invalid_value,
+                     .operation = "listen at",
+                     .subject = std::string_view(options.listen),
+                     .remedy = "write 127.0.0.1:8080"};
+    auto token = read_token(options.token_file);
+    if (!token) return token.failure();
+    auto remote = listening_socket::open(*where);
+    if (!remote) return remote.failure();
+    out.push_back({std::move(remote).value(), access_rules(std::move(token).value()), ::geteuid()});
+    return out;
+}
+
+void announce_start(serve_options const& options, service_folder const& folder, service_control const& control) {
+    std::printf("ration serve: ready at %s%s%s\n", folder.socket().c_str(),
+                options.listen.empty() ? "" : " and http://", options.listen.c_str());
     if (control.draining()) std::puts("ration serve: it drains, so that no job starts; ration drain --undo ends that");
     std::fflush(stdout);
 }
 
 /// The service with its list, its socket and the jobs of an earlier one.
 [[nodiscard]] exit_code serve_jobs(serve_options const& options, service_folder const& folder, job_store& store,
-                                   run_config config, recovered earlier, listening_socket listener) {
+                                   run_config config, recovered earlier, std::vector<entrance> entrances) {
     auto const devices = find_devices(config);
     add_jobs(earlier.launched, folder, config);
     auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
@@ -102,11 +124,14 @@ void announce_start(service_folder const& folder, service_control const& control
                             facts_of(options, folder, config), policies.policy->reads(devices_to_share));
     if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());
     service_api api(store, folder, control);
-    api_server server(std::move(listener));
-    job_queue queue(store, api, control, server, folder, options.max_running);
+    api_server server(std::move(entrances));
+    auto log = stage_log::open(folder.database());
+    if (!log) return cannot_serve(log.failure());
+    event_streams events(std::move(log).value());
+    job_queue queue(store, api, control, server, events, folder, options.max_running);
     for (auto& job : earlier.launched) queue.restore(std::move(job));
     auto const planned = order_runs(wanted.policies, 1);
-    announce_start(folder, control);
+    announce_start(options, folder, control);
     auto const ended = run_one(session, *resources, {config, planned.front(), policies, queue, folder.output()},
                                [](run_summary const&) {});
     return ended ? exit_code::ok : cannot_serve(ended.failure());
@@ -138,10 +163,10 @@ exit_code serve(serve_options const& options) {
     auto earlier = recover(*store, folder);
     if (!earlier) return cannot_serve(earlier.failure());
     reduce_environment();
-    auto listener = listening_socket::open(unix_endpoint{folder.socket()});
-    if (!listener) return cannot_serve(listener.failure());
+    auto entrances = open_entrances(options, folder);
+    if (!entrances) return cannot_serve(entrances.failure());
     return serve_jobs(options, folder, *store, std::move(*config), std::move(earlier).value(),
-                      std::move(listener).value());
+                      std::move(entrances).value());
 }
 
 }  // namespace ration::program

@@ -21,8 +21,10 @@ struct serve_options {
     std::uint32_t max_running = 16;
     std::optional<std::uint32_t> cpus;
     std::string backend{automatic_backend};
-    std::string metrics;   ///< as `parse_endpoint` takes it; empty: none
-    bool replace = false;  ///< end the service that has the folder, and take its jobs over
+    std::string metrics;     ///< as `parse_endpoint` takes it; empty: none
+    bool replace = false;    ///< end the service that has the folder, and take its jobs over
+    std::string listen;      ///< as `parse_listen_address` takes it; empty: the Unix socket alone
+    std::string token_file;  ///< given with `listen`
 };
 
 inline constexpr auto default_policy = "equal_share";

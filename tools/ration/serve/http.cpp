@@ -28,7 +28,7 @@ public:
         Get(".*", pass);
         Post(".*", pass);
         Delete(".*", pass);
-        set_default_headers({{"Cache-Control", "no-store"}});
+        set_default_headers({{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
         set_payload_max_length(longest_body);
         set_error_handler([](httplib::Request const&, httplib::Response& response) {
             if (response.body.empty())

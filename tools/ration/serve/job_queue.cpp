@@ -14,6 +14,7 @@
 #include "common/quantity.hpp"
 #include "run/run_directory.hpp"
 #include "serve/exit_recorder.hpp"
+#include "serve/live_view.hpp"
 
 namespace ration::program {
 namespace {
@@ -163,7 +164,11 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     turn_orders orders;
     std::vector<move> moves;
     control_.attach(jobs);
-    server_.receive(process::now(), [this](api_request const& request) { return api_.answer(request); });
+    server_.receive(process::now(), [&](api_request const& request) {
+        if (request.method == "GET" && request.path == running_path)
+            return api_reply{200, running(jobs, progress, request.uid)};
+        return api_.answer(request);
+    });
     if (api_.take_changed()) {
         dirty_ = true;
         if (auto read = read_wishes(); !read) warn(read.failure());
@@ -185,8 +190,33 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
     server_.send(process::now(), written ? nullptr : &lost);
     orders.policy = control_.end_turn(static_cast<bool>(written));
+    send_events(jobs, progress);
     if (written) settle(moves, orders, jobs);
     return orders;
+}
+
+void job_queue::handle_change(live_job const& job, std::string_view reason) {
+    auto const found = tracked_.find(job.config->name);
+    if (found != tracked_.end()) found->second.reason = reason;
+}
+
+std::string job_queue::running(job_table const& jobs, std::span<training_progress const> progress,
+                               std::int64_t uid) const {
+    std::vector<watched_job> shown;
+    for (auto const& job : jobs.jobs()) {
+        if (job.forgotten || job.over()) continue;
+        auto const found = tracked_.find(job.config->name);
+        if (found == tracked_.end() || (uid != 0 && uid != found->second.job.what.uid)) continue;
+        shown.push_back({&job, &progress[job.slot], &found->second.job, found->second.reason});
+    }
+    return running_json(jobs, shown);
+}
+
+void job_queue::send_events(job_table const& jobs, std::span<training_progress const> progress) {
+    auto const now = process::now();
+    for (auto& client : server_.take_event_clients()) events_.add(std::move(client), now);
+    auto const sent = events_.send(now, [&](std::int64_t uid) { return running(jobs, progress, uid); });
+    if (!sent) warn(sent.failure());
 }
 
 /// If one change fails, all changes of this turn are lost and tried again.

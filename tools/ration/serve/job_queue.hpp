@@ -2,6 +2,7 @@
 /// The jobs of a run from the service's list: chooses those that start, and writes each stage of them down.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,11 +28,13 @@ class job_queue final : public job_source {
         bool pausing = false;    // it is stopped because of a pause
         bool withdrawn = false;  // it goes back to the queue, since the service drains
         bool stopping = false;
+        std::string reason{};  // of the last change of a limit
     };
     job_store& store_;
     service_api& api_;
     service_control& control_;
     api_server& server_;
+    event_streams& events_;
     service_folder folder_;
     std::size_t max_running_;
     std::map<std::string, tracked, std::less<>> tracked_;  // by label
@@ -39,19 +42,22 @@ class job_queue final : public job_source {
     std::int64_t next_ms_ = 0;                             // the time from which another one may
 
 public:
-    job_queue(job_store& store, service_api& api, service_control& control, api_server& server, service_folder folder,
-              std::size_t max_running)
-        : store_(store), api_(api), control_(control), server_(server), folder_(std::move(folder)),
+    job_queue(job_store& store, service_api& api, service_control& control, api_server& server, event_streams& events,
+              service_folder folder, std::size_t max_running)
+        : store_(store), api_(api), control_(control), server_(server), events_(events), folder_(std::move(folder)),
           max_running_(max_running) {}
 
     /// A job that an earlier service has launched.
     void restore(stored_job job);
 
     [[nodiscard]] bool complete() const noexcept override { return false; }
-    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override { return server_.join(fds); }
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override {
+        return std::min(server_.join(fds), events_.join(fds));
+    }
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
     [[nodiscard]] bool may_launch(live_job const& job) override;
     void handle(live_job const& job, progress::report const& reply) override;
+    void handle_change(live_job const& job, std::string_view reason) override;
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const& job) const override;
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
                                         nanoseconds now) override;
@@ -67,6 +73,9 @@ private:
     [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
     [[nodiscard]] result<void> read_wishes();
+    [[nodiscard]] std::string running(job_table const& jobs, std::span<training_progress const> progress,
+                                      std::int64_t uid) const;
+    void send_events(job_table const& jobs, std::span<training_progress const> progress);
     [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
                                                         nanoseconds now) const;
     [[nodiscard]] static bool ended_by_pause(live_job const& job, tracked const& t) noexcept;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/live_view.hpp"
+
+#include "events/events.hpp"
+#include "events/json_writer.hpp"
+#include "serve/definition.hpp"
+
+namespace ration::program {
+namespace {
+
+void write_job(json_writer& json, job_table const& table, watched_job const& job) {
+    auto const held = table.held_cpu(*job.live);
+    auto const& tracker = job.progress->tracker;
+    auto const& target = *job.progress->target;
+    json.member("id", job.stored->id);
+    json.member("label", label_of(job.stored->what.name, job.stored->id));
+    json.member("tenant", job.stored->what.tenant);
+    json.member("condition", name_of(job.live->now));
+    json.member("held_cores", held > 0 ? std::optional(static_cast<double>(held) / 1000) : std::nullopt);
+    json.member("used_cores", table.used_cores(*job.live));
+    json.member("step", job.progress->step);
+    json.member("metric", target.metric);
+    json.member("first", job.progress->first_value);
+    json.member("value", tracker.smoothed());
+    json.member("acceptable", target.acceptable);
+    json.member("objective", target.objective);
+    json.member("tier", static_cast<int>(tracker.tier()));
+    json.member("reason", job.reason);
+}
+
+}  // namespace
+
+std::string running_json(job_table const& table, std::span<watched_job const> shown) {
+    auto const& store = table.store();
+    auto const& cpu = table.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
+    std::string text;
+    json_writer json(text);
+    json.object([&] {
+        json.member("cores", static_cast<double>(store[cpu.capacity][0]) / 1000);
+        json.key("jobs").array([&] {
+            for (auto const& job : shown) json.object([&] { write_job(json, table, job); });
+        });
+    });
+    return text;
+}
+
+}  // namespace ration::program
