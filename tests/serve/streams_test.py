@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Events of a running service: the stages of jobs over a restart, changes of limits, and clients that do not read."""
 import json
+import os
 import pathlib
 import socket
 import sys
@@ -61,6 +62,7 @@ class Streams(ServiceTest):
             if name == "stage" and content["stage"] in FINAL:
                 break
         self.assertTrue(any(job["label"] == label and job["used_cores"] > 0 for _, content in seen for job in content["jobs"]), seen)
+        self.assertTrue(all(job["held_cores"] is None or job["held_cores"] <= (os.cpu_count() or 1) for _, content in seen for job in content["jobs"]), seen)
         self.assertLessEqual(len(seen), seen[-1][0] + 2)
         self.assertGreaterEqual(len(seen), 2)
 

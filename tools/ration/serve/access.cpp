@@ -11,6 +11,7 @@
 
 #include "common/printable.hpp"
 #include "serve/api.hpp"
+#include "serve/page_files.hpp"
 
 namespace ration::program {
 namespace {
@@ -24,7 +25,7 @@ constexpr process::input_rules token_rules{.remedy = "name a file with a token o
     return {.code = code, .operation = operation, .subject = path, .remedy = remedy};
 }
 
-[[nodiscard]] http_reply refuse(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
+[[nodiscard]] http_reply deny(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
 
 /// The host of "HOST:PORT" or "[HOST]:PORT".
 [[nodiscard]] std::string_view host_in(std::string_view authority) noexcept {
@@ -86,20 +87,21 @@ result<loopback_endpoint, diagnostic> parse_listen_address(std::string_view word
 
 std::optional<http_reply> access_rules::refusal(request_head const& head) const {
     for (auto const* const name : {"host", "origin", "authorization", "content-length", "sec-fetch-site"})
-        if (head.count(name) > 1) return refuse(400, fmt::format("the request has '{}' twice: send it once", name));
-    if (head.count("transfer-encoding") > 0) return refuse(400, "the body has no length: send 'Content-Length'");
+        if (head.count(name) > 1) return deny(400, fmt::format("the request has '{}' twice: send it once", name));
+    if (head.count("transfer-encoding") > 0) return deny(400, "the body has no length: send 'Content-Length'");
     if (!token_.empty()) return refusal_over_tcp(head);
     if (head.count("origin") + head.count("sec-fetch-site") == 0) return std::nullopt;
-    return refuse(403, "a browser cannot use this socket: start the service with --listen");
+    return deny(403, "a browser cannot use this socket: start the service with --listen");
 }
 
 std::optional<http_reply> access_rules::refusal_over_tcp(request_head const& head) const {
     if (!is_loopback_name(host_in(head.find("host").value_or(""))))
-        return refuse(403, "the host is not this machine: ask for localhost or 127.0.0.1");
-    if (!is_same_origin(head)) return refuse(403, "another site sent the request: open the page of the service");
+        return deny(403, "the host is not this machine: ask for localhost or 127.0.0.1");
+    if (page_file_of(head) != nullptr) return std::nullopt;
+    if (!is_same_origin(head)) return deny(403, "another site sent the request: open the page of the service");
     auto const given = head.find("authorization").value_or("");
     bool const known = given.starts_with(bearer) && is_same_secret(given.substr(bearer.size()), token_);
-    if (!known) return refuse(401, "the token is missing or wrong: send 'Authorization: Bearer TOKEN'");
+    if (!known) return deny(401, "the token is missing or wrong: send 'Authorization: Bearer TOKEN'");
     return std::nullopt;
 }
 

@@ -39,6 +39,8 @@ public:
     /// Of a loopback address.
     explicit access_rules(std::string token) : token_(std::move(token)) {}
 
+    /// Whether the files of the page are there. They need no token.
+    [[nodiscard]] bool serves_page() const noexcept { return !token_.empty(); }
     /// The refusal of a request; none: it is allowed. Pre: `head` was parsed.
     [[nodiscard]] std::optional<http_reply> refusal(request_head const& head) const;
 

@@ -188,6 +188,7 @@ std::string job_json(stored_job const& job, service_folder const& folder, std::v
     json_writer json(text);
     json.object([&] {
         write_job(json, job, folder);
+        json.member("definition", job.what.definition);
         json.key("history").array([&] {
             for (auto const& past : history) json.object([&] { write_stage(json, past); });
         });

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "serve/page_files.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -99,11 +101,14 @@ bool api_server::hand_over(client& c) {
 }
 
 /// The bytes of the answer to a message that was not refused by its head.
-std::string api_server::reply_to(client const& c, message_state state, api_handler const& answer) {
+std::string api_server::reply_to(client const& c, message_state state, api_handler const& answer) const {
     if (state == message_state::too_long)
         return refusal_http({413, error_json("the request is too long: send at most 4 MiB")});
     if (!c.admitted)
         return refusal_http({400, error_json("the head is not one of HTTP/1: read docs/service-api.json")});
+    auto const head = parse_head(c.text);
+    auto const* const file = head && entrances_[c.through].rules.serves_page() ? page_file_of(*head) : nullptr;
+    if (file != nullptr) return page_reply(*file);
     return answer_http(c.text, [&](auto const& method, auto const& path, auto const& body) {
         auto reply = answer({method, path, body, c.uid});
         return http_reply{reply.status, std::move(reply.json)};

@@ -68,7 +68,7 @@ private:
     static void read_from(client& c);
     [[nodiscard]] std::optional<http_reply> refusal(client& c) const;
     [[nodiscard]] bool hand_over(client& c);
-    [[nodiscard]] static std::string reply_to(client const& c, message_state state, api_handler const& answer);
+    [[nodiscard]] std::string reply_to(client const& c, message_state state, api_handler const& answer) const;
     static void write_to(client& c);
 };
 

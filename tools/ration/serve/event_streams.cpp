@@ -23,7 +23,7 @@ constexpr char const* head_of_events =
     return fmt::format("{}event: {}\ndata: {}\n\n", id ? fmt::format("id: {}\n", *id) : "", name, json);
 }
 
-[[nodiscard]] std::string text_of(logged_stage const& one) {
+[[nodiscard]] std::string stage_text(logged_stage const& one) {
     std::string text;
     json_writer json(text);
     json.object([&] {
@@ -77,7 +77,7 @@ nanoseconds event_streams::join(std::vector<pollfd>& fds) const {
 result<void> event_streams::read_stages(subscriber& to) {
     auto const stages = log_.read(to.position, to.at.uid, batch);
     if (!stages) return stages.failure();
-    for (auto const& one : *stages) to.text += text_of(one);
+    for (auto const& one : *stages) to.text += stage_text(one);
     to.position = std::ssize(*stages) < batch ? newest_ : stages->back().id;
     return {};
 }

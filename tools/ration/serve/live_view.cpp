@@ -3,12 +3,13 @@
 
 #include "events/events.hpp"
 #include "events/json_writer.hpp"
+#include "run/resize.hpp"
 #include "serve/definition.hpp"
 
 namespace ration::program {
 namespace {
 
-void write_job(json_writer& json, job_table const& table, watched_job const& job) {
+void write_running(json_writer& json, job_table const& table, watched_job const& job) {
     auto const held = table.held_cpu(*job.live);
     auto const& tracker = job.progress->tracker;
     auto const& target = *job.progress->target;
@@ -16,8 +17,10 @@ void write_job(json_writer& json, job_table const& table, watched_job const& job
     json.member("label", label_of(job.stored->what.name, job.stored->id));
     json.member("tenant", job.stored->what.tenant);
     json.member("condition", name_of(job.live->now));
-    json.member("held_cores", held > 0 ? std::optional(static_cast<double>(held) / 1000) : std::nullopt);
+    bool const limited = held > 0 && held != unlimited;
+    json.member("held_cores", limited ? std::optional(static_cast<double>(held) / 1000) : std::nullopt);
     json.member("used_cores", table.used_cores(*job.live));
+    json.member("devices", job.live->devices == nullptr ? 0 : job.live->devices->state().devices.size());
     json.member("step", job.progress->step);
     json.member("metric", target.metric);
     json.member("first", job.progress->first_value);
@@ -38,7 +41,7 @@ std::string running_json(job_table const& table, std::span<watched_job const> sh
     json.object([&] {
         json.member("cores", static_cast<double>(store[cpu.capacity][0]) / 1000);
         json.key("jobs").array([&] {
-            for (auto const& job : shown) json.object([&] { write_job(json, table, job); });
+            for (auto const& job : shown) json.object([&] { write_running(json, table, job); });
         });
     });
     return text;

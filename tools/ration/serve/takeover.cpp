@@ -16,7 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr useconds_t interval = 50'000;
-constexpr int most_intervals = 600;
+constexpr int intervals_of_replace = 600;
+/// The worker of a killed service ends a moment after it, and holds its lock until then.
+constexpr int intervals_of_start = 40;
 
 /// Asks the service of the folder to end, which is as sudden as SIGKILL. A service that is not there has ended already.
 [[nodiscard]] result<void> end_service(service_folder const& folder) {
@@ -49,7 +51,7 @@ result<process::descriptor> open_state(service_folder const& folder, bool replac
     if (!locked || try_lock(*locked)) return locked;
     auto const ended = replace ? end_service(folder) : result<void>();
     if (!ended) return ended.failure();
-    for (int i = 0; replace && i < most_intervals; ++i) {
+    for (int i = 0; i < (replace ? intervals_of_replace : intervals_of_start); ++i) {
         if (try_lock(*locked)) return locked;
         ::usleep(interval);
     }
