@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tenants in simulated runs: quotas.
+// Tenants in simulated runs: quotas, and usage that decays.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include <ration/policies/fair_tree.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/las.hpp>
 #include <ration/policies/srtf.hpp>
@@ -91,4 +93,45 @@ TEST_CASE("quota: without reclaiming the owner waits for the borrower's jobs to 
     auto const waited = run_with<policies::fifo>(4, {.tenants = rule::borrow});
     CHECK(waited.most_borrowed == 8);
     CHECK(waited.owner_waits == length - arrival);
+}
+
+namespace {
+
+/// Seconds from the arrival of the second tenant until the first one starts a job again. The first tenant has the
+/// device alone for `alone` seconds, and both have jobs of `job` seconds.
+[[nodiscard]] double served_alone(double alone, double half_life, double job) {
+    auto const jobs_of_one = static_cast<std::size_t>(2.5 * alone / job) + 2;
+    std::vector<rigid_job> jobs(jobs_of_one, {.length = job});
+    for (std::size_t i = 0; i < jobs_of_one; ++i) jobs.push_back({.submitted = alone, .length = job});
+    auto made = rigid(jobs);
+    made.tenants = {"first", "second"};
+    for (std::size_t i = jobs_of_one; i < made.jobs.size(); ++i) made.jobs[i].tenant = 1;
+    policy_adapter<policies::fair_tree> policy;
+    policy_adapter<policies::fifo> fallback;
+    auto const machines = nodes_of(1, 1);
+    sim::simulation run(made, machines, policy, fallback,
+                        {.interval = {}, .limit = seconds(3 * alone), .half_life = seconds(half_life)});
+    auto const outcome = run.run();
+    RATION_ASSERT(outcome, "a test's premise does not hold");
+    double again = 3 * alone;
+    for (std::size_t i = 0; i < jobs_of_one; ++i)
+        if (double const started = to_seconds(outcome->jobs[i].started); started > alone && started < again)
+            again = started;
+    return again - alone;
+}
+
+}  // namespace
+
+TEST_CASE("decayed usage: a newcomer is served alone until usage is even", "[sim][tenants]") {
+    constexpr double half_life = 86'400, job = half_life / 1000;
+    for (double const alone : {0.5 * half_life, half_life, 2 * half_life}) {
+        INFO(alone / half_life << " half-lives alone");
+        double const closed = half_life * std::log2(2 - std::exp2(-alone / half_life));
+        CHECK(served_alone(alone, half_life, job) == Approx(closed).epsilon(0.02));
+    }
+    double const day = half_life;
+    CHECK(served_alone(day, 100 * half_life, job) == Approx(100 * day * std::log2(2 - std::exp2(-0.01))).epsilon(0.02));
+    // Controls: what never decays counts in full, and what decays at once does not count.
+    CHECK(served_alone(day, 0, job) == Approx(day).epsilon(0.02));
+    CHECK(served_alone(day, job / 4, job) <= 3 * job);
 }

@@ -143,7 +143,7 @@ template <class P>
 
 TEMPLATE_TEST_CASE("quotas with preemption: feasible answers in any cluster", "[tenants]", las, srtf) {
     for (auto const by : {rule::quota, rule::borrow, rule::reclaim})
-        for (std::uint64_t seed = 1; seed <= random_seeds; ++seed) {
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
             INFO("rule " << static_cast<int>(by) << ", seed " << seed);
             CHECK(trouble_with_quotas<TestType>(seed, by) == "");
         }

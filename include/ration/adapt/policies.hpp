@@ -10,6 +10,8 @@
 #include <ration/policies/drf.hpp>
 #include <ration/policies/edf.hpp>
 #include <ration/policies/elastic_batch_dp.hpp>
+#include <ration/policies/fair_queue.hpp>
+#include <ration/policies/fair_tree.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/flowcon.hpp>
 #include <ration/policies/gang.hpp>
@@ -39,6 +41,8 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, secon
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_queue_parameters, order, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_tree_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval, at_changes);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::edf_parameters, rule, interval);

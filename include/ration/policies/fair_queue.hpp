@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+/// fair_queue: a queue for each tenant, served in turn by weight. Sources: the queue of C. Zheng, Q. Zhuang and F. Guo,
+/// "A Multi-Tenant Framework for Cloud Container Services", ICDCS 2021, for the order wrr; S. J. Golestani, "A
+/// Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994, for the tags.
+///
+/// For a shared machine on which one tenant may submit many jobs at once. `drf` divides what is held, and `fair_tree`
+/// what was used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <ration/buffer.hpp>
+#include <ration/parameter.hpp>
+#include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/tenant_queues.hpp>
+#include <ration/policy.hpp>
+#include <ration/state.hpp>
+#include <ration/target.hpp>
+
+namespace ration::policies {
+
+/// What a turn of a tenant costs: each job the same, or its devices.
+enum class queue_order : std::uint8_t { wrr, virtual_time };
+/// The words of `queue_order` in a configuration, in the order of its values.
+inline constexpr std::string_view queue_order_names[] = {"wrr", "virtual_time"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(queue_order) noexcept { return queue_order_names; }
+
+/// Parameters of `fair_queue`; each member has its unit and its default.
+struct fair_queue_parameters {
+    queue_order order = queue_order::wrr;  ///< what a turn costs
+    bool backfill = false;                 ///< if the next job does not fit, others are tried
+
+    /// Meaning of each parameter, for help texts and the JSON schema.
+    static constexpr parameter_note notes[] = {
+        {.name = "order",
+         .meaning = "wrr counts each job of a tenant alike (weighted round robin), virtual_time counts its devices"},
+        {.name = "backfill",
+         .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+    /// Every combination of values is valid.
+    [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
+};
+
+/// Each tenant has a queue in the order of submission. The next job to start has the smallest finish tag: that of its
+/// tenant's job before it, or, after an empty queue, the present virtual time, and the cost of the job for the weight
+/// of the tenant. The virtual time is the tag of the last start. So a tenant with an empty queue gains no credit, and a
+/// tenant whose job is next waits for at most one largest job of each other one.
+///
+/// Running jobs are never stopped. A job beyond the limit of its tenant blocks only that tenant. Weights count among
+/// all tenants; parents are not read. A start counts when it is granted.
+///
+/// O(changes + tenants, for each start once more); O(jobs) without a list of changes. State: a tag for each tenant.
+class fair_queue {
+public:
+    /// Declares the class as a policy.
+    using policy_concept = policy_tag;
+    /// The parameters that a user can set.
+    using parameters = fair_queue_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
+    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<std::uint32_t, "tenants/parent">,
+                                         in<double, "tenants/weight">, in<std::int64_t, "tenants/limit.gpu">,
+                                         in<std::int64_t, "tenants/held.gpu">>;
+    /// What it remembers of jobs is renewed for the changed ones only.
+    static constexpr bool follows_changes = true;
+    /// Identity of the policy, and the texts of its reason codes.
+    static constexpr meta about{.id = "ration.fair-queue",
+                                .version = "1.0.0",
+                                .summary = "a queue for each tenant, served in turn by weight",
+                                .reasons = detail::rigid_jobs::reasons};
+
+    /// With the default parameters.
+    fair_queue() = default;
+    /// With these parameters. Precondition: `p.problem()` is empty.
+    explicit fair_queue(fair_queue_parameters const& p) noexcept : parameters_(p) {}
+
+    /// Allocates for the largest tables, so that `decide` does not allocate.
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        jobs_.reserve(most);
+        queues_.reserve(most);
+        room_.reserve(most);
+        turns_.reserve(most.tenants + 1);
+        now_.tags.reserve(most.tenants + 1);
+        before_.tags.reserve(most.tenants + 1);
+        return status::ok;
+    }
+
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        bool const moved = jobs_.follow(t);
+        queues_.follow(t, jobs_, moved);
+        begin_tags(t.number());
+        if (jobs_.plan(t, false)) start_jobs(t);
+        note_waits();
+        return jobs_.finish(out);
+    }
+
+    /// Writes the state if it fits, and returns its size in bytes.
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        out.put(number_);
+        out.put(was_asked_);
+        before_.save(out);
+        now_.save(out);
+        return out.needed();
+    }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        std::uint64_t number = 0;
+        bool was_asked = false;
+        clock before, now;
+        if (!in.get(number) || !in.get(was_asked) || !before.load(in) || !now.load(in) || !in.finished())
+            return status::state;
+        before.tags.reserve(before_.tags.capacity());
+        now.tags.reserve(now_.tags.capacity());
+        number_ = number;
+        was_asked_ = was_asked;
+        before_ = std::move(before);
+        now_ = std::move(now);
+        return status::ok;
+    }
+
+private:
+    /// The finish tag of a tenant's last job that started.
+    struct tag {
+        double finish = 0;
+        bool waits = false;  // jobs waited after the last answer
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.finish, self.waits); }
+        [[nodiscard]] bool sane() const noexcept { return is_finite(finish) && finish >= 0; }
+    };
+    struct clock {
+        double virtual_time = 0;
+        buffer<tag> tags;  // by queue
+
+        void save(state_writer& out) const noexcept {
+            out.put(virtual_time);
+            out.put(std::uint64_t{tags.size()});
+            for (auto const& one : tags) out.put(one);
+        }
+        [[nodiscard]] bool load(state_reader& in) noexcept {
+            std::uint64_t size = 0;
+            if (!in.get(virtual_time) || !is_finite(virtual_time) || virtual_time < 0 || !in.get(size) ||
+                size > in.left() / sizeof(double))
+                return false;
+            for (tag one; size > 0; --size) {
+                if (!in.get(one)) return false;
+                tags.push_back(one);
+            }
+            return true;
+        }
+    };
+    /// The next job of a queue, and its finish tag.
+    struct turn {
+        std::uint32_t row = detail::tenant_queues::none;
+        double finish = 0;
+    };
+
+    fair_queue_parameters parameters_;
+    detail::rigid_jobs jobs_;
+    detail::tenant_queues queues_;
+    detail::tenant_room room_;
+    buffer<turn> turns_;  // by queue
+    clock now_, before_;  // after the last answer, and before it
+    std::uint64_t number_ = 0;
+    bool was_asked_ = false;
+
+    /// A tick that is asked again starts from the same tags. A tenant whose queue was empty starts at the present.
+    void begin_tags(std::uint64_t number) noexcept {
+        clock const& from = was_asked_ && number == number_ ? before_ : now_;
+        clock& to = was_asked_ && number == number_ ? now_ : before_;
+        to.virtual_time = from.virtual_time;
+        to.tags.assign(from.tags.data(), from.tags.size());
+        number_ = number;
+        was_asked_ = true;
+        while (now_.tags.size() < queues_.size()) now_.tags.push_back({});
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
+            tag& of = now_.tags[queue];
+            if (!of.waits && of.finish < now_.virtual_time) of.finish = now_.virtual_time;
+        }
+    }
+    /// Remembers the queues that are not empty after the plan.
+    void note_waits() noexcept {
+        constexpr auto none = detail::tenant_queues::none;
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+            now_.tags[queue].waits = queues_.first(queue) != none;
+        for (std::uint32_t const row : jobs_.planned())
+            if (std::uint32_t const queue = queues_.of_job(row); queue != none)
+                now_.tags[queue].waits = queues_.waiting(jobs_, queues_.first(queue)) != none;
+    }
+
+    [[nodiscard]] static std::uint32_t tenant_of(std::size_t queue) noexcept {
+        return queue == 0 ? no_tenant : static_cast<std::uint32_t>(queue - 1);
+    }
+    /// The devices that the job lacks.
+    [[nodiscard]] std::int64_t lack(std::uint32_t row) const noexcept { return jobs_.wanted(row) - jobs_.held(row); }
+
+    /// The turn of the job in this row, of a queue.
+    [[nodiscard]] turn turn_of(tick<inputs> const& t, std::size_t queue, std::uint32_t row) const noexcept {
+        if (row == detail::tenant_queues::none) return {};
+        double const cost = parameters_.order == queue_order::wrr ? 1 : static_cast<double>(lack(row));
+        return {row, now_.tags[queue].finish + cost / detail::weight_of_tenant(t, tenant_of(queue))};
+    }
+    /// The queue with the smallest finish tag; the number of queues if no job waits.
+    [[nodiscard]] std::size_t next_queue() const noexcept {
+        std::size_t next = turns_.size();
+        for (std::size_t queue = 0; queue < turns_.size(); ++queue)
+            if (turns_[queue].row != detail::tenant_queues::none &&
+                (next == turns_.size() || turns_[queue].finish < turns_[next].finish))
+                next = queue;
+        return next;
+    }
+
+    void start_jobs(tick<inputs> const& t) noexcept {
+        queues_.add_stopped(t, jobs_);
+        room_.begin(t);
+        turns_.clear();
+        for (std::size_t queue = 0; queue < queues_.size(); ++queue)
+            turns_.push_back(turn_of(t, queue, queues_.first(queue)));
+        while (jobs_.spare() > 0) {
+            std::size_t const queue = next_queue();
+            if (queue == turns_.size() || !take_turn(t, queue)) return;
+        }
+    }
+    /// Returns false if all other tenants have to wait for this one.
+    [[nodiscard]] bool take_turn(tick<inputs> const& t, std::size_t queue) noexcept {
+        turn const now = turns_[queue];
+        turns_[queue] = {};
+        if (jobs_.waits(now.row)) {  // otherwise the plan has given it devices for those of a lost node
+            std::int64_t const devices = lack(now.row);
+            if (!room_.admits(t, tenant_of(queue), devices)) return true;
+            if (jobs_.start(t, now.row)) {
+                room_.add(t, tenant_of(queue), devices);
+                now_.tags[queue].finish = now.finish;
+                if (now_.virtual_time < now.finish) now_.virtual_time = now.finish;
+            } else if (!parameters_.backfill) {
+                return false;
+            }
+        }
+        turns_[queue] = turn_of(t, queue, queues_.waiting(jobs_, queues_.next(now.row)));
+        return true;
+    }
+};
+
+static_assert(Policy<fair_queue>);
+
+}  // namespace ration::policies
