@@ -5,6 +5,7 @@
 #include "page.hpp"
 #include "published/elastic.hpp"
 #include "published/ffdl.hpp"
+#include "published/virtual_cluster.hpp"
 
 namespace {
 
@@ -26,4 +27,8 @@ TEST_CASE("FfDL in full prints the tables of results.md", "[published]") {
 
 TEST_CASE("elastic batches in full print the tables of results.md", "[published]") {
     check_page(published::elastic_scenario(), "Elastic batches");
+}
+
+TEST_CASE("VirtualCluster in full prints the table of results.md", "[published]") {
+    check_page(published::virtual_cluster_scenario(), "VirtualCluster");
 }

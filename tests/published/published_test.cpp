@@ -12,6 +12,7 @@
 #include "published/ffdl.hpp"
 #include "published/sia.hpp"
 #include "published/tradl.hpp"
+#include "published/virtual_cluster.hpp"
 #include "published/wei_shudo.hpp"
 
 using published_test::check_all;
@@ -39,6 +40,11 @@ TEST_CASE("Sia: the worked example of its table 1", "[published]") { check_all(p
 TEST_CASE("ElasticFlow: every deadline that can be met, kept promises, and the waste of plain earliest deadline first",
           "[published]") {
     check_all(published::elasticflow_scenario(RATION_BENCH_DATA, 200));
+}
+
+TEST_CASE("VirtualCluster: greedy tenants delay nobody with a queue for each tenant, and all with one queue",
+          "[published]") {
+    check_all(published::virtual_cluster_scenario({.seeds = 1}));
 }
 
 TEST_CASE("TRADL: FT before AO before NA for those that come late, and nothing where nobody competes", "[published]") {
