@@ -63,6 +63,16 @@ class Service:
     def describe_service(self):
         return self._ask("GET", "/v1/service")
 
+    def drain(self):
+        return self._ask("POST", "/v1/service/drain")
+
+    def end_drain(self):
+        return self._ask("DELETE", "/v1/service/drain")
+
+    def set_policy(self, policy):
+        """`policy`: as in the document."""
+        return self._ask("POST", "/v1/service/policy", policy)
+
     def list_running(self):
         return self._ask("GET", "/v1/running")
 
@@ -101,6 +111,12 @@ class Service:
 
     def cancel_job(self, id):
         return self._ask("DELETE", f"/v1/jobs/{int(id)}")
+
+    def pause_job(self, id):
+        return self._ask("POST", f"/v1/jobs/{int(id)}/pause")
+
+    def resume_job(self, id):
+        return self._ask("POST", f"/v1/jobs/{int(id)}/resume")
 
     def _ask(self, method, path, body=None):
         with self._open(method, path, body) as answer:
@@ -148,6 +164,14 @@ class Job:
         """Stops the job. Returns its status, which may be that of a job that stops."""
         return self._service.cancel_job(self.id)
 
+    def pause(self):
+        """Stops the job, which keeps its checkpoint and its place in the queue. Returns its status, as `cancel` does."""
+        return self._service.pause_job(self.id)
+
+    def resume(self):
+        """Lets a paused job start again."""
+        return self._service.resume_job(self.id)
+
     def wait(self, timeout=None):
         """Waits for the end, also while the service restarts. Returns the exit code of the program: 128 + number for a signal, 4 for a
         cancelled job, 1 for one that failed without either. Raises TimeoutError after `timeout` seconds."""
@@ -162,6 +186,12 @@ class Job:
 
     async def cancel_async(self):
         return await _in_thread(self.cancel)
+
+    async def pause_async(self):
+        return await _in_thread(self.pause)
+
+    async def resume_async(self):
+        return await _in_thread(self.resume)
 
     async def wait_async(self, timeout=None):
         for rest in self._rests(timeout):
