@@ -68,7 +68,11 @@ public:
 [[nodiscard]] sim::workload rigid_jobs_of(std::uint64_t seed) {
     auto jobs =
         sim::make_rigid({.seed = seed, .jobs = 1500, .jobs_per_hour = 100}, {.most_devices = 8, .longest = 40'000});
-    for (std::size_t i = 0; i < jobs.jobs.size(); ++i) jobs.jobs[i].restart_cost = static_cast<double>(i % 50);
+    jobs.tenants.resize(5, "one of five");
+    for (std::size_t i = 0; i < jobs.jobs.size(); ++i) {
+        jobs.jobs[i].restart_cost = static_cast<double>(i % 50);
+        jobs.jobs[i].tenant = static_cast<std::uint32_t>(i * i % 5);
+    }
     return jobs;
 }
 
@@ -115,6 +119,7 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::las{}, rigid, seed, interval);
             check_same_schedule(policies::las{{.promote = 2}}, rigid, seed, interval);
             check_same_schedule(policies::drf{}, rigid, seed, interval);
+            check_same_schedule(policies::drf{{.backfill = false}}, rigid, seed, interval);
             check_same_schedule(policies::max_min{}, elastic, seed, interval);
             check_same_schedule(policies::max_min{{.round = 100}}, rigid, seed, interval);
             check_same_schedule(policies::gang{}, rigid, seed, interval);

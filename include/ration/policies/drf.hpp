@@ -13,9 +13,9 @@
 
 #include <ration/buffer.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/followed_tenants.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
-#include <ration/target.hpp>
 
 namespace ration::policies {
 
@@ -40,8 +40,9 @@ struct drf_parameters {
 /// jobs together stay within the CPU of all nodes. A tenant without a row in the table tenants has
 /// the weight 1.
 ///
-/// O(jobs log tenants + starts x tenants) if a job waits and a device is free; otherwise O(changes), or O(jobs + nodes)
-/// without a list of changes. No state.
+/// O(log jobs) for each job that changes or starts, and O(tenants) if the smallest waiting job fits. Without a list of
+/// changes, O(jobs log tenants + starts x tenants) if a job waits and a device is free; otherwise O(jobs + nodes). No
+/// state.
 class drf {
 public:
     /// Declares the class as a policy.
@@ -67,6 +68,7 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        followed_.reserve(most);
         tenants_.reserve(most.jobs);
         next_.reserve(most.jobs);
         return status::ok;
@@ -74,17 +76,22 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.changes(table_id::jobs).everything == 0) {
+            followed_.follow(t, jobs_, jobs_.follow(t));
+            if (!jobs_.plan(t, false)) return status::ok;
+            followed_.start(t, jobs_, parameters_.backfill);
+            return jobs_.finish(out);
+        }
+        followed_.skip();
         if (!jobs_.begin(t, false)) return status::ok;
         measure(t);
         for (tenant* poorest = next_tenant(); poorest != nullptr; poorest = next_tenant()) {
             std::size_t const row = poorest->first;
-            bool const fits = cpu_of(t, row) <= cpu_left_ && jobs_.start(t, row);
+            bool const fits = detail::least_cpu_of(t, row) <= cpu_left_ && jobs_.start(t, row);
             if (!fits && !parameters_.backfill) break;
             poorest->first = next_[row];
             if (!fits) continue;
-            poorest->devices += static_cast<double>(jobs_.wanted(row));
-            poorest->cpu += static_cast<double>(cpu_of(t, row));
-            cpu_left_ -= cpu_of(t, row);
+            count(t, row, *poorest);
         }
         return jobs_.finish(out);
     }
@@ -97,26 +104,16 @@ private:
         std::uint32_t id;
         std::uint32_t first;  // of its waiting jobs
         double weight;
-        double devices, cpu;  // of its running jobs
+        detail::dominant_use use;  // of its running jobs
     };
 
     drf_parameters parameters_;
     detail::rigid_jobs jobs_;
-    buffer<tenant> tenants_;      // in ascending order of ids
-    buffer<std::uint32_t> next_;  // by row: the tenant's next waiting job
-    double all_devices_ = 0, all_cpu_ = 0;
+    detail::followed_tenants followed_;  // for hosts that list changes; the rest is for others
+    buffer<tenant> tenants_;             // in ascending order of ids
+    buffer<std::uint32_t> next_;         // by row: the tenant's next waiting job
+    detail::dominant_use all_;
     std::int64_t cpu_left_ = 0;
-
-    /// The CPU that the job counts for, in millicores; a missing minimum counts as 0.
-    [[nodiscard]] static std::int64_t cpu_of(tick<inputs> const& t, std::size_t row) noexcept {
-        std::int64_t const least = t.get<"jobs/min.cpu">()[row];
-        return least > 0 ? least : 0;
-    }
-
-    [[nodiscard]] static double weight_of(tick<inputs> const& t, std::uint32_t tenant) noexcept {
-        double const weight = tenant < t.tenants() ? t.get<"tenants/weight">()[tenant] : 1;
-        return weight > 0 && is_finite(weight) ? weight : 1;
-    }
 
     /// Finds the tenant of a job by binary search, or adds it. O(log tenants), and O(tenants) for a
     /// new one.
@@ -131,17 +128,23 @@ private:
                 high = middle;
         }
         if (low == tenants_.size() || tenants_[low].id != id)
-            tenants_.insert(low, {.id = id, .first = none, .weight = weight_of(t, id), .devices = 0, .cpu = 0});
+            tenants_.insert(low, {.id = id, .first = none, .weight = detail::tenant_weight(t, id), .use = {}});
         return tenants_[low];
+    }
+
+    /// Counts a running job.
+    void count(tick<inputs> const& t, std::size_t row, tenant& who) noexcept {
+        std::int64_t const cpu = detail::least_cpu_of(t, row);
+        who.use.devices += static_cast<double>(jobs_.wanted(row));
+        who.use.cpu += static_cast<double>(cpu);
+        cpu_left_ -= cpu;
     }
 
     /// Sums up the use of each tenant and lists its waiting jobs. Rows are read backwards, so that
     /// the first job ends at the head of its list.
     void measure(tick<inputs> const& t) noexcept {
-        all_devices_ = static_cast<double>(detail::capacity_of(t));
-        cpu_left_ = 0;
-        for (std::int64_t const c : t.get<"nodes/capacity.cpu">()) cpu_left_ += c > 0 ? c : 0;
-        all_cpu_ = static_cast<double>(cpu_left_);
+        cpu_left_ = detail::all_cpu_of(t);
+        all_ = {static_cast<double>(detail::capacity_of(t)), static_cast<double>(cpu_left_)};
         tenants_.clear();
         next_.reset(t.jobs());
         for (std::size_t row = t.jobs(); row-- > 0;) {
@@ -152,19 +155,13 @@ private:
                 next_[row] = who.first;
                 who.first = static_cast<std::uint32_t>(row);
             } else if (jobs_.held(row) > 0) {
-                who.devices += static_cast<double>(wanted);
-                who.cpu += static_cast<double>(cpu_of(t, row));
-                cpu_left_ -= cpu_of(t, row);
+                count(t, row, who);
             }
         }
     }
 
     /// The dominant share divided by the weight; the number that the rule keeps equal.
-    [[nodiscard]] double share_of(tenant const& who) const noexcept {
-        double const devices = all_devices_ > 0 ? who.devices / all_devices_ : 0,
-                     cpu = all_cpu_ > 0 ? who.cpu / all_cpu_ : 0;
-        return (devices > cpu ? devices : cpu) / who.weight;
-    }
+    [[nodiscard]] double share_of(tenant const& who) const noexcept { return who.use.share_of(all_, who.weight); }
 
     /// The tenant with the smallest dominant share among those with a waiting job; on a tie, the
     /// lowest id. Returns nullptr if no job waits. O(tenants).

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <ration/buffer.hpp>
@@ -27,11 +28,23 @@ struct ranked_job {
 /// each order stays as it is; `divide_merged` knows the ranks at present.
 enum class job_order : std::uint8_t { first, second };
 
+/// A hash of the row: the finalizer of SplitMix64.
+[[nodiscard]] inline std::uint64_t treap_height(std::uint32_t row) noexcept {
+    std::uint64_t z = (std::uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 /// Treaps over the rows of the jobs table; ties of the priority go to the lower row. Source: C. Aragon and R. Seidel,
 /// "Randomized Search Trees", FOCS 1989; the heap priorities are hashes of the rows, so that each run has the same
 /// tree. O(log n) expected for each change.
 class ranked_jobs {
+public:
+    /// No row.
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
+
+private:
     struct node {
         priority key;
         ranked_job job;
@@ -112,6 +125,25 @@ public:
         if (!all) divide_range(roots_[1], done, none, devices, stop, start);
     }
 
+    /// The fewest devices that a job of the first order requests.
+    [[nodiscard]] std::int64_t least() const noexcept {
+        return roots_[0] == none ? std::numeric_limits<std::int64_t>::max() : nodes_[roots_[0]].least;
+    }
+    /// The first job of the first order with this key that requests at most `devices` and for which `accepts(row)` is
+    /// true; `none` if there is none. O(log n), expected, and as much for each job that is not accepted.
+    template <class Accepts>
+    [[nodiscard]] std::uint32_t first_fit(double key, std::int64_t devices, Accepts const& accepts) const noexcept {
+        auto const below = [&](auto const& self, std::uint32_t root) noexcept -> std::uint32_t {
+            if (root == none || nodes_[root].least > devices) return none;
+            node const& n = nodes_[root];
+            if (n.key.first < key) return self(self, n.right);
+            if (std::uint32_t const row = self(self, n.left); row != none) return row;
+            if (n.key.first > key) return none;
+            return n.job.wanted <= devices && accepts(root) ? root : self(self, n.right);
+        };
+        return below(below, roots_[0]);
+    }
+
     /// Gives the jobs their present rows: `rows[old]` is the new row, or 0xFFFFFFFF. Rows keep their order. O(n).
     void move_rows(std::span<std::uint32_t const> rows, std::size_t size) noexcept {
         moved_.clear();
@@ -136,13 +168,6 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t& root(job_order order) noexcept { return roots_[static_cast<std::size_t>(order)]; }
-    /// A hash of the row: the finalizer of SplitMix64.
-    [[nodiscard]] static std::uint64_t height(std::uint32_t row) noexcept {
-        std::uint64_t z = (std::uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-        return z ^ z >> 31;
-    }
     [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept {
         priority const &x = nodes_[a].key, &y = nodes_[b].key;
         if (x.first != y.first) return x.first < y.first;
@@ -171,7 +196,7 @@ private:
     }
 
     [[nodiscard]] std::uint32_t inserted(std::uint32_t root, std::uint32_t row) noexcept {
-        if (root == none || height(row) > height(root)) {
+        if (root == none || treap_height(row) > treap_height(root)) {
             split(root, row, nodes_[row].left, nodes_[row].right);
             root = row;
         } else if (before(row, root)) {
@@ -209,7 +234,7 @@ private:
     [[nodiscard]] std::uint32_t joined(std::uint32_t low, std::uint32_t high) noexcept {
         if (low == none) return high;
         if (high == none) return low;
-        std::uint32_t const root = height(low) > height(high) ? low : high;
+        std::uint32_t const root = treap_height(low) > treap_height(high) ? low : high;
         if (root == low)
             nodes_[low].right = joined(nodes_[low].right, high);
         else
