@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -121,13 +122,17 @@ class Page(ServiceTest):
 class Refused(ListeningTest):
     def refused(self, address: str, code: int, sentence: str) -> None:
         self.kill()
-        done = subprocess.run([RATION, "serve", "--state", self.state, "--backend", "process", "--listen", address, "--token-file", self.folder / "token"], env=self.environment,
+        self.refused_now(address, code, sentence, self.state)
+
+    def refused_now(self, address: str, code: int, sentence: str, state: pathlib.Path) -> None:
+        done = subprocess.run([RATION, "serve", "--state", state, "--backend", "process", "--listen", address, "--token-file", self.folder / "token"], env=self.environment,
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn(sentence, done.stderr)
 
     def test_token_files_and_addresses(self) -> None:
         here = f"127.0.0.1:{self.port}"
+        self.refused_now(here, 3, f"listen at {here}", self.folder / "other")  # where the first one still is
         for text, mode, sentence in ((TOKEN, 0o644, "chmod 600"), (TOKEN, 0o640, "chmod 600"), (TOKEN[1:], 0o600, "32 to 512"), (TOKEN + " x", 0o600, "32 to 512"),
                                      ("x" * 5000, 0o600, "larger than 4 KiB")):
             with self.subTest(text=text[:40], mode=mode):

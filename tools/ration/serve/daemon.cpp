@@ -88,7 +88,11 @@ void open_log(service_folder const& folder, reporter& out) {
     auto token = read_token(options.token_file);
     if (!token) return token.failure();
     auto remote = listening_socket::open(*where);
-    if (!remote) return remote.failure();
+    if (!remote) {
+        auto why = remote.failure();
+        why.operation = "listen at";
+        return why;
+    }
     out.push_back({std::move(remote).value(), access_rules(std::move(token).value()), ::geteuid()});
     return out;
 }

@@ -70,15 +70,14 @@ function drawEnded() {
 
 function drawTenants() {
   const tenants = new Map();
-  const of = name => tenants.get(name) ?? tenants.set(name, {held: 0, running: 0, waiting: 0, weight: null}).get(name);
+  const of = name => tenants.get(name) ?? tenants.set(name, {held: 0, running: 0, waiting: 0}).get(name);
   for (const job of jobs.values()) if (job.stage === "QUEUED") of(job.tenant).waiting += 1;
   for (const job of running.jobs) {
     of(job.tenant).running += 1;
     of(job.tenant).held += job.held_cores ?? job.used_cores;
   }
-  for (const one of running.tenants ?? []) of(one.name).weight = one.weight;
   fill(by("tenants"), ...(tenants.size ? [...tenants].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => element("div", {}, element("div", {class: "pair"}, element("span", {}, name),
-    element("span", {}, `${number(one.held)} cores${one.weight === null ? "" : `, weight ${number(one.weight)}`}`)), share(one.held, null, running.cores), element("p", {class: "soft"}, `${one.running} running, ${one.waiting} waiting`))) : [element("p", {class: "soft"}, "No job waits or runs.")]));
+    element("span", {}, `${number(one.held)} cores`)), share(one.held, null, running.cores), element("p", {class: "soft"}, `${one.running} running, ${one.waiting} waiting`))) : [element("p", {class: "soft"}, "No job waits or runs.")]));
 }
 
 function drawRunning() {
