@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // drf: the tenant with the least dominant share is next.
 #include <ration/policies/drf.hpp>
+#include <ration/testing/found_changes.hpp>
 
 #include "cluster_random.hpp"
 #include "support/catch.hpp"
@@ -121,4 +122,40 @@ TEST_CASE("drf: feasible answers in any cluster", "[drf]") {
         CHECK(trouble(seed, drf{}, true) == "");
         CHECK(trouble(seed, drf({.backfill = false}), true) == "");
     }
+}
+
+// The rows of the second answer are planned, and not in the list of the third tick.
+TEST_CASE("drf: plans again what was planned after the loss of a node and did not come into force", "[drf]") {
+    cluster<drf> c({4, 4});
+    set_cpu(c, 9000);
+    submit(c, 1, 3, 100);
+    submit(c, 2, 3, 100);
+    c.decide();
+    ration::testing::found_changes found(false);
+    drf listed;
+    auto const prepare = [](drf& policy) { return policy.prepare({.jobs = 8, .nodes = 2, .tenants = 4}); };
+    REQUIRE(prepare(listed) == ration::status::ok);
+    auto const answer_of = [&](drf& policy, ration::table_changes const* const* changes) {
+        std::vector<ration::grant> rows(64);
+        ration::grants out(rows);
+        ration::tick_data const data{.data = c.store.view(), .changes = changes};
+        CHECK(policy.decide(ration::tick<drf::inputs>(data, c.bound), out) == ration::status::ok);
+        rows.resize(out.rows().size());
+        return rows;
+    };
+    auto const ask = [&] {
+        c.show();
+        drf fresh;
+        REQUIRE(prepare(fresh) == ration::status::ok);
+        auto const rows = answer_of(listed, found.between(c.store.view(), c.store.schema()));
+        CHECK(rows == answer_of(fresh, nullptr));
+        return rows;
+    };
+    CHECK(ask().empty());
+    CHECK(ask().empty());
+    c.capacity(0) = 1;
+    submit(c, 3, 2, 100);
+    auto const after_loss = ask();
+    CHECK(after_loss.size() == 3);  // one job is stopped, and another starts on two nodes
+    CHECK(ask() == after_loss);
 }
