@@ -195,7 +195,8 @@ class Simulations(Browser):
         return (self.folder / "sim.html").read_text()
 
     def test_ten_thousand_jobs_on_devices(self) -> None:
-        page = self.simulated("--generate", "rigid:jobs=10000,per_hour=60", "--cluster", "16x4", "--policy", "fifo,srtf,las")
+        (self.folder / "tenants.toml").write_text('[[tenant]]\nname = "tenant-1"\nweight = 3\n')
+        page = self.simulated("--generate", "rigid:jobs=10000,per_hour=60", "--cluster", "16x4", "--policy", "fifo,srtf,las", "--tenants", "tenants.toml")
         found = self.check_page(page, 11)
         charts = {chart["title"]: chart for chart in found["charts"]}
         for title in ("mean JCT", "makespan", "Job completion time: part of all jobs", "Job completion time: histogram", "Jobs that wait", *(f"Devices in use: {name}" for name in ("fifo", "srtf", "las"))):
@@ -206,6 +207,9 @@ class Simulations(Browser):
             self.assertAlmostEqual(one / shown[0], other / means[0])
         self.assertEqual([sum(one["values"]) for one in charts["Job completion time: histogram"]["sets"]], [10_000] * 3)
         self.assertIn("no schedule is better", found["text"])
+        for one in data_of(page, "simulations")[0]["policies"]:
+            first = one["tenants"][0]
+            self.assertRegex(found["text"], rf"tenant-1\s+{one['policy']}\s+{first['jobs']:,.0f}\s[^\n]*{100 * first['weight']:.1f} %")
         self.check_found_job(found["looked"], data_of(page, "simulations")[0], 41)
 
     def check_found_job(self, looked: dict, data: dict, i: int) -> None:

@@ -214,6 +214,24 @@ class Numbers(Report):
         self.assertEqual(self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,las", "--quiet", "--report", "sim.html").returncode, 0)
         self.assertEqual(data_of((self.folder / "sim.html").read_text(), "simulations"), [shown])
 
+    def test_a_simulation_keeps_the_figures_of_tenants(self) -> None:
+        (self.folder / "tenants.toml").write_text('[[tenant]]\nname = "tenant-1"\nweight = 3\n')
+        done = self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,fair_queue", "--tenants", "tenants.toml", "--json", "--quiet")
+        shown, = data_of(self.page(done.stdout), "simulations")
+        for one, other in zip(shown["policies"], json.loads(done.stdout.splitlines()[0])["policies"]):
+            runs = [{tenant["tenant"]: tenant for tenant in run["tenants"]} for run in other["runs"]]
+            self.assertEqual([tenant["tenant"] for tenant in one["tenants"]], list(runs[0]))
+            self.assertGreater(len(runs[0]), 10)
+            for tenant in one["tenants"]:
+                said = [run[tenant["tenant"]] for run in runs]
+                for figure in ("jobs", "mean_wait", "p99_wait", "worst_wait", "held", "weight"):
+                    with self.subTest(policy=one["policy"], tenant=tenant["tenant"], figure=figure):
+                        values = [each[figure] for each in said]
+                        if None in values:
+                            self.assertIsNone(tenant[figure])
+                        else:
+                            self.assertAlmostEqual(tenant[figure], statistics.mean(values), delta=1e-5 * abs(statistics.mean(values)) + 1e-12)
+
     def test_the_jobs_of_a_simulation_one_by_one(self) -> None:
         """Their times are those of the figures, and what they held is what was in use."""
         for words in (("rigid:jobs=400,per_hour=60", "fifo,las"), ("scaling:jobs=60,per_hour=30", "optimus,max_min"), ("cpu:jobs=40", "none,tradl")):

@@ -178,6 +178,26 @@ function figuresCard(all) {
   return card(el("h3", {}, "All figures"), table(["", ...all.labels], rows));
 }
 
+/** A line for each tenant under each policy; a page has the first 200 tenants. */
+function tenantsCard(all) {
+  const names = [...new Set(all.data.policies.flatMap(one => (one.tenants || []).map(tenant => tenant.tenant)))];
+  if (!names.length) return null;
+  const inTime = v => (isNumber(v) ? short(v / all.unit.seconds) : none), share = v => (isNumber(v) ? `${(v * 100).toFixed(1)} %` : none);
+  const count = v => (Number.isInteger(v) ? v.toLocaleString("en") : short(v));
+  const rows = names.flatMap(
+    name => all.labels.flatMap((label, i) => (all.data.policies[i].tenants || [])
+                                               .filter(one => one.tenant === name)
+                                               .map(
+                                                 one =>
+                                                   [name, label, count(one.jobs), inTime(one.mean_wait), inTime(one.p99_wait),
+                                                    inTime(one.worst_wait), share(one.held), share(one.weight)])));
+  const unit = all.unit.name;
+  return card(
+    el("h3", {}, "Tenants"),
+    el("p", {class: "soft"}, "with the jobs of the tenants below them; held: part of the device-seconds that all jobs held"),
+    table(["tenant", "policy", "jobs", `mean wait, ${unit}`, `p99 wait, ${unit}`, `worst wait, ${unit}`, "held", "by weight"], rows));
+}
+
 function measuredCard(all, measured) {
   if (!measured || !measured.length) return null;
   const rows = measured.map(
@@ -236,7 +256,7 @@ function showSimulation(page, file, data, measured) {
   if (data.jobs && data.samples.length) cards.append(simulatedJobFinder(all));
   cards.append(
     ...
-      [figuresCard(all), measuredCard(all, measured),
+      [figuresCard(all), tenantsCard(all), measuredCard(all, measured),
        card(el("h3", {}, "What the figures mean"), facts([
               ...data.figures.filter(one => !one.name.endsWith("_gap")).map(one => [one.label, one.meaning]),
               ["bound", "what no schedule can beat, not even one that knows the future; the best possible one may be worse"]

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <span>
+#include <vector>
 
 #include "events/event_fields.hpp"
 #include "report/input.hpp"
@@ -15,7 +16,8 @@ namespace {
 
 using json = nlohmann::json;
 using page_json = nlohmann::ordered_json;
-constexpr std::size_t most_policies = 64, most_samples = 1000, most_values = 1000, most_remarks = 200;
+constexpr std::size_t most_policies = 64, most_samples = 1000, most_values = 1000, most_remarks = 200,
+                      most_tenants = 200;
 
 /// Reads with checks; the first fault stays.
 class simulation_reader {
@@ -161,10 +163,48 @@ private:
             out["figures"][std::string(line.name)] = {maybe(figure, "mean"), maybe(figure, "half_of_95")};
             keep(figure);
         }
+        if (f.has("runs")) out["tenants"] = tenants(f.array("runs"));
         if (f.has("distributions")) out["distributions"] = distributions(f.object("distributions"));
         if (f.has("series")) out["series"] = series(f.object("series"));
         keep(f);
         return out;
+    }
+
+    /// The figures of the first tenants: means over the runs that have them, or null where one has no such figure.
+    [[nodiscard]] page_json tenants(json const& runs) {
+        page_json out = page_json::array();
+        std::vector<double> samples;
+        for (auto const& run : limited(runs, most_samples, "runs of a policy")) {
+            auto const found = run.find("tenants");
+            if (found == run.end() || !found->is_array()) continue;
+            for (auto const& one : *found) {
+                if (!is_object(one)) return page_json::array();
+                event_fields f(one);
+                auto const name = shortened(f.text("tenant"), longest_text);
+                auto const same = [&](page_json const& other) { return other["tenant"] == name; };
+                auto const row = static_cast<std::size_t>(std::ranges::find_if(out, same) - out.begin());
+                if (row == most_tenants) continue;
+                if (row == out.size()) {
+                    out.push_back({{"tenant", name}});
+                    samples.push_back(0);
+                }
+                add_sample(out[row], f, ++samples[row]);
+                keep(f);
+            }
+        }
+        return out;
+    }
+    /// Makes each figure the mean over one more sample.
+    static void add_sample(page_json& mean, event_fields& f, double samples) {
+        for (auto const* const name : {"jobs", "mean_wait", "p99_wait", "worst_wait", "held", "weight"}) {
+            auto const value = f.maybe_number(name);
+            if (samples == 1)
+                mean[name] = value ? plain(*value) : page_json(nullptr);
+            else if (!value || mean[name].is_null())
+                mean[name] = nullptr;
+            else
+                mean[name] = mean[name].get<double>() + (*value - mean[name].get<double>()) / samples;
+        }
     }
 
     /// Numbers, or null; cut where there are too many.

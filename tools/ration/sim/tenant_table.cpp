@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of tenants, for people.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "common/printable.hpp"
@@ -33,6 +34,11 @@ struct mean_tenant {
     return mean;
 }
 
+/// A mean of several samples need not be whole.
+[[nodiscard]] std::string count_text(double count) {
+    return count == std::floor(count) ? fmt::format("{:.0f}", count) : short_number(count);
+}
+
 [[nodiscard]] std::vector<std::string> names_of(simulation_results const& all) {
     std::vector<std::string> names;
     for (auto const& sample : all.input.samples)
@@ -54,10 +60,9 @@ std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all
             auto const text = [&](double sum, figure_unit unit) {
                 return figure_text({.mean = sum / mean.samples}, unit, times);
             };
-            table.push_back({p == 0 ? printable(name) : "", all.policies[p].label,
-                             fmt::format("{:.6g}", mean.jobs / mean.samples), text(mean.mean_wait, figure_unit::time),
-                             text(mean.p99_wait, figure_unit::time), text(mean.held, figure_unit::share),
-                             text(mean.weight, figure_unit::share)});
+            table.push_back({p == 0 ? printable(name) : "", all.policies[p].label, count_text(mean.jobs / mean.samples),
+                             text(mean.mean_wait, figure_unit::time), text(mean.p99_wait, figure_unit::time),
+                             text(mean.held, figure_unit::share), text(mean.weight, figure_unit::share)});
         }
     return table;
 }
