@@ -47,6 +47,10 @@ if(TARGET ration)
   endforeach()
 endif()
 
+if(SKBUILD)  # the wheel: `python3 -m ration.policy build` needs the header
+  install(FILES ${PROJECT_SOURCE_DIR}/include/ration/plugin/abi.h DESTINATION ${SKBUILD_PLATLIB_DIR}/ration/policy/include/ration/plugin COMPONENT ration-wheel)
+endif()
+
 if(TARGET ration AND PROJECT_IS_TOP_LEVEL)
   get_property(plugins GLOBAL PROPERTY RATION_PLUGINS)
   install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ration/plugins COMPONENT ration-plugins)
