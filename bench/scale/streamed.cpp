@@ -93,6 +93,7 @@ bool print_streamed_runs() {
          {std::pair<std::size_t, double>{1'000'000, overload}, {1'000'000, stable}, {10'000'000, stable}}) {
         if (!run_apart<policies::fifo>({"fifo", jobs, per_hour})) return false;
         if (!run_apart<policies::las>({"las", jobs, per_hour})) return false;
+        if (!run_apart<policies::srtf>({"srtf", jobs, per_hour})) return false;
     }
     return true;
 }

@@ -15,8 +15,8 @@
 
 namespace ration::detail {
 
-/// Zeroed memory on a 64-byte boundary whose size is a multiple of 64 bytes. A vectorised loop may
-/// therefore read past the last row.
+/// Memory on a 64-byte boundary whose size is a multiple of 64 bytes. It is zeroed from the used bytes to the end of
+/// their line, so that a vectorised loop may read past the last row. What is behind costs no memory until it is used.
 class aligned_buffer {
     static constexpr std::size_t line = 64;
     column_memory* from_ = nullptr;  // nullptr: the heap
@@ -55,22 +55,30 @@ public:
 
     /// Makes room for `size` bytes and keeps the first `used`. Returns false, and changes nothing,
     /// if there is no memory. A size of 0 also allocates, so that a plugin never receives a null
-    /// column. Grows at least by half, so that rows can be added one by one.
+    /// column. Grows at least by half, so that rows can be added one by one; others up to `size` are zero then.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
         if (data_ != nullptr && size <= capacity_) return true;
         std::size_t const grown = capacity_ + capacity_ / 2, wanted = size > grown ? size : grown;
-        std::size_t const rounded = wanted == 0 ? line : (wanted + line - 1) / line * line;
+        std::size_t const rounded = wanted == 0 ? line : whole_lines(wanted);
         auto* const fresh = static_cast<unsigned char*>(allocate(rounded));
         if (fresh == nullptr) return false;
         if (used != 0) std::memcpy(fresh, data_, used);
-        std::memset(fresh + used, 0, rounded - used);
         release();
         data_ = fresh;
         capacity_ = rounded;
+        clear(used, size == 0 ? line : size);
         return true;
     }
 
+    /// Zeroes the bytes from `first` to the end of the line of `last`. Precondition: there is room for `last`.
+    void clear(std::size_t first, std::size_t last) noexcept {
+        std::memset(data_ + first, 0, whole_lines(last) - first);
+    }
+
 private:
+    [[nodiscard]] static std::size_t whole_lines(std::size_t bytes) noexcept {
+        return (bytes + line - 1) / line * line;
+    }
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept {
         return from_ != nullptr ? from_->allocate(bytes) : ::operator new(bytes, std::align_val_t{line}, std::nothrow);
     }

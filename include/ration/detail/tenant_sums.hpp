@@ -18,12 +18,18 @@ namespace ration::detail {
 
 /// Keeps tenants/held.*, demand.*, usage.*, waiting and running up to date. It remembers what each job adds, so that
 /// a tick costs O(changed jobs x resources x depth of the tree), and O(tenants x resources) for the time. Without a
-/// list of changes it compares all jobs.
+/// list of changes it compares all jobs. A resource whose columns of jobs have one row for all (`snapshot_store::omit`)
+/// needs no memory for each job.
 class tenant_sums {
     enum class part : std::uint32_t { none, waiting, running };
     struct job_entry {
         std::uint32_t tenant = no_tenant;
         part in = part::none;
+    };
+    /// Of one job and resource.
+    struct job_amounts {
+        std::int64_t held = 0, demand = 0;
+        friend constexpr bool operator==(job_amounts const&, job_amounts const&) noexcept = default;
     };
     /// Of one tenant and resource.
     struct sums {
@@ -32,14 +38,17 @@ class tenant_sums {
     };
 
     buffer<std::uint64_t> ids_;  // by row of the jobs table, as the next two
-    buffer<job_entry> entries_, moved_entries_;
-    buffer<std::int64_t> amounts_, moved_amounts_;  // for each resource: held, demand
-    buffer<column<std::int64_t>> requests_;         // by resource; width 0: the host has none
-    buffer<sums> sums_;                             // tenant-major
+    buffer<job_entry> entries_;
+    buffer<job_amounts> amounts_;            // `stored_` for each row
+    buffer<column<std::int64_t>> requests_;  // by resource; width 0: the host has none
+    buffer<std::size_t> places_;             // by resource: the place among those of a row, or `same_for_all`
+    buffer<sums> sums_;                      // tenant-major
     buffer<std::uint32_t> parents_;
-    std::size_t resources_ = 0;
+    std::size_t resources_ = 0, stored_ = 0;
     nanoseconds at_{}, half_life_{};
     bool has_base_ = false, is_limited_ = false, is_read_ = false;
+
+    static constexpr std::size_t same_for_all = ~std::size_t{0};
 
 public:
     /// The largest numbers of rows.
@@ -56,18 +65,22 @@ public:
         is_read_ = is_read;
         has_base_ = false;
         requests_.reset(resources_);
+        places_.reset(resources_);
+        stored_ = 0;
         for (std::size_t r = 0; r < resources_; ++r) {
             requests_[r].width = 0;
-            if (r >= std::size(standard_resources)) continue;
-            auto const name = text<2 * longest_column_name>("jobs/request.").append(standard_resources[r].name);
-            if (auto const known = store.find<std::int64_t>(name.view())) requests_[r] = *known;
+            if (r < std::size(standard_resources)) {
+                auto const name = text<2 * longest_column_name>("jobs/request.").append(standard_resources[r].name);
+                if (auto const known = store.find<std::int64_t>(name.view())) requests_[r] = *known;
+            }
+            resource_columns const& c = columns.resources[r];
+            bool const is_stored = c.held.width > 0 || c.maximum.width > 0 || requests_[r].width > 0;
+            places_[r] = is_stored ? stored_++ : same_for_all;
         }
         if (most.tenants == 0) return;
         ids_.reserve(most.jobs);
         entries_.reserve(most.jobs);
-        moved_entries_.reserve(most.jobs);
-        amounts_.reserve(2 * most.jobs * resources_);
-        moved_amounts_.reserve(2 * most.jobs * resources_);
+        amounts_.reserve(most.jobs * stored_);
         sums_.reserve(most.tenants * resources_);
         parents_.reserve(most.tenants);
     }
@@ -174,34 +187,57 @@ private:
     void append(std::uint64_t id) noexcept {
         ids_.push_back(id);
         entries_.push_back({});
-        for (std::size_t k = 0; k < 2 * resources_; ++k) amounts_.push_back(0);
+        for (std::size_t k = 0; k < stored_; ++k) amounts_.push_back({});
     }
 
     /// Moves what is known of each job to its present row, and subtracts what the jobs without a row added. Both lists
     /// ascend. O(rows).
     void move_rows(snapshot_store& store, standard_columns const& columns) noexcept {
         std::uint64_t const* const ids = store.data(columns.id);
-        std::size_t const rows = store.rows(table_id::jobs), before = ids_.size();
-        moved_entries_.clear();
-        moved_amounts_.clear();
-        std::size_t old = 0;
-        for (std::size_t row = 0; row < rows; ++row) {
-            for (; old < before && ids_[old] < ids[row]; ++old) drop(store, columns, old);
-            bool const known = old < before && ids_[old] == ids[row];
-            moved_entries_.push_back(known ? entries_[old] : job_entry{});
-            for (std::size_t k = 0; k < 2 * resources_; ++k)
-                moved_amounts_.push_back(known ? amounts_[old * 2 * resources_ + k] : 0);
-            old += known ? 1 : 0;
+        std::size_t const rows = store.rows(table_id::jobs);
+        std::size_t kept = remove_gone(store, columns, ids, rows);
+        while (ids_.size() < rows) append(0);
+        // From the last row on, so that none is written before it is read. Usually all new jobs are the last.
+        for (std::size_t row = rows; row > kept; --row) {
+            bool const is_known = kept > 0 && ids_[kept - 1] == ids[row - 1];
+            ids_[row - 1] = ids[row - 1];
+            if (is_known) {
+                move_row(--kept, row - 1);
+                continue;
+            }
+            entries_[row - 1] = {};
+            for (std::size_t k = 0; k < stored_; ++k) amounts_[(row - 1) * stored_ + k] = {};
         }
-        for (; old < before; ++old) drop(store, columns, old);
-        entries_.swap(moved_entries_);
-        amounts_.swap(moved_amounts_);
-        ids_.assign(ids, rows);
+    }
+
+    /// Subtracts what the jobs without a row added, and closes the gaps. Returns the number of the others.
+    [[nodiscard]] std::size_t remove_gone(snapshot_store& store, standard_columns const& columns,
+                                          std::uint64_t const* ids, std::size_t rows) noexcept {
+        std::size_t kept = 0, row = 0;
+        for (std::size_t old = 0; old < ids_.size(); ++old) {
+            while (row < rows && ids[row] < ids_[old]) ++row;
+            if (row == rows || ids[row] != ids_[old]) {
+                drop(store, columns, old);
+                continue;
+            }
+            ids_[kept] = ids_[old];
+            move_row(old, kept++);
+        }
+        ids_.resize(kept);
+        entries_.resize(kept);
+        amounts_.resize(kept * stored_);
+        return kept;
+    }
+
+    void move_row(std::size_t from, std::size_t to) noexcept {
+        entries_[to] = entries_[from];
+        for (std::size_t k = 0; k < stored_; ++k) amounts_[to * stored_ + k] = amounts_[from * stored_ + k];
     }
 
     void drop(snapshot_store& store, standard_columns const& columns, std::size_t row) noexcept {
+        bool const was_active = entries_[row].in != part::none;
         set_part(store, columns, row, {});
-        for (std::size_t r = 0; r < resources_; ++r) set_amounts(store, columns, row, r, 0, 0);
+        for (std::size_t r = 0; r < resources_; ++r) set_amounts(store, columns, row, r, was_active, {});
         entries_[row].tenant = no_tenant;
     }
 
@@ -212,18 +248,20 @@ private:
         if (tenant != entries_[row].tenant) drop(store, columns, row);
         entries_[row].tenant = tenant;
         auto const state = static_cast<job_state>(store.at(columns.state, row));
-        bool const active = is_active(state);
+        bool const active = is_active(state), was_active = entries_[row].in != part::none;
         set_part(store, columns, row,
                  !active                      ? part::none
                  : state == job_state::queued ? part::waiting
                                               : part::running);
-        for (std::size_t r = 0; r < resources_; ++r) {
-            resource_columns const& c = columns.resources[r];
-            std::int64_t const held = ledger::counted(store.at(c.held, row));
-            std::int64_t const demand =
-                requests_[r].width == 0 ? store.at(c.maximum, row) : store.at(requests_[r], row);
-            set_amounts(store, columns, row, r, held, active ? demand : 0);
-        }
+        for (std::size_t r = 0; r < resources_; ++r)
+            set_amounts(store, columns, row, r, was_active, amounts_in(store, columns, row, r, active));
+    }
+
+    [[nodiscard]] job_amounts amounts_in(snapshot_store const& store, standard_columns const& columns, std::size_t row,
+                                         std::size_t r, bool active) const noexcept {
+        resource_columns const& c = columns.resources[r];
+        std::int64_t const demand = requests_[r].width == 0 ? store.at(c.maximum, row) : store.at(requests_[r], row);
+        return {ledger::counted(store.at(c.held, row)), active ? demand : 0};
     }
 
     void set_part(snapshot_store& store, standard_columns const& columns, std::size_t row, part in) noexcept {
@@ -238,19 +276,21 @@ private:
         entry.in = in;
     }
 
+    /// What the job adds to the sums is `now`. `was_active`: it was active the last time.
     void set_amounts(snapshot_store& store, standard_columns const& columns, std::size_t row, std::size_t r,
-                     std::int64_t held, std::int64_t demand) noexcept {
-        std::int64_t* const was = &amounts_[(row * resources_ + r) * 2];
-        if (was[0] == held && was[1] == demand) return;
+                     bool was_active, job_amounts const& now) noexcept {
+        bool const is_stored = places_[r] != same_for_all;
+        std::size_t const place = row * stored_ + places_[r];
+        job_amounts const was = is_stored ? amounts_[place] : amounts_in(store, columns, row, r, was_active);
+        if (was == now) return;
         for (std::uint32_t t = entries_[row].tenant; t != no_tenant; t = parents_[t]) {
             sums& all = sums_[t * resources_ + r];
-            all.held += held - was[0];
-            all.demand += ledger::counted(demand) - ledger::counted(was[1]);
-            all.unbounded += (demand == unlimited ? 1u : 0u) - (was[1] == unlimited ? 1u : 0u);
+            all.held += now.held - was.held;
+            all.demand += ledger::counted(now.demand) - ledger::counted(was.demand);
+            all.unbounded += (now.demand == unlimited ? 1u : 0u) - (was.demand == unlimited ? 1u : 0u);
             show(store, columns, t, r);
         }
-        was[0] = held;
-        was[1] = demand;
+        if (is_stored) amounts_[place] = now;
     }
 
     void show(snapshot_store& store, standard_columns const& columns, std::uint32_t tenant, std::size_t r) noexcept {

@@ -202,7 +202,7 @@ public:
         if (!room) return error{.code = errc::no_capacity, .operation = "grow snapshot table"};
         for (auto& c : table.columns)
             if (rows > before)
-                std::memset(c.data.data() + before * c.row_bytes, 0, (rows - before) * c.row_bytes);
+                c.data.clear(before * c.row_bytes, rows * c.row_bytes);
             else if (rows < before)
                 std::memset(c.data.data() + rows * c.row_bytes, 0, (before - rows) * c.row_bytes);
         table.shown.rows = rows;

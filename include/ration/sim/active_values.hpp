@@ -15,9 +15,9 @@ namespace ration::sim {
 template <class T>
 class active_values {
     struct entry {
-        std::uint64_t id;
+        std::uint64_t id : 63;
+        std::uint64_t is_gone : 1;
         T value;
-        bool is_gone = false;
     };
     std::vector<entry> entries_;
     std::size_t gone_ = 0;
@@ -26,15 +26,15 @@ class active_values {
 
 public:
     /// Adds a job. Precondition: the id is above all others.
-    void add(std::uint64_t id, T value) { entries_.push_back({id, value}); }
+    void add(std::uint64_t id, T value) { entries_.push_back({id, 0, value}); }
     /// The value of a job. Precondition: it was added, and not removed. O(log jobs).
     [[nodiscard]] T& operator[](std::uint64_t id) noexcept { return find(id)->value; }
     /// Removes a job. Amortised O(log jobs).
     void remove(std::uint64_t id) {
-        find(id)->is_gone = true;
+        find(id)->is_gone = 1;
         ++gone_;
         if (gone_ < fewest_to_remove || gone_ * 4 < entries_.size()) return;
-        std::erase_if(entries_, [](entry const& e) { return e.is_gone; });
+        std::erase_if(entries_, [](entry const& e) { return e.is_gone != 0; });
         gone_ = 0;
     }
     /// The number of jobs.

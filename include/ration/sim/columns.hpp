@@ -20,9 +20,10 @@ struct read_columns {
 
     [[nodiscard]] bool operator()(std::string_view name) const noexcept {
         if (policy.reads(name) || fallback.reads(name)) return true;
-        return (has_tenants || policy.reads("jobs/tenant")) &&
-               (name == "jobs/tenant" || name.starts_with("jobs/held.") || name.starts_with("jobs/request.") ||
-                name.starts_with("jobs/max."));
+        if (!has_tenants && !policy.reads("jobs/tenant")) return false;
+        // Nodes have devices, cores and batches only, and jobs request devices.
+        return name == "jobs/tenant" || name == "jobs/request.gpu" || name == "jobs/held.gpu" ||
+               name == "jobs/held.cpu" || name == "jobs/held.batch";
     }
 };
 

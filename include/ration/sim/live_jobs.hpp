@@ -129,6 +129,7 @@ class live_jobs {
     bool shown_all_ = false;  // at the last tick, any row may have changed
 
     static constexpr std::size_t fewest_to_remove = 16;
+    static constexpr std::size_t most_ended = 65'536;  // a quarter of more rows would be 100 MB
 
 public:
     /// All references have to outlive the object.
@@ -218,9 +219,10 @@ public:
         ++ended_;
     }
 
-    /// Removes the rows of ended jobs once they are a quarter of all. Amortised O(1) for each job.
+    /// Removes the rows of ended jobs once they are a quarter of all, or many. Amortised O(1 + rows / `most_ended`) for
+    /// each job.
     void compact() noexcept {
-        if (ended_ < fewest_to_remove || ended_ * 4 < jobs_.size()) return;
+        if (ended_ < fewest_to_remove || (ended_ * 4 < jobs_.size() && ended_ < most_ended)) return;
         gone_.resize(jobs_.size());
         std::size_t kept = 0;
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
