@@ -149,6 +149,13 @@ class MetricFiles(RunTest):
                           (5, "loss", 0.136), (5, "val_loss", 0.086)][:len(values)])
         self.assertEqual([e["tier"] for e in events if e["event"] == "tier_reached"], [1, 2])
 
+    def test_rows_that_a_job_writes_at_once_are_its_own(self) -> None:
+        names = [f"quick{number}" for number in range(12)]
+        self.write(*(job(name, ["/bin/sh", "-c", f"printf 'step,loss\\n1,0.5\\n' > {name}.csv; exec sleep 1"], more=f"metrics = {{ csv = '{name}.csv' }}")
+                     for name in names))
+        self.assertEqual(self.run_jobs("--log", "log.jsonl").returncode, 0)
+        self.assertEqual(sorted(e["job"] for e in self.events() if e["event"] == "progress"), sorted(names))
+
     def test_a_wrong_column_is_named_with_those_of_the_file(self) -> None:
         events = self.run_job("file = open('m.csv', 'w'); file.write('step,train_loss\\n1,0.5\\n'); file.close(); import time; time.sleep(2)", "{ csv = 'm.csv' }")
         why = next(e["why"] for e in events if e["event"] == "job_ended")

@@ -42,9 +42,11 @@ result<void> job_launcher::launch(live_job& job, nanoseconds now) {
         if (auto ready = prepare_checkpoints(job); !ready) return ready;
     auto const assigned = assigner_.assign(job);
     if (!assigned) return assigned.failure();
+    // Before the launch, since a job can write its first rows within a millisecond
+    progress_.follow_metrics(job, metric_file::existing_rows::skip);
     if (auto started = start_process(job, *assigned, now); !started) return started;
     assigner_.warn_of_missing_limits(job, now);
-    progress_.follow_output(job, output_of(job), metric_file::existing_rows::skip, now);
+    progress_.follow_output(job, output_of(job), now);
     health_.start_incarnation(job, now);
     bool const restarting = job.devices != nullptr && job.devices->state().is_restarting();
     set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);

@@ -47,14 +47,16 @@ result<void> progress_monitor::start_incarnation(live_job const& job) {
     return receiver_.register_job(job.id, job.config->name, job.run, job.token);
 }
 
-void progress_monitor::follow_output(live_job const& job, std::string const& path, metric_file::existing_rows existing,
-                                     nanoseconds now) {
+void progress_monitor::follow_metrics(live_job const& job, metric_file::existing_rows existing) {
+    if (job.config->metrics)
+        sources_[job].metrics.emplace(*job.config->metrics, job.config->directory, job.id, job.run, existing);
+}
+
+void progress_monitor::follow_output(live_job const& job, std::string const& path, nanoseconds now) {
     auto& source = sources_[job];
     if (source.output.path().empty())
         if (auto opened = source.output.open(path); !opened)
             events_.warn_once(job.config->name, to_text(opened.failure()), now);
-    if (job.config->metrics)
-        source.metrics.emplace(*job.config->metrics, job.config->directory, job.id, job.run, existing);
     if (job.config->log.empty()) return;
     if (auto adapter = progress::log_adapter::make(job.config->log, job.id, job.run))
         source.adapter = std::move(adapter).value();

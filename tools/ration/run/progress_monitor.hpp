@@ -51,10 +51,11 @@ public:
     /// Accepts messages of the job's present incarnation from now on. Errors: those of
     /// `progress::receiver::register_job`.
     [[nodiscard]] result<void> start_incarnation(live_job const& job);
-    /// Reads the output, or the file with metrics, of a job that was launched, if it does not report by itself.
-    /// `existing`: whether rows that the file has now are of this incarnation.
-    void follow_output(live_job const& job, std::string const& path, metric_file::existing_rows existing,
-                       nanoseconds now);
+    /// Reads the file with metrics of a job that has one. `existing`: whether rows that the file has now are of this
+    /// incarnation.
+    void follow_metrics(live_job const& job, metric_file::existing_rows existing);
+    /// Reads the output of a job that was launched, if it does not report by itself.
+    void follow_output(live_job const& job, std::string const& path, nanoseconds now);
     /// An earlier run has seen the job reach these tiers, and its reports are read again.
     void restore_tiers(live_job const& job, std::optional<nanoseconds> acceptable_at,
                        std::optional<nanoseconds> objective_at) noexcept {

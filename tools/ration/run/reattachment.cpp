@@ -87,7 +87,8 @@ result<void> reattachment::reattach_process(live_job& job, recorded_job const& r
     assigner_.warn_of_missing_limits(job, now);
     job.placed = true;
     job.process = std::move(attached).value();
-    progress_.follow_output(job, launcher_.output_of(job), metric_file::existing_rows::read, now);
+    progress_.follow_metrics(job, metric_file::existing_rows::read);
+    progress_.follow_output(job, launcher_.output_of(job), now);
     return {};
 }
 
