@@ -118,21 +118,32 @@ private:
     }
 };
 
-/// Calls `decide(tick_data, grants)` with the snapshot `shown`, and validates the answer.
+/// The longest valid answer: one row for each job, node and resource.
+[[nodiscard]] inline std::size_t longest_answer(allocation_tables const& tables) noexcept {
+    return tables.store.rows(table_id::jobs) * tables.store.rows(table_id::nodes) * std::size(standard_resources);
+}
+
+/// Calls `decide(tick_data, grants)` with the snapshot `shown`, and validates the answer. There is space for `room`
+/// rows at first. A policy with a longer answer is asked again, and gives the same one.
 template <class Decide>
 [[nodiscard]] result<allocation> answer_of(allocation_tables const& tables, snapshot const& shown,
-                                           allocation_context const& now, std::string_view policy,
+                                           allocation_context const& now, std::string_view policy, std::size_t room,
                                            Decide const& decide) noexcept {
-    std::size_t const jobs = tables.store.rows(table_id::jobs), nodes = tables.store.rows(table_id::nodes);
     allocation out;
-    // Enough for one row for each job, node and resource, so that no valid answer overflows.
-    out.asked.resize(jobs * nodes * std::size(standard_resources));
-    grants answer(out.asked);
     tick_data const data{.number = now.number, .seed = now.seed, .now = now.now, .budget = seconds(1), .data = shown};
-    if (decide(data, answer) != status::ok || answer.overflowed())
-        return error{.code = errc::internal, .operation = "ask policy", .subject = policy};
+    std::size_t const most = longest_answer(tables);
+    grants answer(out.asked.edit());
+    for (status reply = status::capacity; reply == status::capacity; room *= 4) {
+        out.asked.resize(room < most ? room : most);
+        answer = grants(out.asked.edit());
+        reply = decide(data, answer);
+        if (reply == status::ok && answer.overflowed()) reply = status::capacity;
+        if (reply != status::ok && (reply != status::capacity || room >= most))
+            return error{.code = errc::internal, .operation = "ask policy", .subject = policy};
+    }
     checker validation;
-    validation.prepare(tables.store, tables.columns, standard_resources, nodes, out.asked.size());
+    validation.prepare(tables.store, tables.columns, standard_resources, tables.store.rows(table_id::nodes),
+                       out.asked.size());
     validation.check(tables.held, answer.rows(), out.granted, out.rejected, tables.tenants.limits_of());
     out.asked.resize(answer.size());
     return out;
@@ -149,7 +160,11 @@ template <class P>
                             .nodes = tables.store.rows(table_id::nodes),
                             .tenants = now.tenants.size()}) != status::ok)
             return error{.code = errc::no_capacity, .operation = "ask policy", .subject = P::about.id};
-    return answer_of(tables, shown, now, P::about.id, [&](tick_data const& data, grants& answer) {
+    // Most answers are far shorter than the longest one.
+    std::size_t const room =
+        std::size(standard_resources) * (tables.store.rows(table_id::jobs) + tables.store.rows(table_id::nodes)) +
+        now.held.size();
+    return answer_of(tables, shown, now, P::about.id, room, [&](tick_data const& data, grants& answer) {
         return policy.decide(tick<typename P::inputs>(data, *bound), answer);
     });
 }

@@ -45,7 +45,7 @@ public:
             if (auto made = tables_.make(nodes, now, filled); !made) return made.failure();
             if (auto const ready = bind<J>(now.tenants.size()); !ready) return ready.failure();
             return detail::answer_of(
-                tables_, tables_.store.view(), now, policy_->about().id,
+                tables_, tables_.store.view(), now, policy_->about().id, detail::longest_answer(tables_),
                 [this](tick_data const& data, grants& answer) { return policy_->decide(data, answer); });
         } else {
             return error{};
