@@ -305,6 +305,30 @@ TEST_CASE("more jobs than are kept are a stream, with the same figures on any nu
           "--faults: the end of 1000001 jobs is not known before the run: generate at most 1000000 jobs");
 }
 
+TEST_CASE("a trace with more jobs than are kept is a stream, and notices that its file changes") {
+    temporary_file const file;
+    {
+        std::ofstream out(file.path());
+        out << "job_id,submit_time,num_gpus,duration\n";
+        for (int i = 0; i <= 1'000'000; ++i) out << i << ',' << i << ",1,60\n";
+    }
+    ran const all({"--trace", file.path(), "--cluster", "10x8", "--policy", "fifo", "--until", "2000"});
+    REQUIRE(all.problems.empty());
+    REQUIRE(all.input.samples.size() == 1);
+    CHECK(all.input.samples[0].size() == 1'000'001);
+    CHECK(all.input.samples[0].jobs.jobs.empty());
+    auto const results = all.results();
+    auto const& run = results.runs.at(0);
+    CHECK(run.failure.empty());
+    CHECK(run.outcome.jobs.empty());
+    CHECK(run.figures.jobs == 2001);
+    CHECK(run.figures.finished == 1941);
+    CHECK(run.figures.mean_jct == 60);
+    std::ofstream(file.path()) << "job_id,submit_time,num_gpus,duration\n1,0,1,60\n";
+    auto const again = all.results();
+    CHECK(again.runs.at(0).failure.find("leave its file unchanged") != std::string::npos);
+}
+
 TEST_CASE("a run that will take long is announced") {
     auto const costs = [](char const* jobs, char const* policy, char const* interval) {
         auto const all =
@@ -315,9 +339,12 @@ TEST_CASE("a run that will take long is announced") {
         return long_runs(options, all.results().input, all.results().policies);
     };
     CHECK(costs("rigid:jobs=300", "gittins", "60").empty());
-    CHECK(costs("rigid:jobs=40000", "fifo", "1").empty());
+    CHECK(costs("rigid:jobs=40000", "fifo", "60").empty());
+    auto const often = costs("rigid:jobs=40000", "fifo", "1");
+    REQUIRE(often.size() == 1);
+    CHECK(often[0].starts_with("fifo is asked 6"));
     auto const said = costs("rigid:jobs=40000", "gittins", "1");
     REQUIRE(said.size() == 1);
-    CHECK(said[0].starts_with("gittins reads all jobs at each tick: "));
+    CHECK(said[0].starts_with("gittins reads all jobs and nodes at each tick: "));
     CHECK(costs("rigid:jobs=40000", "gittins", "0").empty());
 }

@@ -10,9 +10,8 @@
 
 namespace ration::program {
 
-/// One sentence for each policy that reads all jobs at each tick, if its runs will take more than a minute together.
-/// The estimate follows from the bounds, so it holds for the best schedule: others take longer. Streams have no bounds
-/// and no estimate.
+/// One sentence for each policy whose runs will take more than half a minute together. The estimate follows from the
+/// bounds, so it holds for the best schedule: others take longer. Streams have no bounds and no estimate.
 [[nodiscard]] std::vector<std::string> long_runs(simulation_options const& options, simulation_input const& input,
                                                  std::span<policy_text const> policies);
 

@@ -17,6 +17,7 @@
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
 #include "sim/fault_options.hpp"
+#include "sim/traces.hpp"
 
 namespace ration::program {
 namespace {
@@ -207,11 +208,9 @@ void generate_streams(simulation_options const& options, generated what, simulat
                                  .seed = seed,
                                  .needs = {},
                                  .bounds = {},
-                                 .stream = generated_stream{what.how, only}});
+                                 .stream = generated_stream{what.how, only, what.how.jobs}});
     }
-    input.remarks.push_back(fmt::format(
-        "More than {} jobs are not kept: there are no bounds and no lists of jobs, and quantiles are exact to {:.1g} %.",
-        most_kept_jobs, 100 * sim::time_distribution::error));
+    input.remarks.push_back(remark_on_streams());
 }
 
 void generate(simulation_options const& options, sim::model_library const& library, simulation_input& input,
@@ -239,43 +238,6 @@ void generate(simulation_options const& options, sim::model_library const& libra
                  .text =
                      "profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux"});
         input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
-    }
-}
-
-/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample
-/// for each seed.
-void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
-    bool const noisy =
-        std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
-    bool const repeats = noisy || !options.faults.empty();
-    if (!repeats && options.seeds > 1)
-        input.remarks.push_back(fmt::format("{} leaves nothing to chance, so that it is run once and not {} times",
-                                            jobs.name, options.seeds));
-    for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed)
-        input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
-    input.samples.push_back({.jobs = std::move(jobs), .seed = repeats ? options.seeds : 0, .needs = {}, .bounds = {}});
-}
-
-void read_traces(simulation_options const& options, sim::model_library const& library, simulation_input& input,
-                 diagnostics& problems) {
-    auto as = sim::trace::format::detect;
-    if (!options.format.empty() && !sim::trace::to_format(options.format, as))
-        return problems.add(
-            {.text = "there is no format " + program::quoted(options.format) +
-                     suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()})});
-    for (auto const& path : options.traces) {
-        auto read = sim::trace::read_file(path.c_str(), library, as);
-        if (!read) {
-            problems.add(in_file(path, read.failure()));
-        } else if (read->jobs.empty()) {
-            problems.add({.file = path, .text = "there is no job in it that needs a device"});
-        } else {
-            if (read->left_out > 0)
-                input.remarks.push_back(
-                    fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time",
-                                read->left_out, path));
-            add_samples(std::move(*read), options, input);
-        }
     }
 }
 
@@ -377,12 +339,12 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     }
     input.machines = *std::move(machines);
     add_settings(options.settings, options.policies, "run", input.settings, problems);
-    auto const library = read_library(options, input.machines, problems);
+    auto const library = std::make_shared<sim::model_library const>(read_library(options, input.machines, problems));
     if (options.traces.empty() == options.generate.empty())
         problems.add({.text = "name the jobs: either --trace FILE, or --generate KIND"});
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems)
-                             : generate(options, library, input, problems);
+                             : generate(options, *library, input, problems);
     if (!options.tenants.empty()) read_tenants(options, input, problems);
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())

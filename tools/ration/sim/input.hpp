@@ -28,10 +28,12 @@ struct sample {
     std::vector<sim::fault> faults{};
     nanoseconds faults_until{};  ///< nothing goes wrong afterwards
     /// Jobs that are not kept; then `jobs` has their models only, and there are no `needs` and no `bounds`
-    std::optional<generated_stream> stream{};
+    std::optional<job_stream> stream{};
 
     /// The number of jobs.
-    [[nodiscard]] std::size_t size() const noexcept { return stream ? stream->how.jobs : jobs.jobs.size(); }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return stream ? std::visit([](auto const& one) { return one.jobs; }, *stream) : jobs.jobs.size();
+    }
 };
 
 struct simulation_input {

@@ -119,8 +119,14 @@ public:
                                                 sim::sim_options const& how) {
     noop_policy fallback;
     if (!from.stream) return sim::simulation(from.jobs, machines, policy, fallback, how).run();
-    sim::rigid_source source(from.stream->how, from.stream->only);
-    return sim::simulation(source, machines, policy, fallback, how).run();
+    if (auto const* const made = std::get_if<generated_stream>(&*from.stream)) {
+        sim::rigid_source source(made->how, made->only);
+        return sim::simulation(source, machines, policy, fallback, how).run();
+    }
+    sim::trace::table_source source(std::get<sim::trace::streamed_table>(*from.stream));
+    auto ran = sim::simulation(source, machines, policy, fallback, how).run();
+    if (auto const read = source.status(); !read) return read.failure();
+    return ran;
 }
 
 void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Generated jobs that are too many to keep: each run makes them one after another.
+/// Jobs that are too many to keep: each run makes or reads them one after another.
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
 #include <ration/sim/generator.hpp>
 #include <ration/sim/time_distribution.hpp>
+#include <ration/sim/trace/stream.hpp>
 
 #include "common/diagnostics.hpp"
 
@@ -14,11 +16,14 @@ namespace ration::program {
 /// Workloads with more jobs are streams: tables, bounds and lists of jobs would need 1 KB for each.
 inline constexpr std::size_t most_kept_jobs = 1'000'000, most_streamed_jobs = 1'000'000'000;
 
-/// The jobs of a stream.
+/// Generated jobs.
 struct generated_stream {
     sim::generator_options how;
     sim::rigid_options only;
+    std::size_t jobs = 0;
 };
+/// The jobs of a stream.
+using job_stream = std::variant<generated_stream, sim::trace::streamed_table>;
 
 /// Times of a run over a stream, in place of the outcome of each job.
 struct streamed_times {

@@ -51,26 +51,45 @@ public:
     /// The first error.
     [[nodiscard]] diagnostic const& failure() const noexcept { return fields_.failure(); }
 
-    /// Adds a row. Returns false if it is invalid. O(log tenants + models).
-    [[nodiscard]] bool add(row const& r) {
+    /// A job as a row describes it.
+    struct parsed_job {
         job_description job;
-        double submitted = 0;
+        double submitted = 0;      ///< seconds on the clock of the trace
+        bool is_left_out = false;  ///< the row is no job
+    };
+    /// Parses a row, which is not kept; only models and tenants are. Returns false if it is invalid. O(log tenants +
+    /// models).
+    [[nodiscard]] bool parse(row const& r, parsed_job& into) {
+        into = {};
         if (fields_.format().real && (field_parser::is_nothing(r, field::devices) ||
                                       (fields_.has(field::duration) && field_parser::is_nothing(r, field::duration)))) {
             ++made_.left_out;
-            return true;
+            return into.is_left_out = true;
         }
-        if (!set_request(r, job) || !fields_.submission(r, submitted) || !set_model(r, job) || !set_bounds(r, job) ||
-            !set_rest(r, job, submitted) || !set_tenant(r, job))
+        job_description& job = into.job;
+        if (!set_request(r, job) || !fields_.submission(r, into.submitted) || !set_model(r, job) ||
+            !set_bounds(r, job) || !set_rest(r, job, into.submitted) || !set_tenant(r, job))
             return false;
-        if (fields_.has(field::name)) {
-            if (!fields_.is_word(r, field::name)) return false;
-            made_.job_names.emplace_back(r[field::name]);
-        }
-        made_.jobs.push_back(job);
-        submitted_.push_back(submitted);
+        return !fields_.has(field::name) || fields_.is_word(r, field::name);
+    }
+
+    /// Adds a row. Returns false if it is invalid. O(log tenants + models).
+    [[nodiscard]] bool add(row const& r) {
+        parsed_job parsed;
+        if (!parse(r, parsed)) return false;
+        if (parsed.is_left_out) return true;
+        if (fields_.has(field::name)) made_.job_names.emplace_back(r[field::name]);
+        made_.jobs.push_back(parsed.job);
+        submitted_.push_back(parsed.submitted);
         return true;
     }
+
+    /// The models and tenants so far, and the jobs that were added, without their times.
+    [[nodiscard]] workload const& so_far() const noexcept { return made_; }
+    /// True if times count from the first submission.
+    [[nodiscard]] bool counts_from_first() const noexcept { return fields_.format().real; }
+    /// Converts to the nearest nanosecond.
+    [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
 
     /// Records an error in a whole row: for readers that find one before a row reaches `add`.
     bool refuse(std::uint64_t line, std::string sentence) { return fields_.refuse(line, std::move(sentence)); }
@@ -80,7 +99,7 @@ public:
     [[nodiscard]] workload finish(std::string name) {
         made_.name = std::move(name);
         double const first =
-            fields_.format().real && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
+            counts_from_first() && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
         for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
         if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
         if (made_.models.empty()) add_rigid();
@@ -89,9 +108,6 @@ public:
     }
 
 private:
-    /// Converts to the nearest nanosecond.
-    [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
-
     /// The model that the row names; nullptr if it names none, or an unknown one.
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
         return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);

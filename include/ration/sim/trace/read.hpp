@@ -69,24 +69,32 @@ namespace detail {
             "the simplest one"};
 }
 
+/// The most bytes of a file that is read as a whole.
+inline constexpr std::uint64_t most_bytes_held = std::uint64_t{1} << 30;
+
 /// Reads a regular file of at most 1 GiB. Never blocks.
 [[nodiscard]] inline result<std::string, diagnostic> contents(char const* path) {
     static constexpr process::input_rules rules{.remedy = "name a file that is there and may be read",
-                                                .most_bytes = std::uint64_t{1} << 30,
+                                                .most_bytes = most_bytes_held,
                                                 .too_large = "is larger than 1 GiB"};
     auto text = process::read_input(path, rules);
     if (!text) return diagnostic{.file = path, .text = process::input_sentence(text.failure())};
     return std::move(text).value();
 }
 
-/// Reads a trace file. The workload has the name of the file, without folder and extension.
+/// The name of the workload in a file: that of the file, without folder and extension.
+[[nodiscard]] inline std::string name_of_file(char const* path) {
+    std::string_view name(path);
+    name.remove_prefix(name.rfind('/') + 1);
+    return std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1)));
+}
+
+/// Reads a trace file. The workload has the `name_of_file`.
 [[nodiscard]] inline result<workload, diagnostic> read_file(char const* path, model_library const& library,
                                                             format as = format::detect) {
     auto text = contents(path);
     if (!text) return text.failure();
-    std::string_view name(path);
-    name.remove_prefix(name.rfind('/') + 1);
-    auto made = read(*text, library, std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1))), as);
+    auto made = read(*text, library, name_of_file(path), as);
     if (!made) return in_file(path, made.failure());
     return made;
 }

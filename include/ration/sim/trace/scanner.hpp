@@ -93,6 +93,13 @@ public:
         if (text.starts_with("\xef\xbb\xbf")) at_ += 3;
     }
 
+    /// Continues with the next lines of the same file, after the end of a text. `text` has to outlive the scanner, or
+    /// the next call.
+    void continue_with(std::string_view text) noexcept {
+        at_ = text.data();
+        end_ = at_ + text.size();
+    }
+
     /// Reads the next row. Returns false at the end of the text, and after an error.
     [[nodiscard]] bool next() {
         do {

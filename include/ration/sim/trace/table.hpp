@@ -67,6 +67,10 @@ public:
         return true;
     }
 
+    /// Continues with the next lines of the same file, which end with a whole line. They have to outlive the reader, or
+    /// the next call.
+    void continue_with(std::string_view text) noexcept { rows_.continue_with(text); }
+
     /// The error; empty text if there was none.
     [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
     [[nodiscard]] std::size_t bytes_left() const noexcept { return rows_.bytes_left(); }

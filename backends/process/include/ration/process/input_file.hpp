@@ -76,6 +76,17 @@ namespace detail {
     }
 }
 
+/// Reads at most `most` bytes from `offset` on, and leaves the file's own offset; returns 0 at its end. Several threads
+/// can read one file. Errors: those of pread(2).
+[[nodiscard]] inline result<std::size_t> read_at(descriptor const& file, std::uint64_t offset, char* into,
+                                                 std::size_t most) noexcept {
+    for (;;) {
+        ssize_t const got = ::pread(file.get(), into, most, static_cast<off_t>(offset));
+        if (got >= 0) return static_cast<std::size_t>(got);
+        if (errno != EINTR) return system_error("cannot be read", {}, errno, "");
+    }
+}
+
 /// Reads a regular file. The file can grow while it is read: at most `most_bytes` and one more are
 /// held. Errors: those of `open_input` and of read(2).
 [[nodiscard]] inline result<std::string> read_input(std::string const& path, input_rules const& rules) {
