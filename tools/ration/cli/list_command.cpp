@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/error_text.hpp"
@@ -49,8 +50,10 @@ struct listed_run {
 [[nodiscard]] std::string text_of(listed_run const& one) {
     auto const& record = one.run.record;
     auto text = fmt::format("{}\n  {} under {}, ", record.output, record.file, record.policy);
-    bool const of_service = record.file.ends_with("/jobs.db");
-    if (!one.run.alive && of_service) return text + "its service is down; start it again: ration serve\n";
+    constexpr std::string_view list_of_service = "/jobs.db";
+    if (!one.run.alive && record.file.ends_with(list_of_service))
+        return text + fmt::format("its service is down; start it again: ration serve --state {}\n",
+                                  record.file.substr(0, record.file.size() - list_of_service.size()));
     if (!one.run.alive)
         return text + fmt::format("killed; ration run --reattach {} continues its jobs, ration clean ends them\n",
                                   record.file);

@@ -36,11 +36,11 @@ namespace {
     return rows_of(tree, names);
 }
 
-/// Devices that one of the jobs could have.
-[[nodiscard]] std::int64_t most_devices_of(std::span<job_config const> jobs, host_supply const& supply) noexcept {
-    std::int64_t most = supply.open ? *supply.devices : 1;
+/// Devices that one of the jobs could have; all if further jobs can come.
+[[nodiscard]] std::int64_t most_devices_of(std::span<job_config const> jobs, std::int64_t devices, bool open) noexcept {
+    std::int64_t most = open ? devices : 1;
     for (auto const& job : jobs)
-        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, *supply.devices));
+        if (job.elastic) most = std::max(most, std::min(job.elastic->devices.maximum, devices));
     return most;
 }
 
@@ -54,11 +54,12 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
-    if (supply.devices) devices_.emplace(store_, columns_, most_devices_of(jobs, supply), capacity_);
+    if (supply.devices)
+        devices_.emplace(store_, columns_, most_devices_of(jobs, *supply.devices, supply.open), capacity_);
     RATION_ASSERT(store_.resize(table_id::nodes, 1), "memory for the nodes table");
     store_[of(resource_id::cpu).capacity][0] = supply.cpu.count;
     store_[of(resource_id::memory).capacity][0] = supply.memory.count;
-    if (devices_) devices_->set_capacity(*supply.devices);
+    if (devices_ && supply.devices) devices_->set_capacity(*supply.devices);
     std::vector<std::size_t> order(jobs.size()), rows(jobs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(jobs[i].at.count, i); });

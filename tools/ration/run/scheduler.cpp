@@ -39,6 +39,7 @@ result<void> scheduler::rebind(nanoseconds now) {
                                               .tenants = store.rows(table_id::tenants)});
     if (!bound) return bound;
     std::vector<ration::event> arrivals;
+    arrivals.reserve(store.rows(table_id::jobs));
     for (auto const id : store[jobs_.columns().id])
         arrivals.push_back({.kind = event_kind::job_arrived, .id = id, .at = now});
     shown_.on_events(arrivals);

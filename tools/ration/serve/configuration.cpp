@@ -54,16 +54,17 @@ namespace {
 
 std::optional<run_config> read_configuration(serve_options const& options, job_store& store,
                                              service_folder const& folder) {
-    auto const kept = policy_of_operator(options, store);
-    if (!kept) std::fprintf(stderr, "ration: %s\n", printable(to_text(kept.failure())).c_str());
-    if (!kept) return std::nullopt;
+    auto const known = policy_of_operator(options, store);
+    if (!known) std::fprintf(stderr, "ration: %s\n", printable(to_text(known.failure())).c_str());
+    if (!known) return std::nullopt;
+    auto const& kept = *known;
     auto read = read_file(options);
     if (!is_good(read.problems, "")) return std::nullopt;
     auto& config = read.config;
     auto settings = options.settings;
-    if (*kept) {
-        config.policy = (*kept)->policy;
-        settings.insert(settings.end(), (*kept)->settings.begin(), (*kept)->settings.end());
+    if (kept) {
+        config.policy = kept->policy;
+        settings.insert(settings.end(), kept->settings.begin(), kept->settings.end());
     }
     if (!options.policy.empty()) config.policy = options.policy;
     if (config.policy.empty()) config.policy = default_policy;

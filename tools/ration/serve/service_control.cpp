@@ -52,7 +52,8 @@ constexpr std::size_t most_settings = 64;
 result<std::optional<kept_policy>> policy_kept_in(job_store& store) {
     auto const text = store.setting(policy_setting);
     if (!text) return text.failure();
-    return *text ? read_policy(**text) : std::nullopt;
+    auto const& kept = *text;
+    return kept ? read_policy(*kept) : std::nullopt;
 }
 
 result<void> forget_policy(job_store& store) { return store.keep(policy_setting, ""); }
@@ -66,6 +67,7 @@ result<void> service_control::restore() {
 
 std::string service_control::why_not(std::string const& tenant, run_config const& definition) const {
     std::vector<std::string_view> known;
+    known.reserve(supply_.config.tenants.tenants.size());
     for (auto const& one : supply_.config.tenants.tenants) known.push_back(one.name);
     if (!known.empty() && std::ranges::find(known, tenant) == known.end())
         return fmt::format("tenant {} is not in the configuration of the service: name one of {}", quoted(tenant),

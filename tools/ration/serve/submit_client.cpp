@@ -79,15 +79,17 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
                                                                             service_folder const& folder) {
     std::vector<std::int64_t> out;
     if (options.after.empty()) return out;
+    out.reserve(options.after.size());
     auto store = job_store::open_to_read(folder.database());
     if (!store) return diagnostic{.text = to_text(store.failure())};
     for (auto const& word : options.after) {
-        auto const job = find_named(*store, word);
-        if (!job) return diagnostic{.text = to_text(job.failure())};
-        if (!*job)
+        auto const found = find_named(*store, word);
+        if (!found) return diagnostic{.text = to_text(found.failure())};
+        auto const& job = *found;
+        if (!job)
             return diagnostic{
                 .text = fmt::format("--after: job {} is unknown; list the jobs with ration status", quoted(word))};
-        out.push_back((*job)->id);
+        out.push_back(job->id);
     }
     return out;
 }
@@ -204,6 +206,7 @@ exit_code submit_job(submit_options const& options) {
     auto const key = options.key.empty() ? std::string(token->view()) : options.key;
     if (options.array.empty()) return submit_one(options, folder, body_of(options, *wanted, key, ""));
     auto const numbers = array_of(options.array);
+    if (!numbers) return exit_code::bad_input;  // the command line was checked
     for (auto number = numbers->first; number <= numbers->second; ++number) {
         auto const body = body_of(options, *wanted, fmt::format("{}.{}", key, number), std::to_string(number));
         if (auto const code = submit_one(options, folder, body); code != exit_code::ok) return code;
