@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <ration/assert.hpp>
 #include <ration/testing/synthetic_life.hpp>
 
 #include "decide/cluster_requests.hpp"
@@ -33,8 +34,8 @@ struct life_result {
          .jobs = most_jobs,
          .holdings = 1000,
          .node_types = 2});
-    // A request has no table of tenants, so each has the weight 1
-    for (double& weight : cluster.store()[cluster.columns().get<"tenants/weight">()]) weight = 1;
+    // A request has no table of tenants
+    RATION_ASSERT(cluster.store().resize(table_id::tenants, 0), "rows cannot be removed");
     ration::testing::synthetic_life life(cluster, most_jobs, {.seed = seed, .first_jobs = 6});
     asked_in_process direct(cluster, known.make(nullptr, problems), {.jobs = 64, .nodes = 8});
     decide_session session(known.make(nullptr, problems));
