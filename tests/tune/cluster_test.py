@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -87,6 +88,24 @@ class Search(unittest.TestCase):
         last = {line["node"] for lines in trial.read_steps(self.folder).values() for line in lines[-1:]}
         self.assertNotIn(lost, last)
         self.assert_no_device_twice()
+
+    def test_a_node_lost_before_a_trial_runs_there_costs_no_trial(self) -> None:
+        withdrawn: list[str] = []
+        choose, withdraw = RationScheduler.choose_trial_to_run, RationScheduler._withdraw
+
+        def choose_and_disturb(scheduler: RationScheduler, controller: object) -> object:
+            chosen = choose(scheduler, controller)
+            if chosen is not None and scheduler._members[chosen.trial_id].place.node == self.second.node_id:
+                self.cluster.remove_node(self.second)
+            return chosen
+
+        def record(controller: object, chosen: object) -> None:
+            withdrawn.append(chosen.trial_id)
+            withdraw(controller, chosen)
+
+        with mock.patch.object(RationScheduler, "choose_trial_to_run", choose_and_disturb), mock.patch.object(RationScheduler, "_withdraw", staticmethod(record)):
+            self.search([4, 4, 4], self.scheduler(2))
+        self.assertEqual(len(set(withdrawn)), 1)
 
 
 if __name__ == "__main__":
