@@ -120,41 +120,6 @@ two_tier_target wanted() { return *two_tier_target::make({.acceptable = 120, .ob
 
 }  // namespace
 
-namespace {
-
-/// Grants each job some CPU and memory on each node, and counts how often it is asked.
-struct grants_everywhere {
-    using policy_concept = policy_tag;
-    using inputs = columns<in<std::uint64_t, "jobs/id">>;
-    static constexpr meta about{.id = "org.example.grants-everywhere", .version = "1.0.0"};
-    int asked = 0;
-
-    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        ++asked;
-        for (std::size_t job = 0; job < t.jobs(); ++job)
-            for (std::size_t node = 0; node < t.nodes(); ++node)
-                for (auto const r : {resource_id::cpu, resource_id::memory})
-                    if (!out.set(job, node, r, 100)) return status::capacity;
-        return status::ok;
-    }
-};
-
-}  // namespace
-
-TEST_CASE("allocate: asks again for an answer that is longer than usual", "[adapt]") {
-    std::list<theirs::entry> queue;
-    for (int id = 1; id <= 40; ++id) queue.push_back({id, 118, 4000, 10, 5000, 3, wanted()});
-    std::array<capacities, 40> nodes;
-    nodes.fill({.cpu = 80'000, .memory = 80'000});
-    grants_everywhere policy;
-    auto const answer = allocate(policy, adapted(queue), nodes);
-    REQUIRE(answer);
-    CHECK(policy.asked == 3);
-    CHECK(answer->asked.size() == 3200);
-    CHECK(answer->granted.size() == 3200);
-    CHECK(answer->rejected.empty());
-}
-
 TEST_CASE("adapted: a struct is a job with every member in its column", "[adapt]") {
     std::list<theirs::entry> const queue{{7, 118, 4000, 10, 5000, 3, wanted()},
                                          {2, 340.5, 2000, 20, 6000, 4, wanted()}};

@@ -2,6 +2,7 @@
 // A scheduler's own jobs: the table made of them, and the one call.
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <ration/allocate.hpp>
 #include <ration/policies/equal_share.hpp>
@@ -233,4 +234,36 @@ TEST_CASE("column_adapter: no jobs and no nodes are an answer too", "[allocate]"
     ration::policies::equal_share policy;
     CHECK(must(allocate(policy, std::vector<training>{}, {})).granted.empty());
     CHECK(must(allocate(policy, std::vector<training>{{.number = 1}}, {})).granted.empty());
+}
+
+namespace {
+
+/// Grants each job some CPU and memory on each node, and counts how often it is asked.
+struct grants_everywhere {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<ration::in<std::uint64_t, "jobs/id">>;
+    static constexpr ration::meta about{.id = "org.example.grants-everywhere", .version = "1.0.0"};
+    int asked = 0;
+
+    [[nodiscard]] ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
+        ++asked;
+        for (std::size_t job = 0; job < t.jobs(); ++job)
+            for (std::size_t node = 0; node < t.nodes(); ++node)
+                for (auto const r : {resource_id::cpu, resource_id::memory})
+                    if (!out.set(job, node, r, 10)) return ration::status::capacity;
+        return ration::status::ok;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("allocate: asks again for an answer that is longer than usual", "[adapter]") {
+    std::vector<training> jobs(40);
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].number = i + 1;
+    std::vector<capacities> const nodes(40, {.cpu = 80'000, .memory = 80'000});
+    grants_everywhere policy;
+    auto const answer = must(allocate(policy, jobs, nodes));
+    CHECK(policy.asked == 3);
+    CHECK(answer.asked.size() == 3200);
+    CHECK(answer.granted.size() + answer.rejected.size() == 3200);
 }
