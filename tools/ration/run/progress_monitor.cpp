@@ -35,7 +35,7 @@ progress_monitor::progress_monitor(progress::receiver receiver, job_table& jobs,
 }
 
 void progress_monitor::add(live_job const& job) {
-    training_progress fresh(job.config->target);
+    training_progress const fresh(job.config->target);
     if (job.slot == progress_.size())
         progress_.push_back(fresh);
     else
