@@ -65,10 +65,11 @@ namespace {
     auto store = job_store::open_to_read(folder.database());
     if (!store) return unreachable(store.failure(), folder);
     for (auto const& word : options.jobs) {
-        auto const job = find_named(*store, word);
-        if (!job) return unreachable(job.failure(), folder);
-        if (!*job) return unknown_job(word);
-        auto const reply = ask_service(folder, method, fmt::format("/v1/jobs/{}{}", (*job)->id, action));
+        auto const found = find_named(*store, word);
+        if (!found) return unreachable(found.failure(), folder);
+        auto const& job = *found;
+        if (!job) return unknown_job(word);
+        auto const reply = ask_service(folder, method, fmt::format("/v1/jobs/{}{}", job->id, action));
         if (!reply) return unreachable(reply.failure(), folder);
         if (reply->status >= 300) return refused(*reply);
         if (options.json) std::puts(reply->json.c_str());
@@ -90,15 +91,16 @@ exit_code show_status(status_options const& options) {
     auto store = job_store::open_to_read(folder.database());
     if (!store) return unreachable(store.failure(), folder);
     if (options.job.empty()) return show_all(*store, folder, options.json);
-    auto const job = find_named(*store, options.job);
-    if (!job) return unreachable(job.failure(), folder);
-    if (!*job) return unknown_job(options.job);
-    auto const history = store->history((*job)->id);
+    auto const found = find_named(*store, options.job);
+    if (!found) return unreachable(found.failure(), folder);
+    auto const& job = *found;
+    if (!job) return unknown_job(options.job);
+    auto const history = store->history(job->id);
     if (!history) return unreachable(history.failure(), folder);
     if (options.json)
-        std::puts(job_json(**job, folder, *history).c_str());
+        std::puts(job_json(*job, folder, *history).c_str());
     else
-        fmt::print("{}", details_of(**job, *history, folder));
+        fmt::print("{}", details_of(*job, *history, folder));
     return exit_code::ok;
 }
 
@@ -110,10 +112,11 @@ result<std::optional<job_output>> output_of_job(std::string const& folder, std::
     auto const state = state_folder_named(folder);
     auto store = job_store::open_to_read(state.database());
     if (!store) return store.failure();
-    auto const job = find_named(*store, word);
-    if (!job) return job.failure();
-    if (!*job) return std::optional<job_output>();
-    return std::optional(job_output{state.log_of(label_of((*job)->what.name, (*job)->id)), is_final((*job)->now)});
+    auto const found = find_named(*store, word);
+    if (!found) return found.failure();
+    auto const& job = *found;
+    if (!job) return std::optional<job_output>();
+    return std::optional(job_output{state.log_of(label_of(job->what.name, job->id)), is_final(job->now)});
 }
 
 exit_code wait_for_job(wait_options const& options) {
@@ -122,12 +125,13 @@ exit_code wait_for_job(wait_options const& options) {
     auto store = job_store::open_to_read(folder.database());
     if (!store) return unreachable(store.failure(), folder);
     for (auto rest = shortest;; rest = std::min(longest, rest * 5 / 4)) {
-        auto const job = find_named(*store, options.job);
-        if (!job) return unreachable(job.failure(), folder);
-        if (!*job) return unknown_job(options.job);
-        if (is_final((*job)->now)) {
-            if (options.json) std::puts(job_json(**job, folder, {}).c_str());
-            return code_of(**job);
+        auto const found = find_named(*store, options.job);
+        if (!found) return unreachable(found.failure(), folder);
+        auto const& job = *found;
+        if (!job) return unknown_job(options.job);
+        if (is_final(job->now)) {
+            if (options.json) std::puts(job_json(*job, folder, {}).c_str());
+            return code_of(*job);
         }
         ::usleep(rest);
     }

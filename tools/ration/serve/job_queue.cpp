@@ -97,9 +97,10 @@ result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vect
 result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
     bool due = job.not_before_ms <= now_ms && !job.paused;
     for (auto const id : job.what.after) {
-        auto const other = store_.find(id);
-        if (!other) return other.failure();
-        auto const now = *other ? (*other)->now : stage::failed;
+        auto const found = store_.find(id);
+        if (!found) return found.failure();
+        auto const& other = *found;
+        auto const now = other ? other->now : stage::failed;
         due = due && now == stage::completed;
         if (!is_final(now) || now == stage::completed) continue;
         auto change = to(job, stage::failed);
@@ -242,11 +243,12 @@ void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_
 
 result<void> job_queue::read_wishes() {
     for (auto& [label, t] : tracked_) {
-        auto const job = store_.find(t.job.id);
-        if (!job) return job.failure();
-        if (!*job) continue;
-        t.job.cancelled = (*job)->cancelled;
-        t.job.paused = (*job)->paused;
+        auto const found = store_.find(t.job.id);
+        if (!found) return found.failure();
+        auto const& job = *found;
+        if (!job) continue;
+        t.job.cancelled = job->cancelled;
+        t.job.paused = job->paused;
     }
     return {};
 }
