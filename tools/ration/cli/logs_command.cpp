@@ -126,7 +126,7 @@ private:
             if (over || log.reader_is_gone()) break;
             auto const now = output_of_job(options.state, options.job);
             if (!now) return fail(exit_code::no_backend, to_text(now.failure()));
-            if (*now) output = **now;
+            if (auto const& known = *now) output = *known;
         }
         bool const is_missing = path == output.log && !log.is_open() && !options.follow;
         if (is_missing)
@@ -139,7 +139,8 @@ private:
 /// None: neither was it asked for, nor does it have the job.
 [[nodiscard]] std::optional<exit_code> print_of_service(logs_options const& options) {
     auto const output = output_of_job(options.state, options.job);
-    if (output && *output) return print_output(options, **output);
+    if (output)
+        if (auto const& known = *output) return print_output(options, *known);
     if (options.state.empty()) return std::nullopt;
     if (!output) return fail(exit_code::no_backend, to_text(output.failure()));
     return fail(exit_code::bad_input,

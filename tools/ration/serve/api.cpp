@@ -309,9 +309,9 @@ api_reply service_api::pause(stored_job const& job, bool wanted) {
         return refusal(409, fmt::format("job {} has ended: submit it again", label_of(job.what.name, job.id)));
     if (auto noted = store_.note(job.id, wish::paused, wanted); !noted) return failed(noted.failure());
     changed_ = true;
-    auto const now = store_.find(job.id);
-    if (!now) return failed(now.failure());
-    return show(**now, job.now == stage::queued ? 200 : 202);
+    auto now = job;
+    now.paused = wanted;
+    return show(now, job.now == stage::queued ? 200 : 202);
 }
 
 }  // namespace ration::program
