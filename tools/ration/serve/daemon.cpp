@@ -119,7 +119,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     if (!out) return cannot_serve(out.failure());
     open_log(folder, *out);
     auto const topology = topology_for(devices);
-    run_session session{
+    run_session const session{
         wanted, config, *out, *signals, devices, topology, open_files, slots, earlier.run ? &*earlier.run : nullptr};
     auto resources = open_resources(session);
     if (!resources) return cannot_serve(resources.failure());
