@@ -38,7 +38,7 @@ inline constexpr std::int64_t most_devices = 64;
     for (auto& job : jobs->jobs) job.restart_cost = restart_cost;
     return std::move(jobs).value();
 }
-[[nodiscard]] inline sim::workload elastic(sim::workload jobs) {
+[[nodiscard]] inline sim::workload resizable(sim::workload jobs) {
     for (auto& job : jobs.jobs) {
         job.least = 1;
         job.most = most_devices;
@@ -85,7 +85,7 @@ public:
         state_.resize(policy_.save({}));
         static_cast<void>(policy_.save(state_));
         state_reader in(state_);
-        policies::detail::elastic_jobs::division last;
+        policies::detail::division last;
         std::uint64_t rows = 0, id = 0;
         std::uint8_t admission = 0;
         std::int64_t devices = 0;
@@ -165,9 +165,9 @@ struct rules {
 [[nodiscard]] inline findings elasticflow_scenario(std::string const& data, std::size_t most_jobs = 876) {
     using namespace elasticflow;
     findings found;
-    auto const fixed = jobs_of(data, most_jobs, 0), any = elastic(fixed);
+    auto const fixed = jobs_of(data, most_jobs, 0), any = resizable(fixed);
     auto const with_restarts = jobs_of(data, most_jobs, 30);
-    rules const plenty(any, fixed, 16), slow(elastic(with_restarts), with_restarts, 16), scarce(any, fixed, 2),
+    rules const plenty(any, fixed, 16), slow(resizable(with_restarts), with_restarts, 16), scarce(any, fixed, 2),
         loose(relaxed(any, 1000), relaxed(fixed, 1000), 16);
     outcome const rigid = run(fixed, 16, policies::edf());
     promises const all = promises_of(any, 16), few = promises_of(any, 2);
