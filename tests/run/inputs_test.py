@@ -82,7 +82,7 @@ class Inputs(unittest.TestCase):
         with open(self.folder / "large", "wb") as large:
             large.truncate(1 << 40)
         for name in READERS:
-            self.assert_refused(name, "large", "is larger than", "a plugin has at most 256 MiB", "the line has more than 64 MiB")
+            self.assert_refused(name, "large", "is larger than", "a plugin has at most 256 MiB", "the line has more than 64 MiB", "has a line of over 1 MiB")
 
     def test_a_path_that_leads_nowhere(self) -> None:
         for name in READERS:
@@ -92,7 +92,7 @@ class Inputs(unittest.TestCase):
         with open(self.folder / "large", "wb") as large:
             large.truncate(65 << 20)
         for name in ("log to replay", "log to report"):
-            self.assert_refused(name, "large", "the line has more than 64 MiB")
+            self.assert_refused(name, "large", "the line has more than 64 MiB", "has a line of over 1 MiB")
 
 
 class Redirected(RunTest):

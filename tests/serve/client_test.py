@@ -56,7 +56,7 @@ class Document(ClientTest):
 
     def test_each_operation_of_the_document_is_a_method(self) -> None:
         bodies = {"submit_job": {"key": "k", "definition": '[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 0 } }\n', "directory": "/tmp"},
-                  "set_policy": {"policy": "fifo"}}
+                  "set_policy": {"policy": "none"}}
         service, called = Recorded(self.state), 0
         for path, item in DOCUMENT["paths"].items():
             for method, operation in item.items():

@@ -172,6 +172,13 @@ TEST_CASE("edf: devices are free for others from the end of a plan on", "[edf]")
     CHECK(c.decide() == counts{1, 0, 1, 0});
 }
 
+TEST_CASE("edf: a job that has no step left has its devices to itself", "[edf]") {
+    cluster<edf> c({2});
+    c.submit({.least = 2, .most = 2, .length = 0, .deadline = 50, .goodput = {0, 1, 2}});
+    c.submit({.least = 2, .most = 2, .length = 80, .deadline = 100, .goodput = {0, 1, 2}});
+    CHECK(c.decide() == counts{2, 0});
+}
+
 TEST_CASE("edf: with most, the earliest deadline has all devices that make it faster", "[edf]") {
     cluster<edf> c({6}, with(deadline_rule::most));
     c.submit(linear(100, -1));

@@ -56,11 +56,12 @@ public:
         return never;
     }
 
-    /// Takes the devices that `end_of` counted, until `end`. Returns those that the job has now. O(pieces).
+    /// Takes the devices that `end_of` counted, until `end`. Returns those that the job has now. A job without work has
+    /// them until another plan begins or ends. O(pieces).
     std::int64_t take(timed_work const& work, std::int64_t most, double end) noexcept {
         split(end);
         std::int64_t const now = used(work, most, 0);
-        for (std::size_t i = 0; i < pieces_.size() && pieces_[i].from < end; ++i)
+        for (std::size_t i = 0; i < pieces_.size() && (i == 0 || pieces_[i].from < end); ++i)
             pieces_[i].free -= used(work, most, i);
         return now;
     }

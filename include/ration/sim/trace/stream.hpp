@@ -114,12 +114,14 @@ public:
 
 private:
     [[nodiscard]] bool next_row() {
-        while (!table_->next(row_)) {
-            if (!table_->status()) return refuse(table_->status().failure());
+        if (!table_) return false;
+        table_reader& table = *table_;
+        while (!table.next(row_)) {
+            if (!table.status()) return refuse(table.status().failure());
             auto const lines = blocks_.next();
             if (!lines) return refuse(lines.failure());
             if (lines->empty()) return false;
-            table_->continue_with(*lines);
+            table.continue_with(*lines);
         }
         return true;
     }
