@@ -127,7 +127,7 @@ class Ends(ClientTest):
             self.shell("true")
 
     def test_who_waits_outlives_a_restart(self) -> None:
-        job = self.shell("sleep 1; exit 5")
+        job = self.shell("sleep 3; exit 5")  # it is PROCESSING after 1 s
         codes = []
         waiting = threading.Thread(target=lambda: codes.append(job.wait(PATIENCE)))
         waiting.start()
