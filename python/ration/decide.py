@@ -9,12 +9,13 @@
 Needs the standard library only, and the program `ration`.
 """
 import json
+import math
 import os
 import selectors
 import subprocess
 import time
 
-__all__ = ["Decide", "DecideEnded", "DecideError"]
+__all__ = ["Decide", "DecideEnded", "DecideError", "amount_of", "largest_parts"]
 
 
 class DecideError(Exception):
@@ -22,11 +23,25 @@ class DecideError(Exception):
 
 
 class DecideEnded(DecideError):
-    """The program has ended or does not answer. A new client can go on."""
+    """The program has ended or does not answer. The next request starts it again, with empty tables."""
+
+
+def amount_of(grant):
+    """The amount of a grant as a number; infinite without a limit."""
+    return math.inf if grant["amount"] == "unlimited" else grant["amount"]
+
+
+def largest_parts(grants, resource):
+    """{job: its grant with the largest amount of the resource}, for engines that run a job on one node."""
+    largest = {}
+    for grant in grants:
+        if grant["resource"] == resource and (grant["job"] not in largest or amount_of(grant) > amount_of(largest[grant["job"]])):
+            largest[grant["job"]] = grant
+    return largest
 
 
 class Decide:
-    """One child process. It starts at the first question, so that an object of this class can be copied to another process before.
+    """One child process. It starts at the first request, so that an object of this class can be copied to another process before.
 
     `parameters`: {"POLICY.NAME": value}. `timeout`: seconds for one answer; a policy from a file has 100 ms of them.
     """
@@ -48,11 +63,15 @@ class Decide:
         self.close()
 
     def ask(self, **request):
-        """The answer, a dictionary with "grants" and "rejected". Raises DecideError, and DecideEnded if a new client is needed."""
+        """The answer, a dictionary with "grants" and "rejected". Raises DecideError, and DecideEnded if the tables are lost."""
+        try:
+            line = json.dumps(request, allow_nan=False).encode() + b"\n"
+        except (TypeError, ValueError) as problem:
+            raise DecideError(f"the request is not JSON: {problem}; correct its rows") from problem
         if self._child is None:
             self._start()
         try:
-            answer = json.loads(self._exchange(json.dumps(request, allow_nan=False).encode() + b"\n"))
+            answer = json.loads(self._exchange(line))
         except (OSError, TimeoutError, ValueError) as problem:
             self.close()
             raise DecideEnded(f"{' '.join(self._command)}: {problem}; run it by hand to see its message") from problem

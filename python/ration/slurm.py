@@ -18,7 +18,7 @@ import sys
 import time
 from typing import NamedTuple, Optional
 
-from ration.decide import Decide, DecideEnded, DecideError
+from ration.decide import Decide, DecideError, largest_parts
 
 _PATIENCE = 20.0  # seconds for one command of Slurm: without its controller a command waits for minutes
 _MANAGED_STATES = {"PENDING": False, "CONFIGURING": True, "RUNNING": True, "SUSPENDED": True}  # whether the job holds its GPUs
@@ -160,7 +160,7 @@ def _row(job, tenants, largest_node):
            "attained": job.used * job.gpus, "restart_cost": job.wishes.restart, "speedup": speedup, "batch": [1] * len(speedup)}
 
 
-def question(jobs, nodes, now, tenants):
+def request(jobs, nodes, now, tenants):
     """The request to `ration decide`. `now`: seconds since 1970, as in the times of the jobs."""
     held = [{"job": job.number, "node": place.node, "resource": "gpu", "amount": place.gpus}
             for job in jobs if (place := place_of(job)) is not None and place.node in nodes]
@@ -170,13 +170,13 @@ def question(jobs, nodes, now, tenants):
 
 def places_in(grants, least):
     """{job: (place or None, reason)}. A job runs on one node, so a grant on several counts with its largest part, if that is enough: least[job]."""
-    parts = {}
-    for grant in grants:
-        if grant["resource"] == "gpu":
-            parts.setdefault(grant["job"], []).append((Place(grant["node"], grant["amount"]), grant["reason"]))
-    best = {job: max(places, key=lambda part: part[0].gpus) for job, places in parts.items()}
-    return {job: (place, reason) if place.gpus >= least[job] else (None, reason if place.gpus == 0 else _SCATTERED)
-            for job, (place, reason) in best.items()}
+    places = {}
+    for job, grant in largest_parts(grants, "gpu").items():
+        if grant["amount"] >= least[job]:
+            places[job] = Place(grant["node"], grant["amount"]), grant["reason"]
+        else:
+            places[job] = None, grant["reason"] if grant["amount"] == 0 else _SCATTERED
+    return places
 
 
 def commands_for(job, place):
@@ -188,7 +188,8 @@ def commands_for(job, place):
         return [["requeuehold", number]]
     if place is None:
         return [] if job.is_held else [["hold", number]]
-    return [["update", f"JobId={number}", f"Gres={job.kind}:{place.gpus}", f"ReqNodeList={place.node}"], ["release", number]][:2 if job.is_held else 1]
+    update = ["update", f"JobId={number}", f"Gres={job.kind}:{place.gpus}", f"ReqNodeList={place.node}"]
+    return [update, ["release", number]] if job.is_held else [update]
 
 
 def plan(jobs, grants):
@@ -216,7 +217,7 @@ def run_slurm(*words):
 
 
 class Queue:
-    """The queue at one moment after another, and the policy that is asked about it."""
+    """The managed jobs of the queue, and the policy that decides about them."""
 
     def __init__(self, policy, parameters, program):
         self._decide = Decide(policy, parameters, program)
@@ -229,7 +230,7 @@ class Queue:
         self._warned.add(text)
 
     def commands(self):
-        """The present jobs, and the commands that bring them to the policy's decision."""
+        """The present jobs, and the commands that apply the policy's decision."""
         mark = secrets.token_hex(16)
         jobs, warnings = read_jobs(run_slurm("squeue", "--noheader", "--all", "--format", f"{mark}|{_JOB_FIELDS}"), mark)
         for text in warnings:
@@ -238,7 +239,7 @@ class Queue:
             return jobs, []
         nodes = read_nodes(run_slurm("sinfo", "--noheader", "--Node", "--Format", "NodeList:65,Gres:200,GresUsed:200,StateLong:40"), jobs)
         self._now = max(self._now, time.time())
-        answer = self._decide.ask(**question(jobs, nodes, self._now, self._tenants))
+        answer = self._decide.ask(**request(jobs, nodes, self._now, self._tenants))
         for refused in answer["rejected"]:
             self.warn(f"grant to job {refused['grant']['job']} refused: {refused['detail']}")
         return jobs, plan(jobs, answer["grants"])
@@ -267,7 +268,7 @@ def _work(queue, options):
         time.sleep(options.every)
         try:
             jobs, commands = queue.commands()
-        except (SlurmError, DecideError) as problem:  # the jobs stay as they are until both answer again
+        except (SlurmError, DecideError) as problem:  # the jobs stay as they are until both answer
             queue.warn(str(problem))
             commands = []
         _print(commands)
@@ -290,7 +291,7 @@ def main():
     options = parser.parse_args()
     try:
         _work(Queue(options.policy, dict(options.set), options.ration), options)
-    except (SlurmError, DecideEnded, DecideError) as problem:
+    except (SlurmError, DecideError) as problem:
         print(f"ration.slurm: {problem}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:

@@ -19,14 +19,14 @@ from ray.tune.result import SHOULD_CHECKPOINT
 from ray.tune.schedulers import TrialScheduler
 from ray.tune.trainable import FunctionTrainable
 
-from ration.decide import Decide, DecideError
+from ration.decide import Decide, DecideError, amount_of, largest_parts
 
 __all__ = ["RationScheduler"]
 
 _log = logging.getLogger(__name__)
 _NODE_LABEL = "ray.io/node-id"
 _RESOURCES = {"GPU": ("gpu", 1), "CPU": ("cpu", 1000)}  # Ray's name: ration's name, and its units in one of Ray's
-_ACCEPTABLE, _OBJECTIVE = 1, 2  # tiers
+_OBJECTIVE = 2  # the tier of the last target
 _NODES_AGE = 0.5  # seconds for which the list of nodes is used
 _USUAL_RESTART = 5.0  # seconds that a restart is expected to cost until one was measured
 _WORTHWHILE = 1.25  # a share without a limit grows only by this factor or more, because growth restarts the trial
@@ -81,9 +81,9 @@ class RationScheduler(TrialScheduler):
     `policy`: the name of a policy, or the path of a plugin; `parameters`: {"POLICY.NAME": value}. `resource`: "GPU" or "CPU", of which a trial
     has from `bounds[0]` to `bounds[1]`, on one node. `speedup`: speed on 0, 1, ... GPUs relative to one. `targets`: the values of the metric at
     which a trial is acceptable, and at which it has reached its objective; a policy that releases a trial at its objective ends it. `tick`:
-    seconds between two questions. `ration`: the program.
+    seconds between two requests. `ration`: the program.
 
-    A first question without an answer raises DecideError. After later ones the trials keep their sizes.
+    A first request without an answer raises DecideError. After later ones the trials keep their sizes.
     """
 
     def __init__(self, policy, bounds=(1, math.inf), resource="GPU", speedup=None, targets=None, parameters=None, tick=2.0, ration="ration"):
@@ -110,7 +110,7 @@ class RationScheduler(TrialScheduler):
         return super().set_search_properties(metric, mode, **spec)
 
     def on_trial_add(self, tune_controller, trial):
-        """Pauses the trial before Tune starts it: Tune starts pending trials without a question to its scheduler."""
+        """Pauses the trial before Tune starts it: Tune starts pending trials without asking its scheduler."""
         if trial.status != Trial.PENDING and trial.status != Trial.PAUSED:
             return
         if len(trial.placement_group_factory.bundles) != 1:
@@ -198,7 +198,7 @@ class RationScheduler(TrialScheduler):
             if member.want is not None and member.want.node not in nodes:
                 member.granted = member.want = None
         try:
-            answer = self._decide.ask(**self._question(nodes, now))
+            answer = self._decide.ask(**self._request(nodes, now))
         except DecideError as problem:
             if not self._has_answer:
                 raise
@@ -219,7 +219,7 @@ class RationScheduler(TrialScheduler):
             self._nodes_at = time.monotonic()
         return self._nodes
 
-    def _question(self, nodes, now):
+    def _request(self, nodes, now):
         members = self._members.values()
         held = [{"job": m.trial.trial_id, "node": m.granted.node, "resource": self._name,
                  "amount": "unlimited" if math.isinf(m.granted.amount) else m.granted.amount} for m in members if m.granted is not None]
@@ -244,14 +244,9 @@ class RationScheduler(TrialScheduler):
 
     def _take(self, grants, nodes):
         """Sets what each trial is to have. A grant on several nodes counts with its largest part, if that is enough: a trial runs on one."""
-        parts = {}
-        for grant in grants:
-            if grant["resource"] == self._name:
-                amount = math.inf if grant["amount"] == "unlimited" else grant["amount"]
-                parts.setdefault(grant["job"], []).append(Place(grant["node"], amount))
-        for trial_id, places in parts.items():
-            largest = max(places, key=lambda place: place.amount)
-            self._members[trial_id].granted = largest if largest.amount >= self._least else None
+        for trial_id, grant in largest_parts(grants, self._name).items():
+            place = Place(grant["node"], amount_of(grant))
+            self._members[trial_id].granted = place if place.amount >= self._least else None
         for node, capacity in nodes.items():
             self._share(capacity, [m for m in self._members.values() if m.granted is not None and m.granted.node == node])
         for member in self._members.values():
@@ -275,7 +270,7 @@ class RationScheduler(TrialScheduler):
         return {**member.bundle, self._resource: place.amount / self._units}
 
     def _has_room(self, member):
-        """Whether the node has free what the trial is to have, apart from its present place. Ray would wait for it without an end."""
+        """Whether the node has free what the trial is to have, apart from its present place. Otherwise Ray waits without a limit."""
         if member.want is None:
             return True
         if member.want.node not in self._alive():
@@ -297,7 +292,7 @@ class RationScheduler(TrialScheduler):
 
     @staticmethod
     def _withdraw(tune_controller, trial):
-        """Takes back the start of a trial whose node has gone before it ran; Ray would wait for that node without an end."""
+        """Takes back the start of a trial whose node has gone before it ran. Otherwise Ray waits for that node without a limit."""
         tune_controller.pause_trial(trial, should_checkpoint=False)
         tune_controller._unstage_trial_with_resources(trial)  # pylint: disable=protected-access
 

@@ -64,7 +64,7 @@ class Gpus(Case):
         self.assert_all_ended(controller)
         self.assertEqual((first.sizes, second.sizes), ([2, 1, 2], [1]))
 
-    def test_an_end_causes_a_question_before_the_tick(self) -> None:
+    def test_an_end_causes_a_request_before_the_tick(self) -> None:
         long, short = Trial("long", 40, GPU), Trial("short", 4, GPU)
         controller = self.start(self.scheduler(tick=1e6), long, short, nodes={"a": dict(fake_ray.GPU_NODE)})
         controller.run(100)
@@ -204,6 +204,15 @@ class Client(unittest.TestCase):
             with self.assertRaisesRegex(DecideError, "runing"):
                 policy.ask(jobs=[{"id": 1, "state": "runing"}])
             self.assertEqual(len(policy.ask()["grants"]), 3000)
+
+    def test_a_request_that_is_not_json_leaves_the_program_and_its_tables(self) -> None:
+        with Decide("equal_share", program=RATION) as policy:
+            policy.ask(nodes=[{"id": "n", "capacity.cpu": 1000}], jobs=[{"id": "a", "state": "running"}])
+            for weight in (float("nan"), b"1"):
+                with self.assertRaisesRegex(DecideError, "not JSON") as raised:
+                    policy.ask(jobs=[{"id": "a", "state": "running", "weight": weight}])
+                self.assertNotIsInstance(raised.exception, DecideEnded)
+            self.assertEqual([grant["job"] for grant in policy.ask()["grants"]], ["a"])
 
     def test_a_program_that_does_not_answer_is_ended(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
