@@ -22,14 +22,16 @@ from ration.decide import Decide, DecideError, largest_parts
 
 _PATIENCE = 20.0  # seconds for one command of Slurm: without its controller a command waits for minutes
 _MANAGED_STATES = {"PENDING": False, "CONFIGURING": True, "RUNNING": True, "SUSPENDED": True}  # whether the job holds its GPUs
-_USABLE_NODES = ("idle", "mixed", "allocated", "completing")
+_USABLE_NODES = ("idle", "planned", "mixed", "allocated", "completing")  # planned: idle, and expected by a job of the backfill scheduler
+_NODE_FLAGS = "~#!%$@+^-"  # not *: Slurm starts nothing on a node that does not respond
 _JOB_FIELDS = "%i|%T|%Q|%U|%D|%b|%N|%n|%V|%S|%L|%M|%k"  # the comment is the last, because its text is the user's
-_GRES = re.compile(r"gres[:/](gpu(?::[A-Za-z]\w*)?):(\d{1,6})")
+_GRES = re.compile(r"gres[:/](gpu(?::[A-Za-z]\w*)?):(\d{1,6})", re.ASCII)
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NUMBER = r"\d{1,12}(?:\.\d{1,6})?"
 _KEYS = {"min": r"\d{1,6}", "max": r"\d{1,6}", "seconds": _NUMBER, "restart": _NUMBER, "speedup": rf"{_NUMBER}(?:,{_NUMBER}){{0,255}}"}
 _SCATTERED = "waits until one node has enough free GPUs"
 _USUAL_RESTART = 10.0  # seconds from a requeue to the next step
+_LONGEST_PERIOD = 86400.0  # seconds between two decisions
 
 
 class SlurmError(Exception):
@@ -137,7 +139,7 @@ def read_nodes(text, jobs):
             continue
         total, taken = (sum(int(n) for n in re.findall(r"(?:^|,)gpu(?::[A-Za-z]\w*)?:(\d{1,6})", words)) for words in (gres, used))
         managed = sum(job.gpus for job in jobs if job.is_running and job.node == name)
-        is_usable = state.rstrip("*~#!%$@+^-") in _USABLE_NODES
+        is_usable = state.rstrip(_NODE_FLAGS) in _USABLE_NODES
         nodes[name] = max(managed, total - max(0, taken - managed)) if is_usable else managed
     return nodes
 
@@ -274,6 +276,12 @@ def _work(queue, options):
         _print(commands)
 
 
+def _period(text):
+    if re.fullmatch(_NUMBER, text, re.ASCII) is None or float(text) > _LONGEST_PERIOD:
+        raise argparse.ArgumentTypeError(f"write a number of seconds up to {_LONGEST_PERIOD:g}")
+    return float(text)
+
+
 def _parameter(text):
     name, equals, value = text.partition("=")
     if not equals:
@@ -285,7 +293,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python3 -m ration.slurm", description="Jobs of a Slurm queue as a policy of ration decides.")
     parser.add_argument("policy", help="the name of a policy, or the path of a plugin")
     parser.add_argument("--apply", action="store_true", help="run the commands, until no job with such a comment is left")
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="from one decision to the next")
+    parser.add_argument("--every", type=_period, default=5.0, metavar="SECONDS", help="from one decision to the next")
     parser.add_argument("--set", type=_parameter, action="append", default=[], metavar="POLICY.NAME=VALUE", help="a parameter of the policy")
     parser.add_argument("--ration", default="ration", metavar="PATH", help="the program")
     options = parser.parse_args()

@@ -75,6 +75,11 @@ class Reading(unittest.TestCase):
         self.assertEqual(slurm.read_nodes(NODES, jobs), {"n1": 3, "n2": 3, "n3": 4, "n4": 0})
         self.assertEqual(slurm.read_nodes("$(id) gpu:4 gpu:0 idle\n\nn5\n", jobs), {"n5": 0})
 
+    def test_the_state_of_a_node_decides_whether_jobs_can_start_there(self) -> None:
+        for state, gpus in (("idle", 4), ("planned", 4), ("mixed-", 4), ("idle~", 4), ("idle*", 0), ("mixed*", 0), ("drained", 0), ("unknown", 0)):
+            with self.subTest(state):
+                self.assertEqual(slurm.read_nodes(f"n1 gpu:4 gpu:0 {state}\n", []), {"n1": gpus})
+
 
 class Commands(unittest.TestCase):
     def job(self, **values: object) -> slurm.Job:
@@ -170,6 +175,9 @@ class Program(unittest.TestCase):
         self.assertIn("install Slurm's commands", errors)
         _, errors, _ = self.call("sjf", "--set", "x", jobs=[], code=2)
         self.assertIn("POLICY.NAME=VALUE", errors)
+        for period in ("-1", "nan", "inf", "86401", "x"):
+            _, errors, _ = self.call("sjf", "--every", period, jobs=[], code=2)
+            self.assertIn("write a number of seconds", errors)
 
 
 if __name__ == "__main__":
