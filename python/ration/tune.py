@@ -92,6 +92,8 @@ class RationScheduler(TrialScheduler):
             raise ValueError(f"resource: Ray's {resource!r} is not divided by a policy; write 'GPU' or 'CPU'")
         if not 0 < bounds[0] <= bounds[1]:
             raise ValueError(f"bounds: {bounds!r} are not a least and a most amount; write for example bounds=(1, 4)")
+        if targets is not None and len(targets) != _OBJECTIVE:
+            raise ValueError(f"targets: {targets!r} are not two values; write for example targets=(0.1, 0.02)")
         self._resource, (self._name, self._units) = resource, _RESOURCES[resource]
         self._least, self._most = (bound * self._units for bound in bounds)
         self._speedup, self._targets, self._tick = speedup, targets, tick

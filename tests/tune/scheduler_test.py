@@ -102,7 +102,7 @@ class Gpus(Case):
         controller.run(100)
         self.assertEqual({trial.status for trial in trials}, {Trial.TERMINATED})
 
-    def test_a_node_lost_before_the_start_is_waited_for_by_nobody(self) -> None:
+    def test_a_node_lost_before_the_start_blocks_no_trial(self) -> None:
         trials = [Trial(f"t{n}", 5, GPU) for n in range(4)]
         controller = self.start(self.scheduler(bounds=(1, 1)), *trials)
         controller.run(0.3)  # all are staged, and none runs
@@ -175,7 +175,7 @@ class Faults(Case):
             scheduler._decide.close()
 
     def test_arguments_are_checked(self) -> None:
-        for options in ({"resource": "TPU"}, {"bounds": (0, 1)}, {"bounds": (2, 1)}):
+        for options in ({"resource": "TPU"}, {"bounds": (0, 1)}, {"bounds": (2, 1)}, {"targets": (0.1,)}, {"targets": (3, 2, 1)}):
             with self.assertRaises(ValueError):
                 tune.RationScheduler("fifo", **options)
         trial = Trial("t", 1, GPU)
