@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """A training script under ration: reports of its progress, checkpoints, and a size that changes while it trains.
 
-    ration.progress      tells ration where the job is, and hears what it asks
+    ration.progress      reports the progress of the job, and receives the requests of ration
     ration.checkpoint    checkpoints that survive a crash at any moment
     ration.elastic(...)  a plain PyTorch loop on as many devices as ration gives it
     ration.huggingface, ration.lightning    the same for their trainers
@@ -12,6 +12,8 @@
 
 Importing this needs the standard library only; PyTorch is imported when `elastic` or a checkpoint is used.
 """
+from importlib import import_module
+
 from ration.elastic_loop import elastic, share
 
 _OF_SERVICE = {name: "ration.service" for name in ("Job", "Service", "ServiceError", "jobs", "jobs_async", "submit", "submit_async")}
@@ -25,5 +27,4 @@ def __getattr__(name):
     """Training does not pay for the import of asyncio and of HTTP."""
     if name not in _OF_SERVICE:
         raise AttributeError(f"module 'ration' has no attribute '{name}'")
-    import importlib
-    return getattr(importlib.import_module(_OF_SERVICE[name]), name)
+    return getattr(import_module(_OF_SERVICE[name]), name)

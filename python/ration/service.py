@@ -5,7 +5,8 @@
     code = job.wait()          # or, in a coroutine: code = await job
 
 The requests are HTTP over the Unix socket of the service, as docs/service-api.json describes them. `Service` has a method for each
-operation of that document, under its operationId. `state` is the state folder of the service, as for `ration serve --state`. Every function raises `ServiceError` with the sentence of the service.
+operation of that document, under its operationId. `state` is the state folder of the service, as for `ration serve --state`. Every function
+raises `ServiceError` with the message of the service.
 """
 from __future__ import annotations
 
@@ -13,27 +14,33 @@ import asyncio
 import contextlib
 import http.client
 import json
+import math
 import os
 import secrets
 import socket
 import time
 
 _PATIENCE = 30.0  # seconds for one answer
-_ATTEMPTS = 5  # to submit, after a lost answer
-_SHORTEST_REST, _LONGEST_REST = 0.05, 1.0  # seconds between two questions of one who waits
+_ATTEMPTS = 5  # to submit, if an answer was lost
+_SHORTEST_DELAY, _LONGEST_DELAY = 0.05, 1.0  # seconds between two requests of a wait
 _FINAL = ("COMPLETED", "FAILED", "HALTED")
 
 
 class ServiceError(Exception):
     """The service refused a request, or gave no answer. `status` is that of HTTP; None without an answer."""
 
-    def __init__(self, sentence, status=None):
-        super().__init__(sentence)
+    def __init__(self, message, status=None):
+        super().__init__(message)
         self.status = status
+
+    @property
+    def is_temporary(self):
+        """The service restarts, or its disk is full."""
+        return self.status in (None, 503)
 
 
 class ServiceUnavailable(ServiceError):
-    """Nobody listens at the socket."""
+    """The socket has no listener."""
 
 
 def default_state():
@@ -95,14 +102,13 @@ class Service:
         return self._ask("GET", "/v1/jobs")["jobs"]
 
     def submit_job(self, submission):
-        """`submission`: as in the document. After a lost answer it is repeated: its key makes that the same job."""
+        """`submission`: as in the document. After a lost answer it is repeated, also while the service restarts: its key makes that the same job."""
         for attempt in range(_ATTEMPTS):
             try:
                 return self._ask("POST", "/v1/jobs", submission)
-            except ServiceUnavailable:
-                raise
             except ServiceError as error:
-                if error.status is not None or attempt + 1 == _ATTEMPTS:
+                never_arrived = attempt == 0 and isinstance(error, ServiceUnavailable)
+                if never_arrived or error.status is not None or attempt + 1 == _ATTEMPTS:
                     raise
             time.sleep(1)
 
@@ -175,11 +181,11 @@ class Job:
     def wait(self, timeout=None):
         """Waits for the end, also while the service restarts. Returns the exit code of the program: 128 + number for a signal, 4 for a
         cancelled job, 1 for one that failed without either. Raises TimeoutError after `timeout` seconds."""
-        for rest in self._rests(timeout):
+        for delay in self._delays(timeout):
             code = self._code()
             if code is not None:
                 return code
-            time.sleep(rest)
+            time.sleep(delay)
 
     async def status_async(self):
         return await _in_thread(self.status)
@@ -194,29 +200,29 @@ class Job:
         return await _in_thread(self.resume)
 
     async def wait_async(self, timeout=None):
-        for rest in self._rests(timeout):
+        for delay in self._delays(timeout):
             code = await _in_thread(self._code)
             if code is not None:
                 return code
-            await asyncio.sleep(rest)
+            await asyncio.sleep(delay)
 
     def __await__(self):
         return self.wait_async().__await__()
 
-    def _rests(self, timeout):
-        until = None if timeout is None else time.monotonic() + timeout
-        rest = _SHORTEST_REST
+    def _delays(self, timeout):
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        delay = _SHORTEST_DELAY
         while True:
-            yield rest if until is None else max(0.0, min(rest, until - time.monotonic()))
-            if until is not None and time.monotonic() >= until:
+            yield max(0.0, min(delay, deadline - time.monotonic()))
+            if time.monotonic() >= deadline:
                 raise TimeoutError(f"{self.label} has not ended after {timeout} s")
-            rest = min(_LONGEST_REST, rest * 1.25)
+            delay = min(_LONGEST_DELAY, delay * 1.25)
 
     def _code(self):
         try:
             return exit_code(self.status())
         except ServiceError as error:
-            if error.status in (None, 503):  # it restarts, or its disk is full
+            if error.is_temporary:
                 return None
             raise
 

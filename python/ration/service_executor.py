@@ -17,7 +17,7 @@ import threading
 from ration import service_call
 from ration.service import ServiceError, exit_code, submit
 
-_REST = 0.1  # seconds between two questions
+_DELAY = 0.1  # seconds between two requests for the status of each call
 
 
 class JobFailed(Exception):
@@ -39,8 +39,8 @@ class _Call:
                 return True
             status = self.job.status()
         except ServiceError as error:
-            if error.status in (None, 503):
-                return False  # it restarts, or its disk is full
+            if error.is_temporary:
+                return False
             return self._fail(error)
         if status["stage"] not in ("QUEUED", "PENDING") and not self._note():
             return False  # cancelled a moment ago
@@ -61,11 +61,11 @@ class _Call:
             self.future.set_exception(error)
         return True
 
-    def _finish(self, sentence):
+    def _finish(self, message):
         try:
             returned, value = service_call.read_result(self.path)
         except FileNotFoundError:
-            return self._fail(JobFailed(sentence))
+            return self._fail(JobFailed(message))
         except Exception as error:  # unpickling runs code of the value's class
             return self._fail(error)
         if not returned:
@@ -126,5 +126,5 @@ class ServiceExecutor(concurrent.futures.Executor):
             done = [call for call in calls if call.is_done()]
             with self._changed:
                 self._calls = [call for call in self._calls if call not in done]
-                self._changed.wait(_REST)
+                self._changed.wait(_DELAY)
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 os.environ.setdefault("RATION_PROGRAM", "ration")  # an executor loads this file in a job, which has no such variable
@@ -126,7 +127,7 @@ class Ends(ClientTest):
         with self.assertRaisesRegex(ration.service.ServiceUnavailable, "start it: ration serve"):
             self.shell("true")
 
-    def test_who_waits_outlives_a_restart(self) -> None:
+    def test_a_wait_continues_after_a_restart(self) -> None:
         job = self.shell("sleep 3; exit 5")  # it is PROCESSING after 1 s
         codes = []
         waiting = threading.Thread(target=lambda: codes.append(job.wait(PATIENCE)))
@@ -137,6 +138,25 @@ class Ends(ClientTest):
         self.start()
         waiting.join()
         self.assertEqual(codes, [5])
+
+    def test_a_lost_answer_and_a_restart_make_one_job(self) -> None:
+        ask = ration.Service._ask
+
+        def disturbed(service: ration.Service, *request: object) -> object:
+            if asking.call_count == 1:
+                ask(service, *request)
+                self.kill()
+                raise ration.ServiceError("the answer is lost")
+            try:
+                return ask(service, *request)
+            finally:
+                if asking.call_count == 2:  # no service was there
+                    self.start()
+
+        with mock.patch.object(ration.Service, "_ask", autospec=True, side_effect=disturbed) as asking:
+            job = self.shell("true")
+            self.assertEqual(asking.call_count, 3)
+        self.assertEqual([one.id for one in ration.jobs(self.state)], [job.id])
 
     def test_coroutines(self) -> None:
         async def several() -> tuple[list[int], int]:
