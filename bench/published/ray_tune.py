@@ -35,7 +35,7 @@ FLAT = [0, 1, 1, 1, 1]
 
 class Method(NamedTuple):
     name: str
-    gpus: int  # of a trial at its begin
+    gpus: int  # of a trial at its start
     scheduler: Callable[[argparse.Namespace, list], TrialScheduler]
 
 

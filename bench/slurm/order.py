@@ -5,7 +5,7 @@
     bench/run.sh slurm.order [--jobs 100] [--policies sjf,fifo] [--seed 1]
 
 All jobs wait in the queue before the first starts. A job sleeps; its number of GPUs and its seconds are random, and its comment has the
-seconds. Slurm itself knows a time limit of one minute, the least that it takes. The same jobs are run once for each column. `fifo` is the control.
+seconds. Slurm itself gets a time limit of one minute, the least that it accepts. The same jobs are run once for each column. `fifo` is the control.
 """
 import argparse
 import os
@@ -31,7 +31,7 @@ def draw_jobs(count: int, seed: int) -> list[tuple[int, float]]:
 
 
 def run_queue(options: argparse.Namespace, policy: str) -> list[tuple[float, float]]:
-    """(seconds of the job, seconds from the first decision to its end), with Slurm's own order if there is no policy."""
+    """(seconds of the job, seconds from the first decision to its end) of each job. An empty policy selects Slurm's own order."""
     jobs = draw_jobs(options.jobs, options.seed)
     with tempfile.TemporaryDirectory() as name, lab.Lab(pathlib.Path(name, "lab")) as slurm:
         ends = pathlib.Path(name, "ends")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The program: python3 -m ration run jobs.toml. It is the one inside this package, or the one in PATH where the package has none."""
+"""The program: python3 -m ration run jobs.toml. A package without the program uses the one in PATH."""
 import os
 import pathlib
 import shutil
@@ -7,7 +7,7 @@ import sys
 
 
 def program():
-    """The path of the program; None if there is none."""
+    """The path of the program; None without a program."""
     inside = pathlib.Path(__file__).resolve().parent / "installed" / "bin" / "ration"
     return str(inside) if inside.exists() else shutil.which("ration")
 

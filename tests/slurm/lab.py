@@ -83,7 +83,7 @@ def _free_ports(count: int) -> int:
 
 
 class Lab:
-    """The daemons, from the block's begin to its end."""
+    """The daemons, from the start of the block to its end."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`python3 -m ration.slurm` on recorded output of Slurm 22.05.8: its reading, its commands, and its behaviour when Slurm refuses or is away."""
+"""`python3 -m ration.slurm` on recorded output of Slurm 22.05.8: its parser, its commands, and its behaviour when Slurm refuses or is down."""
 import json
 import math
 import os
@@ -102,7 +102,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(slurm.places_in(grants, {7: 2}), {7: (slurm.Place("n2", 3), "r")})
         self.assertEqual(slurm.places_in(grants, {7: 4})[7][0], None)
 
-    def test_what_gives_back_comes_first(self) -> None:
+    def test_holds_come_before_releases(self) -> None:
         jobs = [self.job(number=1), self.job(number=2, is_running=True, is_held=False, node="n1"), self.job(number=3, is_held=False)]
         grants = [{"job": 1, "node": "n1", "resource": "gpu", "amount": 2, "reason": "r"}, {"job": 2, "node": "n1", "resource": "gpu", "amount": 0, "reason": "r"}]
         self.assertEqual([words[0] for words, _ in slurm.plan(jobs, grants)], ["hold", "requeuehold", "update", "release"])
