@@ -38,8 +38,8 @@ class SlurmError(Exception):
     """A command of Slurm has failed."""
 
 
-class Wishes(NamedTuple):
-    """The keys of a comment."""
+class JobSpec(NamedTuple):
+    """The keys of a comment: the specification that the user gives of a job."""
 
     least: int
     most: int
@@ -62,10 +62,10 @@ class Job(NamedTuple):
     started: Optional[int]
     left: float  # seconds of its time limit
     used: float  # seconds since its start
-    wishes: Wishes
+    spec: JobSpec
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """GPUs on one node."""
 
     node: str
@@ -81,7 +81,7 @@ def _seconds(text):
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
-def read_wishes(comment, gpus):
+def read_spec(comment, gpus):
     """The keys after the word ration. Raises ValueError with the first key that is not valid."""
     values = {}
     for word in comment.split()[1:]:
@@ -93,7 +93,7 @@ def read_wishes(comment, gpus):
     if not 1 <= least <= most:
         raise ValueError(f"min={least} and max={most} are not a range of GPUs")
     speedup = [float(value) for value in values["speedup"].split(",")] if "speedup" in values else None
-    return Wishes(least, most, float(values["seconds"]) if "seconds" in values else None, float(values.get("restart", _USUAL_RESTART)), speedup)
+    return JobSpec(least, most, float(values["seconds"]) if "seconds" in values else None, float(values.get("restart", _USUAL_RESTART)), speedup)
 
 
 def _read_job(fields):
@@ -107,10 +107,10 @@ def _read_job(fields):
     if nodes != "1" or found is None or int(found[2]) == 0:
         raise ValueError("does not run on one node with --gres=gpu:N")
     is_running = _MANAGED_STATES[state]
-    place = node if is_running else required
+    only_node = node if is_running else required
     return Job(int(number), is_running, priority == "0" and not is_running, int(user), found[1], int(found[2]),
-               place if _NODE.fullmatch(place) else None, int(submitted), int(started) if started.isdecimal() and is_running else None,
-               _seconds(left), _seconds(used) if is_running else 0.0, read_wishes(comment, int(found[2])))
+               only_node if _NODE.fullmatch(only_node) else None, int(submitted), int(started) if started.isdecimal() and is_running else None,
+               _seconds(left), _seconds(used) if is_running else 0.0, read_spec(comment, int(found[2])))
 
 
 def read_jobs(text, mark):
@@ -144,63 +144,63 @@ def read_nodes(text, jobs):
     return nodes
 
 
-def place_of(job):
+def placement_of(job):
     """The GPUs that a job has, or will have as soon as Slurm starts it; None if it waits for a decision."""
-    return Place(job.node, job.gpus) if job.node is not None and not job.is_held else None
+    return Placement(job.node, job.gpus) if job.node is not None and not job.is_held else None
 
 
 def _row(job, tenants, largest_node):
-    total = job.used + job.left if job.wishes.seconds is None else job.wishes.seconds  # a step is one second
+    total = job.used + job.left if job.spec.seconds is None else job.spec.seconds  # a step is one second
     steps = {"step": int(job.used), "nominal_steps_per_second": 1, "measured_steps_per_second": 1}
     if math.isfinite(total):
         steps.update(total_steps=total, remaining=max(0.0, total - job.used))
-    speedup = job.wishes.speedup or range(1, largest_node + 1)
+    speedup = job.spec.speedup or range(1, largest_node + 1)
     speedup = [0, *speedup, *[0] * largest_node][:largest_node + 1]  # all jobs have the same length; 0: not on this number of GPUs
-    return {"id": job.number, "state": "queued" if place_of(job) is None else "running", "tenant": tenants.setdefault(job.user, len(tenants)),
+    return {"id": job.number, "state": "queued" if placement_of(job) is None else "running", "tenant": tenants.setdefault(job.user, len(tenants)),
            "submitted": job.submitted * 10**9, "started": -1 if job.started is None else job.started * 10**9, **steps,
-           "request.gpu": job.gpus, "min.gpu": job.wishes.least, "max.gpu": job.wishes.most, "used.gpu": job.gpus if job.is_running else 0,
-           "attained": job.used * job.gpus, "restart_cost": job.wishes.restart, "speedup": speedup, "batch": [1] * len(speedup)}
+           "request.gpu": job.gpus, "min.gpu": job.spec.least, "max.gpu": job.spec.most, "used.gpu": job.gpus if job.is_running else 0,
+           "attained": job.used * job.gpus, "restart_cost": job.spec.restart, "speedup": speedup, "batch": [1] * len(speedup)}
 
 
 def request(jobs, nodes, now, tenants):
     """The request to `ration decide`. `now`: seconds since 1970, as in the times of the jobs."""
-    held = [{"job": job.number, "node": place.node, "resource": "gpu", "amount": place.gpus}
-            for job in jobs if (place := place_of(job)) is not None and place.node in nodes]
+    held = [{"job": job.number, "node": placement.node, "resource": "gpu", "amount": placement.gpus}
+            for job in jobs if (placement := placement_of(job)) is not None and placement.node in nodes]
     return {"t": int(now * 1e9), "nodes": [{"id": name, "capacity.gpu": gpus, "capacity.batch": 0} for name, gpus in nodes.items()],
             "jobs": [_row(job, tenants, max(nodes.values(), default=0)) for job in jobs], "held": held}
 
 
-def places_in(grants, least):
-    """{job: (place or None, reason)}. A job runs on one node, so a grant on several counts with its largest part, if that is enough: least[job]."""
-    places = {}
+def placements_in(grants, least):
+    """{job: (placement or None, reason)}. A job runs on one node, so a grant on several counts with its largest part, if that is enough: least[job]."""
+    placements = {}
     for job, grant in largest_parts(grants, "gpu").items():
         if grant["amount"] >= least[job]:
-            places[job] = Place(grant["node"], grant["amount"]), grant["reason"]
+            placements[job] = Placement(grant["node"], grant["amount"]), grant["reason"]
         else:
-            places[job] = None, grant["reason"] if grant["amount"] == 0 else _SCATTERED
-    return places
+            placements[job] = None, grant["reason"] if grant["amount"] == 0 else _SCATTERED
+    return placements
 
 
-def commands_for(job, place):
-    """The words of scontrol after which the job has this place, or waits. A running job first returns to the queue, and gets its place later."""
-    if place == place_of(job):
+def commands_for(job, placement):
+    """The words of scontrol after which the job has this placement, or waits. A running job first returns to the queue, and gets its placement later."""
+    if placement == placement_of(job):
         return []
     number = str(job.number)
     if job.is_running:
         return [["requeuehold", number]]
-    if place is None:
+    if placement is None:
         return [] if job.is_held else [["hold", number]]
-    update = ["update", f"JobId={number}", f"Gres={job.kind}:{place.gpus}", f"ReqNodeList={place.node}"]
+    update = ["update", f"JobId={number}", f"Gres={job.kind}:{placement.gpus}", f"ReqNodeList={placement.node}"]
     return [update, ["release", number]] if job.is_held else [update]
 
 
 def plan(jobs, grants):
     """(words of scontrol, reason) in the order of the grants. Releases are last, so that the devices of other jobs become free first."""
     by_number = {job.number: job for job in jobs}
-    places = places_in(grants, {job.number: job.wishes.least for job in jobs})
-    wanted = [(words, reason) for number, (place, reason) in places.items() for words in commands_for(by_number[number], place)]
+    placements = placements_in(grants, {job.number: job.spec.least for job in jobs})
+    wanted = [(words, reason) for number, (placement, reason) in placements.items() for words in commands_for(by_number[number], placement)]
     unplaced = [(["hold", str(job.number)], "waits for a decision") for job in jobs
-                if job.number not in places and not job.is_held and not job.is_running and job.node is None]
+                if job.number not in placements and not job.is_held and not job.is_running and job.node is None]
     return sorted(unplaced + wanted, key=lambda command: command[0][0] in ("update", "release"))
 
 

@@ -32,7 +32,7 @@ _USUAL_RESTART = 5.0  # seconds that a restart is expected to cost until one was
 _WORTHWHILE = 1.25  # a share without a limit grows only by this factor or more, because growth restarts the trial
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """An amount in units of ration on one node; the amount can be infinite: no limit."""
 
     node: str
@@ -40,20 +40,20 @@ class Place(NamedTuple):
 
 
 class _Member:
-    """One trial: its reports, the grant of the policy, and the place at which it runs or last ran."""
+    """One trial: its reports, the grant of the policy, and the placement in which it runs or last ran."""
 
     def __init__(self, trial, now):
         self.trial = trial
         self.bundle = trial.placement_group_factory.bundles[0]
         self.arrived, self.started, self.seen = now, None, None
         self.paused = None  # the time of a pause that no report has followed
-        self.granted = self.want = self.place = None
+        self.granted = self.want = self.placement = None
         self.step = self.tier = self.restarts = 0
         self.attained = self.steps_per_second = 0.0
 
     @property
-    def is_placed(self):
-        return self.trial.status in (Trial.RUNNING, Trial.PENDING) and self.place is not None
+    def has_placement(self):
+        return self.trial.status in (Trial.RUNNING, Trial.PENDING) and self.placement is not None
 
     @property
     def is_released(self):
@@ -70,7 +70,7 @@ class _Member:
         elif self.seen is not None and now > self.seen:
             self.steps_per_second = max(0, step - self.step) / (now - self.seen)
         since = self.started if cost is not None or self.seen is None else self.seen
-        self.attained += self.place.amount * (now - since)
+        self.attained += self.placement.amount * (now - since)
         self.step, self.seen = step, now
         return cost
 
@@ -148,7 +148,7 @@ class RationScheduler(TrialScheduler):
         self._ask_when_due()
         if member.is_released:
             return TrialScheduler.STOP
-        if member.want == member.place or not _is_saved(trial, result) or not self._has_room(member):
+        if member.want == member.placement or not _is_saved(trial, result) or not self._has_room(member):
             return TrialScheduler.CONTINUE
         member.paused = now
         member.restarts += 1
@@ -159,7 +159,7 @@ class RationScheduler(TrialScheduler):
         self._ask_when_due()
         for member in list(self._members.values()):
             trial = member.trial
-            if trial.status == Trial.PENDING and member.place.node not in self._alive():
+            if trial.status == Trial.PENDING and member.placement.node not in self._alive():
                 self._withdraw(tune_controller, trial)
             if trial.status != Trial.PAUSED:
                 continue
@@ -171,15 +171,15 @@ class RationScheduler(TrialScheduler):
         return None
 
     def debug_string(self):
-        placed = [member for member in self._members.values() if member.is_placed]
-        amount = sum(member.place.amount for member in placed) / self._units
+        placed = [member for member in self._members.values() if member.has_placement]
+        amount = sum(member.placement.amount for member in placed) / self._units
         return f"ration, {self._policy}: {len(placed)} of {len(self._members)} trials have {amount:g} {self._resource}"
 
     def save(self, checkpoint_path):
-        """Nothing: `Tuner.restore` adds the trials again, and the policy is asked again."""
+        """Saves nothing: `Tuner.restore` adds the trials again, and the scheduler asks the policy again."""
 
     def restore(self, checkpoint_path):
-        """Nothing, as `save`."""
+        """Restores nothing, as `save` has saved nothing."""
 
     def _raise_tier(self, member, result):
         if self._targets is None or self._metric not in result:
@@ -235,7 +235,7 @@ class RationScheduler(TrialScheduler):
                "step": member.step, "tier": member.tier, "tiers": len(self._targets or ()), "restarts": member.restarts,
                f"min.{self._name}": int(self._least), f"max.{self._name}": int(min(self._most, largest_node)),
                f"request.{self._name}": int(member.bundle.get(self._resource, 0) * self._units),
-               f"used.{self._name}": member.place.amount if member.is_placed else 0,
+               f"used.{self._name}": member.placement.amount if member.has_placement else 0,
                "attained": member.attained / self._units, "restart_cost": self._restart_cost, "measured_steps_per_second": member.steps_per_second}
         if self._speedup is not None:
             row.update(speedup=list(self._speedup), batch=[1] * len(self._speedup))  # without capacity of batch, it stays the trial's own
@@ -245,10 +245,10 @@ class RationScheduler(TrialScheduler):
         return int((moment - self._start) * 1e9)
 
     def _take(self, grants, nodes):
-        """Sets what each trial is to have. A grant on several nodes counts with its largest part, if that is enough: a trial runs on one."""
+        """Sets the wanted placement of each trial. A grant on several nodes counts with its largest part, if that is enough: a trial runs on one."""
         for trial_id, grant in largest_parts(grants, self._name).items():
-            place = Place(grant["node"], amount_of(grant))
-            self._members[trial_id].granted = place if place.amount >= self._least else None
+            placement = Placement(grant["node"], amount_of(grant))
+            self._members[trial_id].granted = placement if placement.amount >= self._least else None
         for node, capacity in nodes.items():
             self._share(capacity, [m for m in self._members.values() if m.granted is not None and m.granted.node == node])
         for member in self._members.values():
@@ -264,33 +264,33 @@ class RationScheduler(TrialScheduler):
                 member.want = member.granted
                 continue
             amount = int(min(max(rest // len(free), self._least), self._most, capacity))
-            want, old = Place(member.granted.node, amount), member.want
+            want, old = Placement(member.granted.node, amount), member.want
             if old is None or old.node != want.node or not old.amount <= want.amount < old.amount * _WORTHWHILE:
                 member.want = want
 
-    def _bundle(self, member, place):
-        return {**member.bundle, self._resource: place.amount / self._units}
+    def _bundle(self, member, placement):
+        return {**member.bundle, self._resource: placement.amount / self._units}
 
     def _has_room(self, member):
-        """Whether the node has free what the trial is to have, apart from its present place. Otherwise Ray waits without a limit."""
+        """Whether the wanted resources are free on the node; those of the trial itself count as free. Otherwise Ray waits without a limit."""
         if member.want is None:
             return True
         if member.want.node not in self._alive():
             return False
         free = dict(self._alive()[member.want.node])
         for other in self._members.values():
-            if other is not member and other.is_placed and other.place.node == member.want.node:
-                for name, amount in self._bundle(other, other.place).items():
+            if other is not member and other.has_placement and other.placement.node == member.want.node:
+                for name, amount in self._bundle(other, other.placement).items():
                     free[name] = free.get(name, 0) - amount
         return all(free.get(name, 0) + 1e-6 >= amount for name, amount in self._bundle(member, member.want).items())
 
     def _put(self, member):
         """Gives a paused trial the resources of its next start, on the node that the policy has named."""
-        member.place = member.want
+        member.placement = member.want
         member.started = time.monotonic()
         member.trial.placement_group_factory = None
-        member.trial.update_resources(PlacementGroupFactory([self._bundle(member, member.place)],
-                                                            bundle_label_selector=[{_NODE_LABEL: member.place.node}]))
+        member.trial.update_resources(PlacementGroupFactory([self._bundle(member, member.placement)],
+                                                            bundle_label_selector=[{_NODE_LABEL: member.placement.node}]))
 
     @staticmethod
     def _withdraw(tune_controller, trial):

@@ -59,7 +59,7 @@ class Reading(unittest.TestCase):
         jobs, _ = jobs_of(JOBS)
         third, fourth = (next(job for job in jobs if job.number == number) for number in (3, 4))
         self.assertEqual((third.is_held, third.kind, third.gpus, third.node, third.left), (True, "gpu:a100", 4, None, 93784.0))
-        self.assertEqual(third.wishes, slurm.Wishes(2, 4, None, 20.0, [1.0, 1.9, 2.7, 3.4]))
+        self.assertEqual(third.spec, slurm.JobSpec(2, 4, None, 20.0, [1.0, 1.9, 2.7, 3.4]))
         self.assertEqual((fourth.is_running, fourth.node, fourth.started, fourth.used, fourth.left), (True, "n2", 1795641446, 61.0, math.inf))
 
     def test_a_faulty_comment_leaves_the_job_to_slurm(self) -> None:
@@ -83,24 +83,24 @@ class Reading(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def job(self, **values: object) -> slurm.Job:
-        fresh = slurm.Job(7, False, True, 0, "gpu", 2, None, 1, None, 60.0, 0.0, slurm.Wishes(1, 4, None, 10.0, None))
+        fresh = slurm.Job(7, False, True, 0, "gpu", 2, None, 1, None, 60.0, 0.0, slurm.JobSpec(1, 4, None, 10.0, None))
         return fresh._replace(**values)
 
     def test_each_situation_has_its_commands(self) -> None:
         held, released = self.job(), self.job(is_held=False, node="n1")
         running = self.job(is_held=False, is_running=True, node="n1")
-        on_n1, on_n2 = slurm.Place("n1", 2), slurm.Place("n2", 3)
+        on_n1, on_n2 = slurm.Placement("n1", 2), slurm.Placement("n2", 3)
         update = ["update", "JobId=7", "Gres=gpu:3", "ReqNodeList=n2"]
-        for job, place, commands in ((held, None, []), (held, on_n2, [update, ["release", "7"]]), (released, on_n1, []), (released, None, [["hold", "7"]]),
+        for job, placement, commands in ((held, None, []), (held, on_n2, [update, ["release", "7"]]), (released, on_n1, []), (released, None, [["hold", "7"]]),
                                      (released, on_n2, [update]), (running, on_n1, []), (running, None, [["requeuehold", "7"]]),
                                      (running, on_n2, [["requeuehold", "7"]]), (self.job(node="n1"), on_n1, [["update", "JobId=7", "Gres=gpu:2", "ReqNodeList=n1"],
                                                                                                           ["release", "7"]])):
-            self.assertEqual(slurm.commands_for(job, place), commands, (job, place))
+            self.assertEqual(slurm.commands_for(job, placement), commands, (job, placement))
 
     def test_a_grant_on_several_nodes_counts_if_one_part_is_enough(self) -> None:
         grants = [{"job": 7, "node": node, "resource": "gpu", "amount": amount, "reason": "r"} for node, amount in (("n1", 1), ("n2", 3))]
-        self.assertEqual(slurm.places_in(grants, {7: 2}), {7: (slurm.Place("n2", 3), "r")})
-        self.assertEqual(slurm.places_in(grants, {7: 4})[7][0], None)
+        self.assertEqual(slurm.placements_in(grants, {7: 2}), {7: (slurm.Placement("n2", 3), "r")})
+        self.assertEqual(slurm.placements_in(grants, {7: 4})[7][0], None)
 
     def test_holds_come_before_releases(self) -> None:
         jobs = [self.job(number=1), self.job(number=2, is_running=True, is_held=False, node="n1"), self.job(number=3, is_held=False)]

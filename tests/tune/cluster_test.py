@@ -95,7 +95,7 @@ class Search(unittest.TestCase):
 
         def choose_and_disturb(scheduler: RationScheduler, controller: object) -> object:
             chosen = choose(scheduler, controller)
-            if chosen is not None and scheduler._members[chosen.trial_id].place.node == self.second.node_id:
+            if chosen is not None and scheduler._members[chosen.trial_id].placement.node == self.second.node_id:
                 self.cluster.remove_node(self.second)
             return chosen
 
