@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Requests to the service. The token is in this tab's storage; no cookie carries it, so that no other site can use it.
-const storage = "ration-token", longestRest = 10000;
+const storage = "ration-token", longestDelay = 10000;
 let token = null, attempt = 0;
 
-// Takes a token, that of the address, or that of this tab. Whether there is one.
+// Takes the given token, the one of the address, or the one of this tab. Returns whether one was found.
 export function start(given) {
   const fragment = new URLSearchParams(location.hash.slice(1)).get("token");
   if (fragment) history.replaceState(null, "", location.pathname);  // it stays out of the history
@@ -19,7 +19,8 @@ export function forget() {
 }
 
 function send(method, path, body, fields) {
-  return fetch(path, {method, headers: {Authorization: `Bearer ${token}`, ...fields}, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer"});
+  const headers = {Authorization: `Bearer ${token}`, ...fields};
+  return fetch(path, {method, headers, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer"});
 }
 
 async function fault(answer) {
@@ -54,12 +55,12 @@ async function read(answer, last, listener, mine) {
 // Passes the events on until the token is refused, and connects again when the service restarts.
 export async function connect(listener) {
   const last = {}, mine = ++attempt;
-  for (let rest = 500; mine === attempt; rest = Math.min(longestRest, rest * 2)) {
+  for (let delay = 500; mine === attempt; delay = Math.min(longestDelay, delay * 2)) {
     try {
       const answer = await send("GET", "/v1/events", undefined, last.id ? {"Last-Event-ID": last.id} : {});
       if (!answer.ok) throw await fault(answer);
       listener.state("live");
-      rest = 500;
+      delay = 500;
       await read(answer, last, listener, mine);
     } catch (error) {
       if (error.status === 401) {
@@ -69,6 +70,6 @@ export async function connect(listener) {
       }
       listener.state(error.status ? error.message : "the service is down; trying again");
     }
-    await new Promise(done => setTimeout(done, rest));
+    await new Promise(done => setTimeout(done, delay));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page of the service. Everything that comes from jobs becomes text of an element, never markup.
 import {connect, forget, request, start} from "/api.js";
-import {at, clock, duration, element, fill, number, share} from "/parts.js";
+import {at, cell, clock, duration, element, fill, number, row, share, soft} from "/parts.js";
 import {card, forgetCurves, note} from "/running.js";
 
 const final = new Set(["COMPLETED", "FAILED", "HALTED"]);
@@ -37,8 +37,8 @@ function nameOf(job) {
 async function showDetails(id) {
   try {
     const job = await request("GET", `/v1/jobs/${id}`);
-    const rows = job.history.map(past => element("tr", {}, element("td", {}, clock(past.at_ms)), element("td", {}, `launch ${past.incarnation}`), element("td", {class: past.stage}, past.stage), element("td", {}, past.why)));
-    fill(by("details-content"), element("h3", {}, job.label), element("p", {class: "soft"}, `${job.tenant}, in ${job.directory}`), element("p", {class: "soft"}, `output: ${job.log}`),
+    const rows = job.history.map(past => row(cell(clock(past.at_ms)), cell(`launch ${past.incarnation}`), cell(past.stage, past.stage), cell(past.why)));
+    fill(by("details-content"), element("h3", {}, job.label), soft(`${job.tenant}, in ${job.directory}`), soft(`output: ${job.log}`),
       element("table", {}, element("tbody", {}, ...rows)), element("pre", {}, job.definition));
     by("details").showModal();
   } catch (error) {
@@ -47,28 +47,34 @@ async function showDetails(id) {
 }
 
 function table(head, rows, empty) {
-  if (!rows.length) return element("p", {class: "soft"}, empty);
-  return element("table", {}, element("thead", {}, element("tr", {}, ...head.map(([text, style]) => element("th", {class: style ?? ""}, text)))), element("tbody", {}, ...rows));
+  if (!rows.length) return soft(empty);
+  const names = head.map(([text, style]) => element("th", {class: style ?? ""}, text));
+  return element("table", {}, element("thead", {}, row(...names)), element("tbody", {}, ...rows));
 }
 
 function drawQueue() {
   const queued = [...jobs.values()].filter(job => job.stage === "QUEUED").sort((a, b) => b.priority - a.priority || a.id - b.id);
   by("queue-count").textContent = queued.length || "";
   const waits = job => job.why || (job.after.length ? `after job ${job.after.join(", ")}` : "");
-  fill(by("queue"), table([["job"], ["tenant", "wide-only"], ["priority", "wide-only"], ["waits"], [""]], queued.map(job => element("tr", {}, element("td", {}, nameOf(job)),
-    element("td", {class: "wide-only"}, job.tenant), element("td", {class: "wide-only"}, number(job.priority)), element("td", {}, duration(Date.now() - job.stage_ms), element("div", {class: "soft"}, waits(job))),
-    element("td", {class: "end"}, cancelButton(job)))), "No job waits."));
+  const rows = queued.map(job => row(cell(nameOf(job)), cell(job.tenant, "wide-only"), cell(number(job.priority), "wide-only"),
+    cell([duration(Date.now() - job.stage_ms), element("div", {class: "soft"}, waits(job))]), cell(cancelButton(job), "end")));
+  fill(by("queue"), table([["job"], ["tenant", "wide-only"], ["priority", "wide-only"], ["waits"], [""]], rows, "No job waits."));
+}
+
+function outcome(job) {
+  if (job.signal !== null) return `signal ${job.signal}`;
+  return job.exit_code === null ? "" : `exit code ${job.exit_code}`;
 }
 
 function drawEnded() {
   const ended = [...jobs.values()].filter(job => final.has(job.stage)).sort((a, b) => b.stage_ms - a.stage_ms);
   by("ended-count").textContent = ended.length > shownEnded ? `the last ${shownEnded} of ${ended.length}` : ended.length || "";
-  const how = job => (job.signal !== null ? `signal ${job.signal}` : job.exit_code !== null ? `exit code ${job.exit_code}` : "");
-  fill(by("ended"), table([["job"], ["stage"], ["end"], ["tenant", "wide-only"], ["why", "wide-only"], ["at", "end"]], ended.slice(0, shownEnded).map(job => element("tr", {}, element("td", {}, nameOf(job)),
-    element("td", {class: job.stage}, job.stage), element("td", {}, how(job)), element("td", {class: "wide-only"}, job.tenant), element("td", {class: "wide-only"}, job.why), element("td", {class: "end"}, at(job.stage_ms)))), "No job has ended."));
+  const rows = ended.slice(0, shownEnded).map(job => row(cell(nameOf(job)), cell(job.stage, job.stage), cell(outcome(job)), cell(job.tenant, "wide-only"),
+    cell(job.why, "wide-only"), cell(at(job.stage_ms), "end")));
+  fill(by("ended"), table([["job"], ["stage"], ["end"], ["tenant", "wide-only"], ["why", "wide-only"], ["at", "end"]], rows, "No job has ended."));
 }
 
-function drawTenants() {
+function countTenants() {
   const tenants = new Map();
   const of = name => tenants.get(name) ?? tenants.set(name, {held: 0, running: 0, waiting: 0}).get(name);
   for (const job of jobs.values()) if (job.stage === "QUEUED") of(job.tenant).waiting += 1;
@@ -76,17 +82,23 @@ function drawTenants() {
     of(job.tenant).running += 1;
     of(job.tenant).held += job.held_cores ?? job.used_cores;
   }
-  fill(by("tenants"), ...(tenants.size ? [...tenants].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => element("div", {}, element("div", {class: "pair"}, element("span", {}, name),
-    element("span", {}, `${number(one.held)} cores`)), share(one.held, null, running.cores), element("p", {class: "soft"}, `${one.running} running, ${one.waiting} waiting`))) : [element("p", {class: "soft"}, "No job waits or runs.")]));
+  return [...tenants].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function drawTenants() {
+  const shown = countTenants().map(([name, one]) => element("div", {}, element("div", {class: "pair"}, element("span", {}, name), element("span", {}, `${number(one.held)} cores`)),
+    share(one.held, null, running.cores), soft(`${one.running} running, ${one.waiting} waiting`)));
+  fill(by("tenants"), ...(shown.length ? shown : [soft("No job waits or runs.")]));
 }
 
 function drawRunning() {
   const shown = running.jobs.filter(job => !final.has(jobs.get(job.id)?.stage));
   by("running-count").textContent = shown.length ? `${shown.length} on ${number(running.cores)} cores` : "";
-  fill(by("running"), ...(shown.length ? shown.map(live => {
+  const cards = shown.map(live => {
     const job = jobs.get(live.id);
     return card(live, job, running.cores, nameOf(live), job ? cancelButton(job) : "");
-  }) : [element("p", {class: "soft"}, "No job runs.")]));
+  });
+  fill(by("running"), ...(cards.length ? cards : [soft("No job runs.")]));
 }
 
 function draw() {
@@ -135,8 +147,8 @@ function open() {
       draw();
     },
     state(text) { by("connection").textContent = text; },
-    refused(sentence) {
-      by("login-error").textContent = sentence;
+    refused(message) {
+      by("login-error").textContent = message;
       show("login");
     }
   });
@@ -150,17 +162,26 @@ by("login-form").addEventListener("submit", event => {
   open();
 });
 
+// A string of TOML. JSON escapes the same characters, except DEL.
+function quoted(text) {
+  return JSON.stringify(text).replaceAll("\x7f", "\\u007f");
+}
+
+function definitionOf(given) {
+  const lines = ["[[job]]", `name = ${quoted(given.name)}`, `command = ["sh", "-c", ${quoted(given.command)}]`, `priority = ${Number(given.priority)}`];
+  if (given.tenant) lines.push(`tenant = ${quoted(given.tenant)}`);
+  return [...lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""].join("\n");
+}
+
 by("submit").addEventListener("submit", async event => {
   event.preventDefault();
-  const form = event.target, given = Object.fromEntries(new FormData(form)), text = value => JSON.stringify(value).replaceAll("\x7f", "\\u007f");
-  const tenant = given.tenant ? `tenant = ${text(given.tenant)}\n` : "";
+  const given = Object.fromEntries(new FormData(event.target));
   const key = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, "0")).join("");
   const result = by("submit-result");
   result.className = "wide";
   try {
     const job = await request("POST", "/v1/jobs", {
-      key, directory: given.directory, retries: Number(given.retries), time_limit_ms: Math.round(Number(given.minutes) * 60000),
-      definition: `[[job]]\nname = ${text(given.name)}\ncommand = ["sh", "-c", ${text(given.command)}]\npriority = ${Number(given.priority)}\n${tenant}target = { loss = { objective = 0 } }\nat_objective = "continue"\n`
+      key, directory: given.directory, retries: Number(given.retries), time_limit_ms: Math.round(Number(given.minutes) * 60000), definition: definitionOf(given)
     });
     take(job);
     result.textContent = `${job.label} is in the queue`;

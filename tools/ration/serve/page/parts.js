@@ -13,6 +13,18 @@ export function element(name, attributes, ...children) {
   return made;
 }
 
+export function soft(text) {
+  return element("p", {class: "soft"}, text);
+}
+
+export function cell(content, style = "") {
+  return element("td", {class: style}, ...[content].flat());
+}
+
+export function row(...cells) {
+  return element("tr", {}, ...cells);
+}
+
 export function fill(into, ...children) {
   into.replaceChildren(...children);
 }
@@ -38,7 +50,7 @@ export function at(ms) {
   return today ? clock(ms) : then.toLocaleDateString("en-GB", {day: "numeric", month: "short"});
 }
 
-// A bar: what is held, and what of it is used, of the whole.
+// A bar of the whole, with the held part, and the used part of that.
 export function share(held, used, whole) {
   const part = value => `${whole > 0 ? Math.min(100, (100 * value) / whole) : 0}%`;
   const bar = element("div", {class: "bar"});

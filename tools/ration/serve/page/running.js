@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A running job: its share of the cores, its metric against its targets, and why its limit changed.
-import {duration, element, number, share} from "/parts.js";
+import {duration, element, number, share, soft} from "/parts.js";
 
 const longestCurve = 300;
 const curves = new Map();  // by job: the values since the page was opened
@@ -31,18 +31,18 @@ function targets(job) {
   return [job.acceptable === null ? "" : `Acceptable ${number(job.acceptable)}${reached(1)}`, job.objective === null ? "" : `Objective ${number(job.objective)}${reached(2)}`].filter(Boolean).join(", ");
 }
 
-// `job`: as the list has it; undefined if the list does not have it yet.
+// `job`: the job in the list; undefined if it is not in the list yet.
 export function card(live, job, cores, name, button) {
   const limit = live.held_cores === null ? "no limit" : `${number(live.held_cores)} of ${number(cores)} cores`;
   const parts = [
     element("div", {class: "head"}, element("h3", {}, name), button),
-    element("p", {class: "soft"}, `${live.tenant}, ${live.condition}${job ? `, ${job.stage} for ${duration(Date.now() - job.stage_ms)}` : ""}`),
+    soft(`${live.tenant}, ${live.condition}${job ? `, ${job.stage} for ${duration(Date.now() - job.stage_ms)}` : ""}`),
     element("div", {class: "pair"}, element("span", {}, limit), element("span", {}, `uses ${number(live.used_cores)}`)),
     share(live.held_cores ?? cores, live.used_cores, cores)
   ];
-  if (live.devices) parts.push(element("p", {class: "soft"}, `${live.devices} devices`));
+  if (live.devices) parts.push(soft(`${live.devices} devices`));
   if (live.value !== null)
-    parts.push(element("div", {class: "pair"}, element("span", {}, `${live.metric} ${number(live.value)}`), element("span", {}, `step ${live.step}`)), curve(live), element("p", {class: "soft"}, targets(live)));
-  if (live.reason) parts.push(element("p", {class: "soft"}, `Last change: ${live.reason}`));
+    parts.push(element("div", {class: "pair"}, element("span", {}, `${live.metric} ${number(live.value)}`), element("span", {}, `step ${live.step}`)), curve(live), soft(targets(live)));
+  if (live.reason) parts.push(soft(`Last change: ${live.reason}`));
   return element("article", {class: "card"}, ...parts);
 }
