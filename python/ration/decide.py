@@ -43,7 +43,7 @@ def largest_parts(grants, resource):
 class Decide:
     """One child process. It starts at the first request, so that an object of this class can be copied to another process before.
 
-    `parameters`: {"POLICY.NAME": value}. `timeout`: seconds for one answer; a policy from a file has 100 ms of them.
+    `parameters`: {"POLICY.NAME": value}. `timeout`: seconds for one answer, of which a policy from a file gets 100 ms.
     """
 
     def __init__(self, policy, parameters=None, program="ration", timeout=10.0):
@@ -101,7 +101,7 @@ class Decide:
             os.set_blocking(pipe.fileno(), False)
 
     def _exchange(self, line):
-        """Writes the line and reads the answer's, in whichever order the child takes them."""
+        """Writes the line and reads the answer, each as soon as its pipe is ready."""
         deadline = time.monotonic() + self._timeout
         rest, answer = memoryview(line), bytearray()
         with selectors.DefaultSelector() as pipes:
@@ -112,13 +112,17 @@ class Decide:
                 if not ready:
                     raise TimeoutError(f"gave no answer within {self._timeout:g} s")
                 for key, _ in ready:
-                    if key.fileobj is self._child.stdin:
-                        rest = rest[os.write(key.fd, rest):]
-                        if not rest:
-                            pipes.unregister(self._child.stdin)
-                    else:
-                        piece = os.read(key.fd, 65536)
-                        if not piece:
-                            raise OSError("has ended")
-                        answer += piece
+                    if key.fileobj is self._child.stdout:
+                        answer += _read(key.fd)
+                        continue
+                    rest = rest[os.write(key.fd, rest):]
+                    if not rest:
+                        pipes.unregister(self._child.stdin)
         return bytes(answer)
+
+
+def _read(pipe):
+    piece = os.read(pipe, 65536)
+    if not piece:
+        raise OSError("has ended")
+    return piece

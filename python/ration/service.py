@@ -8,8 +8,6 @@ The requests are HTTP over the Unix socket of the service, as docs/service-api.j
 operation of that document, under its operationId. `state` is the state folder of the service, as for `ration serve --state`. Every function
 raises `ServiceError` with the message of the service.
 """
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

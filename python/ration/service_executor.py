@@ -31,7 +31,7 @@ class _Call:
         self._noted = False  # the future runs, or its cancellation was passed on
 
     def is_done(self):
-        """Brings the future up to date. Whether nothing is left to do."""
+        """Updates the future. Returns whether the call has ended."""
         try:
             if self.future.cancelled():
                 self.job.cancel()
@@ -77,9 +77,11 @@ class _Call:
 
 class ServiceExecutor(concurrent.futures.Executor):
     """An executor whose calls are jobs: they wait in the queue of the service, and start by its priorities. `options` are those of
-    `ration.submit`. Jobs outlive this process; the results of those are lost."""
+    `ration.submit`, apart from `key`. Jobs outlive this process, and their results are lost then."""
 
     def __init__(self, *, name="call", **options):
+        if "key" in options:
+            raise TypeError("one key would make all calls the same job; leave it out")
         self._options = dict(options, name=name)
         self._folder = tempfile.mkdtemp(prefix="ration-calls-")
         self._changed = threading.Condition()

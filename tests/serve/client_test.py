@@ -193,6 +193,7 @@ class Executor(ClientTest):
             self.assertRaisesRegex(TypeError, "cannot be pickled", unpickled.result)
         self.assertFalse(folder.exists())
         self.assertRaises(RuntimeError, executor.submit, square, 2)
+        self.assertRaises(TypeError, ration.ServiceExecutor, key="k", state=self.state)
         self.assertEqual([job.name for job in ration.jobs(self.state)], ["square"] * 5)
 
     def test_a_queued_call_is_cancelled(self) -> None:
