@@ -28,7 +28,6 @@ from ray.tune.schedulers.resource_changing_scheduler import DistributeResources 
 from ration.tune import RationScheduler  # noqa: E402  pylint: disable=wrong-import-position
 import trial  # noqa: E402  pylint: disable=wrong-import-position
 
-NODE = {"num_cpus": 4, "num_gpus": 2, "object_store_memory": 80 << 20}
 STEP_TIME, TARGET = 0.4, 0.4  # seconds on one GPU, and a loss
 FLAT = [0, 1, 1, 1, 1]
 
@@ -79,8 +78,8 @@ def run_search(options: argparse.Namespace, method: Method, qualities: list[floa
                  "speedup": speedup, "quality": tune.sample_from(lambda config: qualities[config["number"]])}
         watch, began = Watch(), time.time()
         tune.Tuner(tune.with_resources(trial.train, {"cpu": 1, "gpu": method.gpus}), param_space=space,
-                             tune_config=tune.TuneConfig(metric="loss", mode="min", scheduler=method.scheduler(options, speedup), time_budget_s=options.limit),
-                             run_config=tune.RunConfig(storage_path=str(folder / "tune"), verbose=0, callbacks=[watch])).fit()
+                   tune_config=tune.TuneConfig(metric="loss", mode="min", scheduler=method.scheduler(options, speedup), time_budget_s=options.limit),
+                   run_config=tune.RunConfig(storage_path=str(folder / "tune"), verbose=0, callbacks=[watch])).fit()
         ended = time.time() - began
         if ended > options.limit:
             print(f"{method.name} was stopped after {options.limit:g} s with these trials: {watch.unfinished}", file=sys.stderr)
@@ -119,8 +118,8 @@ def main() -> None:
     parser.add_argument("--trials", default=6, type=int)
     parser.add_argument("--limit", default=100.0, type=float, help="seconds for one search")
     options = parser.parse_args()
-    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
-    cluster.add_node(**NODE)
+    cluster = Cluster(initialize_head=True, head_node_args={**trial.NODE, "include_dashboard": False})
+    cluster.add_node(**trial.NODE)
     ray.init(address=cluster.address, log_to_driver=False)
     try:
         compare(options, "more GPUs are faster", trial.SPEEDUP)

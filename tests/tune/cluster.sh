@@ -12,5 +12,10 @@ export PYTHONPATH=$here/../../python:$here
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-lines=$(HOME=$scratch "$venv/bin/python" "$here/../../examples/ray_tune/search.py" "$RATION_PROGRAM" 2>/dev/null | grep -c '^rate [1-5]: loss 0\.[1-5]0, at the end on [12] GPUs$' || true)
+if ! HOME=$scratch "$venv/bin/python" "$here/../../examples/ray_tune/search.py" "$RATION_PROGRAM" >"$scratch/output" 2>"$scratch/errors"; then
+  tail -n 20 "$scratch/errors" >&2
+  echo "the example has failed" >&2
+  exit 1
+fi
+lines=$(grep -c '^rate [1-5]: loss 0\.[1-5]0, at the end on [12] GPUs$' "$scratch/output" || true)
 [[ $lines == 5 ]] || { echo "the example has printed $lines trials instead of 5" >&2; exit 1; }

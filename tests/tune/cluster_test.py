@@ -18,7 +18,6 @@ from ration.tune import RationScheduler  # noqa: E402  pylint: disable=wrong-imp
 import trial  # noqa: E402  pylint: disable=wrong-import-position
 
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
-NODE = {"num_cpus": 4, "num_gpus": 2, "object_store_memory": 80 << 20}
 
 
 class Search(unittest.TestCase):
@@ -26,9 +25,9 @@ class Search(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = pathlib.Path(holder.name)
-        self.cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        self.cluster = Cluster(initialize_head=True, head_node_args={**trial.NODE, "include_dashboard": False})
         self.addCleanup(self.cluster.shutdown)
-        self.second = self.cluster.add_node(**NODE)
+        self.second = self.cluster.add_node(**trial.NODE)
         ray.init(address=self.cluster.address, log_to_driver=False)
         self.addCleanup(ray.shutdown)
 

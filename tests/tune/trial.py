@@ -7,6 +7,7 @@ import tempfile
 import time
 
 SPEEDUP = [0, 1, 1.9, 2.7, 3.4]
+NODE = {"num_cpus": 4, "num_gpus": 2, "object_store_memory": 80 << 20}  # arguments of a node of Ray's Cluster
 
 
 def loss_at(step: int, quality: float) -> float:
