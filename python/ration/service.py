@@ -15,6 +15,7 @@ import json
 import math
 import os
 import secrets
+import shlex
 import socket
 import time
 
@@ -133,7 +134,8 @@ class Service:
             connection.request(method, path, None if body is None else json.dumps(body), headers or {})
             yield connection.getresponse()
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise ServiceUnavailable(f"no service listens at {self.socket}; start it: ration serve") from error
+            option = "" if self.state == default_state() else f" --state {shlex.quote(self.state)}"
+            raise ServiceUnavailable(f"no service listens at {self.socket}; start it: ration serve{option}") from error
         except (OSError, http.client.HTTPException) as error:
             raise ServiceError(f"the service at {self.socket} gave no answer ({error}); read its messages, and repeat the call") from error
         finally:

@@ -124,8 +124,10 @@ class Ends(ClientTest):
         with self.assertRaisesRegex(ration.ServiceError, "job 77 is unknown"):
             ration.Service(self.state).show_job(77)
         self.kill()
-        with self.assertRaisesRegex(ration.service.ServiceUnavailable, "start it: ration serve"):
+        with self.assertRaisesRegex(ration.service.ServiceUnavailable, f"start it: ration serve --state {self.state}$"):
             self.shell("true")
+        with mock.patch.dict(os.environ, XDG_STATE_HOME=str(self.folder)), self.assertRaisesRegex(ration.service.ServiceUnavailable, "start it: ration serve$"):
+            ration.jobs()
 
     def test_a_wait_continues_after_a_restart(self) -> None:
         job = self.shell("sleep 3; exit 5")  # it is PROCESSING after 1 s
