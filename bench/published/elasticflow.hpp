@@ -25,7 +25,7 @@ namespace elasticflow {
 /// The numbers of devices that the artifact measured.
 inline constexpr std::int64_t most_devices = 64;
 
-/// The trace on devices whose speeds are known. A user's number of devices is a wish: jobs take any.
+/// The trace on devices whose speeds are known, with the requested numbers of devices.
 [[nodiscard]] inline sim::workload jobs_of(std::string const& data, std::size_t most_jobs, double restart_cost) {
     auto const rates = sim::trace::contents((data + "/rates/rates.csv").c_str());
     RATION_ASSERT(rates, "a file of the project cannot be read");
@@ -38,6 +38,7 @@ inline constexpr std::int64_t most_devices = 64;
     for (auto& job : jobs->jobs) job.restart_cost = restart_cost;
     return std::move(jobs).value();
 }
+/// The same jobs on any number of devices.
 [[nodiscard]] inline sim::workload resizable(sim::workload jobs) {
     for (auto& job : jobs.jobs) {
         job.least = 1;
@@ -66,8 +67,8 @@ inline constexpr std::int64_t most_devices = 64;
     return count;
 }
 
-/// `edf` with admission, which also writes down the jobs that it admits.
-class witnessed_edf {
+/// `edf` with admission. It also lists the jobs that it admits.
+class recorded_edf {
     policies::edf policy_;
     std::set<std::uint64_t>* admitted_;
     std::vector<std::byte> state_;
@@ -77,7 +78,7 @@ public:
     using inputs = policies::edf::inputs;
     static constexpr meta about = policies::edf::about;
 
-    explicit witnessed_edf(std::set<std::uint64_t>& admitted) noexcept : admitted_(&admitted) {}
+    explicit recorded_edf(std::set<std::uint64_t>& admitted) noexcept : admitted_(&admitted) {}
 
     [[nodiscard]] status prepare(limits const& most) noexcept { return policy_.prepare(most); }
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
@@ -121,18 +122,18 @@ template <Policy P>
 }
 
 /// Admitted jobs, and those of them that were in time.
-struct promises {
-    std::size_t made = 0, kept = 0;
+struct admissions {
+    std::size_t jobs = 0, in_time = 0;
 };
-[[nodiscard]] inline promises promises_of(sim::workload const& jobs, std::size_t nodes) {
+[[nodiscard]] inline admissions admissions_of(sim::workload const& jobs, std::size_t nodes) {
     auto machines = nodes_of(nodes, 8);
     machines.types = {"a100"};
     std::set<std::uint64_t> admitted;
-    auto const got = simulate(jobs, machines, witnessed_edf(admitted), {.interval = seconds(600)});
-    promises all{.made = admitted.size()};
+    auto const got = simulate(jobs, machines, recorded_edf(admitted), {.interval = seconds(600)});
+    admissions all{.jobs = admitted.size()};
     for (std::uint64_t const id : admitted) {
         auto const finished_at = got.jobs[id - 1].finished;
-        all.kept += finished_at.count >= 0 && finished_at <= jobs.jobs[id - 1].deadline;
+        all.in_time += finished_at.count >= 0 && finished_at <= jobs.jobs[id - 1].deadline;
     }
     return all;
 }
@@ -170,7 +171,7 @@ struct rules {
     rules const plenty(any, fixed, 16), slow(resizable(with_restarts), with_restarts, 16), scarce(any, fixed, 2),
         loose(relaxed(any, 1000), relaxed(fixed, 1000), 16);
     outcome const rigid = run(fixed, 16, policies::edf());
-    promises const all = promises_of(any, 16), few = promises_of(any, 2);
+    admissions const all = admissions_of(any, 16), few = admissions_of(any, 2);
     plenty.print(found, ("deadlines met by " + std::to_string(any.jobs.size()) + " jobs on 128 devices").c_str(),
                  any.jobs.size() == 876);
     found.print("%-40s %8s %8zu %10.2f\n", "edf, with the requested devices", "", rigid.in_time, rigid.hours);
@@ -178,7 +179,7 @@ struct rules {
                 "any schedule, with the requested devices", "", possible(fixed));
     slow.print(found, "the same with restarts of 30 s", false);
     scarce.print(found, "\non 16 devices", false);
-    found.print("%-40s %8s %8zu of %zu\n\n", "admitted jobs that are in time", "", few.kept, few.made);
+    found.print("%-40s %8s %8zu of %zu\n\n", "admitted jobs that are in time", "", few.in_time, few.jobs);
     loose.print(found, "control: a thousand times as long until each deadline, on 128 devices", false);
     found.expect(plenty.admission.in_time == possible(any) && plenty.least.in_time == possible(any),
                  "on 128 devices edf meets every deadline that any schedule can meet");
@@ -187,8 +188,8 @@ struct rules {
     found.expect(plenty.most.in_time < plenty.admission.in_time && 10 * scarce.most.in_time < scarce.least.in_time,
                  "plain earliest deadline first wastes devices: it meets fewer, and hardly any where they are scarce");
     found.expect(slow.admission.in_time + 5 >= plenty.admission.in_time, "restarts of 30 s hardly matter");
-    found.expect(all.kept == all.made && few.kept == few.made, "every admitted job is in time");
-    found.expect(few.made < all.made && scarce.least.in_time > scarce.admission.in_time,
+    found.expect(all.in_time == all.jobs && few.in_time == few.jobs, "every admitted job is in time");
+    found.expect(few.jobs < all.jobs && scarce.least.in_time > scarce.admission.in_time,
                  "where devices are scarce, fewer are admitted, and without admission more deadlines are met");
     found.expect(loose.admission.in_time == any.jobs.size() && loose.most.in_time == any.jobs.size() &&
                      loose.las.in_time == any.jobs.size(),

@@ -54,12 +54,12 @@ class submissions final : public sim::job_source, public sim::run_observer {
     sim::job_description next_;
     std::int64_t expected_ = 0;  ///< the same of all tenants
 
-    void know(nanoseconds at, std::uint32_t tenant) {
+    void add(nanoseconds at, std::uint32_t tenant) {
         known_.push({at, tenant, submissions_++});
         --left_[tenant];
         --expected_;
     }
-    /// Until the next job is taken, an earlier one can become known.
+    /// Until the next job is taken, an earlier one can be added.
     void show_next() noexcept {
         next_.submitted = known_.empty() ? unknown : known_.top().at;
         next_.tenant = known_.empty() ? 0 : known_.top().tenant;
@@ -75,10 +75,10 @@ public:
             kinds_.tenants.push_back((t < greedy ? "greedy-" : "regular-") + std::to_string(t));
             left_[t] = t < greedy ? jobs_of_greedy : jobs_of_regular;
             expected_ += left_[t];
-            if (t >= greedy) know(seconds(of.uniform(t)), t);
+            if (t >= greedy) add(seconds(of.uniform(t)), t);
         }
         for (int job = 0; job < jobs_of_greedy; ++job)  // all of them at once, in turns
-            for (std::uint32_t t = 0; t < greedy; ++t) know(nanoseconds{0}, t);
+            for (std::uint32_t t = 0; t < greedy; ++t) add(nanoseconds{0}, t);
         next_ = {.request = 1, .least = 1, .most = 1};
     }
 
@@ -100,7 +100,7 @@ public:
         double const took = to_seconds(out.finished - out.submitted);
         (job.tenant < greedy_ ? greedy_waits : regular_waits).push_back(took);
         if (left_[job.tenant] == 0) return;
-        know(out.finished, job.tenant);
+        add(out.finished, job.tenant);
         show_next();
     }
 };

@@ -37,12 +37,13 @@ TEST_CASE("CM-DARE: saturation by medians, measured lifetimes, lost workers; res
 
 TEST_CASE("Sia: the worked example of its table 1", "[published]") { check_all(published::sia_scenario()); }
 
-TEST_CASE("ElasticFlow: every deadline that can be met, kept promises, and the waste of plain earliest deadline first",
-          "[published]") {
+TEST_CASE(
+    "ElasticFlow: every deadline that can be met, admitted jobs in time, and the waste of plain earliest deadline first",
+    "[published]") {
     check_all(published::elasticflow_scenario(RATION_BENCH_DATA, 200));
 }
 
-TEST_CASE("VirtualCluster: greedy tenants delay nobody with a queue for each tenant, and all with one queue",
+TEST_CASE("VirtualCluster: greedy tenants delay no other with a queue for each tenant, and all with one queue",
           "[published]") {
     check_all(published::virtual_cluster_scenario({.seeds = 1}));
 }

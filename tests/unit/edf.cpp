@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// edf: the fewest devices that meet each deadline, and a promise to the admitted jobs.
+// edf: the fewest devices that meet each deadline, and the admission of jobs.
 #include <array>
 #include <limits>
 #include <vector>
@@ -61,7 +61,7 @@ TEST_CASE("edf: a job waits for devices that will be free early enough", "[edf]"
 
 // Both devices are needed until 50, so an arrival that needs one of them before is not admitted. With `least` the first
 // job becomes late, and the arrival also gets the device that no plan uses.
-TEST_CASE("edf: admission keeps its promise; least breaks it for an urgent arrival", "[edf]") {
+TEST_CASE("edf: an urgent arrival displaces no admitted job; with least it does", "[edf]") {
     for (auto const& [rule, expected] :
          {std::pair{deadline_rule::admission, counts{2, 0}}, {deadline_rule::least, counts{0, 2}}}) {
         cluster<edf> c({2}, with(rule));
@@ -199,7 +199,7 @@ TEST_CASE("edf: jobs of unknown length and late ones are not planned", "[edf]") 
     CHECK(c.decide() == counts{1, 0, 1});
 }
 
-TEST_CASE("edf: its state keeps the promises, and damaged bytes are refused", "[edf]") {
+TEST_CASE("edf: its state has the admissions, and damaged bytes are refused", "[edf]") {
     cluster<edf> c({2});
     c.submit(linear(100, 50));
     static_cast<void>(c.decide());

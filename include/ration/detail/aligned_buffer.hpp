@@ -16,7 +16,8 @@
 namespace ration::detail {
 
 /// Memory on a 64-byte boundary whose size is a multiple of 64 bytes. It is zeroed from the used bytes to the end of
-/// their line, so that a vectorised loop may read past the last row. What is behind costs no memory until it is used.
+/// their line, so that a vectorised loop may read past the last row. The memory behind that is untouched until it is
+/// used.
 class aligned_buffer {
     static constexpr std::size_t line = 64;
     column_memory* from_ = nullptr;  // nullptr: the heap

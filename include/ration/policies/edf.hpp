@@ -46,25 +46,27 @@ struct edf_parameters {
          .meaning = "admission: fewest devices that meet a deadline, kept for admitted jobs; least: the same, without "
                     "admission; most: all useful devices to the earliest deadline"},
         {.name = "interval",
-         .meaning = "seconds after which the devices are divided anew, 0 to 1000000",
+         .meaning = "seconds after which the devices are divided again, 0 to 1000000",
          .least = 0,
          .most = 1e6}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return interval >= 0 && interval <= 1e6 ? std::string_view{}
                                                 : "interval is a time in seconds: write a number from 0 to 1000000";
     }
 };
 
-/// In the order of their deadlines, jobs are planned on the free devices of the future. Each gets the fewest devices,
-/// of those that each make it faster, with which it ends in time. Where fewer are free for a time, it has these.
+/// Jobs are planned in the order of their deadlines, on the devices that will be free. Of the numbers of devices that
+/// each make it faster, a job gets the least with which it ends in time. While fewer are free, it has these.
 ///
 /// With `admission`, a job is admitted at its arrival if it can be planned beside all admitted ones. With `least`, all
-/// jobs are planned anew each time, so that an urgent arrival can displace another. Devices that nobody uses now go one
-/// step at a time to the job that saves most later: its further steps/s per further device, in relation to its steps/s
-/// per planned device. A job that is not planned (no deadline, too late, not admitted, or of unknown length) begins
-/// there with its first step, which counts 1. Ties go to planned jobs, then in the order of submission.
+/// jobs are planned at each division, so that an urgent arrival can displace another.
+///
+/// Devices that no plan uses now are spare. They go one step at a time to the job that saves most later: its further
+/// steps/s per further device, in relation to its steps/s per planned device. A job without a plan (no deadline, too
+/// late, not admitted, or of unknown length) begins there with its first step, which counts 1. Ties go to planned jobs,
+/// then in the order of submission.
 ///
 /// With `most`, plain earliest deadline first: each job in this order gets all devices that make it faster.
 ///
@@ -98,7 +100,7 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
-        promises_.reserve(most.jobs);
+        records_.reserve(most.jobs);
         by_deadline_.reserve(most.jobs);
         plans_.reserve(most.jobs);
         future_.reserve(most.jobs);
@@ -110,7 +112,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const is_asked_again = jobs_.last.is_made && jobs_.last.at == t.now();
         if (!jobs_.is_due(t, parameters_.interval, true)) return status::ok;
-        promises_.follow(t.get<"jobs/id">());
+        records_.follow(t.get<"jobs/id">());
         std::int64_t const widest = detail::widest_of(t.get<"jobs/goodput.fixed">().width(), t.get<"nodes/type">());
         auto const shares = jobs_.list(t, [&](std::size_t) noexcept { return widest; });
         sort_by_deadline(t, shares);
@@ -129,26 +131,26 @@ public:
         state_writer out(space);
         out.put(jobs_.last);
         out.put(keeps_sizes_);
-        promises_.save(out);
+        records_.save(out);
         return out.needed();
     }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
         edf loaded(parameters_);
-        loaded.promises_.reserve(promises_.capacity());
-        if (!in.get(loaded.jobs_.last) || !in.get(loaded.keeps_sizes_) || !loaded.promises_.load(in) || !in.finished())
+        loaded.records_.reserve(records_.capacity());
+        if (!in.get(loaded.jobs_.last) || !in.get(loaded.keeps_sizes_) || !loaded.records_.load(in) || !in.finished())
             return status::state;
         jobs_.last = loaded.jobs_.last;
         keeps_sizes_ = loaded.keeps_sizes_;
-        promises_ = std::move(loaded.promises_);
+        records_ = std::move(loaded.records_);
         return status::ok;
     }
 
 private:
     using shares_view = std::span<detail::share>;
     enum admission_state : std::uint8_t { undecided, admitted, refused };
-    struct promise {
+    struct record {
         std::uint8_t admission = undecided;
         std::int64_t devices = 0;  // of the last plan; 0 = it had none
 
@@ -175,7 +177,7 @@ private:
 
     edf_parameters parameters_;
     detail::elastic_jobs jobs_;
-    job_memory<promise> promises_;
+    job_memory<record> records_;
     bool keeps_sizes_ = false;           // of the last division: no job gets fewer devices than in the plan before it
     buffer<std::uint32_t> by_deadline_;  // places among the shares
     buffer<job_plan> plans_;             // by place
@@ -213,27 +215,27 @@ private:
         keeps_sizes_ = keeps_sizes_ && is_asked_again;
         std::size_t late = plan(t, shares);
         if (parameters_.rule != deadline_rule::admission) return;
-        if (!keeps_sizes_ && breaks_promise(shares)) {
+        if (!keeps_sizes_ && loses_plan(shares)) {
             keeps_sizes_ = true;
             late = plan(t, shares);
         }
         admit(t, shares, late);
-        for (auto const& s : shares) promises_[s.row].devices = plans_[place_of(s, shares)].most;
+        for (auto const& s : shares) records_[s.row].devices = plans_[place_of(s, shares)].most;
     }
     /// Whether a job that had a plan has none any more. Faster progress than planned can cause that: a job that needs
     /// fewer devices now holds them for longer, so that later ones lack them.
-    [[nodiscard]] bool breaks_promise(shares_view shares) const noexcept {
+    [[nodiscard]] bool loses_plan(shares_view shares) const noexcept {
         for (std::size_t place = 0; place < shares.size(); ++place)
-            if (promises_[shares[place].row].devices > 0 && plans_[place].most == 0) return true;
+            if (records_[shares[place].row].devices > 0 && plans_[place].most == 0) return true;
         return false;
     }
     /// Decides on the jobs that have arrived, in the order of submission. Precondition: `plan` returned `late`.
     void admit(tick<inputs> const& t, shares_view shares, std::size_t late) noexcept {
         for (auto const& s : shares) {
-            if (promises_[s.row].admission != undecided || !can_be_planned(t, s)) continue;
-            promises_[s.row].admission = admitted;
+            if (records_[s.row].admission != undecided || !can_be_planned(t, s)) continue;
+            records_[s.row].admission = admitted;
             if (plan(t, shares) <= late) continue;
-            promises_[s.row].admission = refused;
+            records_[s.row].admission = refused;
             static_cast<void>(plan(t, shares));
         }
     }
@@ -246,7 +248,7 @@ private:
         for (std::uint32_t const place : by_deadline_.view()) {
             detail::share const& s = shares[place];
             plans_[place] = {};
-            bool const is_meant = parameters_.rule == deadline_rule::least || promises_[s.row].admission == admitted;
+            bool const is_meant = parameters_.rule == deadline_rule::least || records_[s.row].admission == admitted;
             if (!is_meant || !can_be_planned(t, s)) continue;
             plans_[place] = plan_of(t, s);
             late += plans_[place].most == 0;
@@ -255,7 +257,7 @@ private:
     }
     /// The plan with the fewest devices that ends in time. The devices are taken.
     [[nodiscard]] job_plan plan_of(tick<inputs> const& t, detail::share const& s) noexcept {
-        std::int64_t const kept = keeps_sizes_ ? promises_[s.row].devices : 0;
+        std::int64_t const kept = keeps_sizes_ ? records_[s.row].devices : 0;
         detail::timed_work work{.speed = speed_of(t, s),
                                 .steps = t.get<"jobs/remaining">()[s.row],
                                 .deadline = to_seconds(nanoseconds{deadline_of(t, s)} - t.now()),

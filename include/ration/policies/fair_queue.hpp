@@ -3,8 +3,8 @@
 /// "A Multi-Tenant Framework for Cloud Container Services", ICDCS 2021, for the order wrr; S. J. Golestani, "A
 /// Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994, for the tags.
 ///
-/// For a shared machine on which one tenant may submit many jobs at once. `drf` divides what is held, and `fair_tree`
-/// what was used.
+/// For a shared machine on which one tenant may submit many jobs at once. `drf` divides the devices by present
+/// holdings, and `fair_tree` by past usage.
 #pragma once
 
 #include <cstddef>
@@ -49,12 +49,13 @@ struct fair_queue_parameters {
 /// Each tenant has a queue in the order of submission. The next job to start has the smallest finish tag: that of its
 /// tenant's job before it, or, after an empty queue, the present virtual time, and the cost of the job for the weight
 /// of the tenant. The virtual time is the tag of the last start. So a tenant with an empty queue gains no credit, and a
-/// tenant whose job is next waits for at most one largest job of each other one.
+/// tenant whose job is next waits for at most one job of each other tenant, the largest.
 ///
 /// Running jobs are never stopped. A job beyond the limit of its tenant blocks only that tenant. Weights count among
 /// all tenants; parents are not read. A start counts when it is granted.
 ///
-/// O(changes + tenants, for each start once more); O(jobs) without a list of changes. State: a tag for each tenant.
+/// O(changes + tenants), and O(tenants) for each start. With `backfill`, each waiting job that is tried costs as much.
+/// Without a list of changes, also O(jobs). State: two tags for each tenant.
 class fair_queue {
 public:
     /// Declares the class as a policy.

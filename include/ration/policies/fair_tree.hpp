@@ -38,8 +38,10 @@ struct fair_tree_parameters {
 /// the tenants below it; jobs of no tenant come last. Of equal shares, that of the tenant that holds less for its
 /// weight comes first.
 ///
-/// Running jobs are never stopped. A job beyond the limit of its tenant blocks only that tenant. O(changes + tenants,
-/// for each start once more); O(jobs) without a list of changes. No state: the engine keeps the usage.
+/// Running jobs are never stopped. A job beyond the limit of its tenant blocks only that tenant.
+///
+/// O(changes + tenants), and O(tenants) for each start. With `backfill`, each waiting job that is tried costs as much.
+/// Without a list of changes, also O(jobs). No state: the engine keeps the usage.
 class fair_tree {
 public:
     /// Declares the class as a policy.
@@ -85,7 +87,7 @@ private:
     static constexpr std::uint32_t none = detail::tenant_queues::none;
     /// A tenant, or behind all of them the root, to which the jobs of no tenant belong.
     struct branch {
-        std::uint32_t row = none;   // of its own next job
+        std::uint32_t row = none;   // of the next job that belongs to the tenant itself
         std::uint32_t best = none;  // the tenant below it that comes first
         double used = 0;            // usage for the weight
     };

@@ -25,7 +25,7 @@ struct division_parameters {
 
     static constexpr parameter_note notes[] = {
         {.name = "interval",
-         .meaning = "seconds after which the devices are divided anew, 0 to 1000000",
+         .meaning = "seconds after which the devices are divided again, 0 to 1000000",
          .least = 0,
          .most = 1e6},
         {.name = "at_changes", .meaning = "divide also when jobs or devices come or go"}};

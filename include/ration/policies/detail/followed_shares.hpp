@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// The max-min division of devices, kept up to date from tick to tick.
+/// The max-min division of devices, updated from tick to tick.
 ///
 /// Part of `max_min`, for hosts that list changes.
 #pragma once
@@ -66,7 +66,7 @@ struct last_claim {
     }
 };
 
-/// What each job can hold, holds and is given. Progressive filling gives the devices in one order of all claims,
+/// The bounds, the devices and the share of each job. Progressive filling gives the devices in one order of all claims,
 /// since the claims of a job ascend. So a division is right if no claim that is refused comes before one that is
 /// accepted, and few exchanges lead from one division to the next. O(log jobs) for each job that changes and each
 /// device that moves. If rows have moved, or the last tick had no list, O(jobs log jobs).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// What tenants use, and their waiting jobs in the order of submission, kept up to date from tick to tick.
+/// The use of tenants, and their waiting jobs in the order of submission, updated from tick to tick.
 ///
 /// Part of `drf`, for hosts that list changes.
 #pragma once

@@ -24,7 +24,7 @@ class gated_jobs {
     buffer<std::uint32_t> stopped_;  // rows of jobs to be stopped for an owner
     /// The next job of a tenant that would borrow.
     struct claim {
-        double share;         // that its tenant borrows so far
+        double share;         // `borrowed_share` of its tenant so far
         std::uint32_t place;  // in the order of the policy
         std::uint32_t tenant;
 
@@ -62,9 +62,10 @@ public:
         }
     }
 
-    /// Divides all devices anew: runs the jobs that are admitted and fit, in the order of the policy, and stops the
-    /// others. Jobs within quotas come before those that borrow, and these in the order of their tenants' borrowed
-    /// shares. With `tenant_rule::borrow` only the order of the policy counts. `key(row)` is the `priority`.
+    /// Divides all devices, also those that jobs hold: runs the jobs that are admitted and fit, in the order of the
+    /// policy, and stops the others. Jobs within quotas come before those that borrow. The latter come in the order of
+    /// their tenants' borrowed shares. With `tenant_rule::borrow` only the order of the policy counts. `key(row)` is
+    /// the `priority`.
     /// O(jobs log tenants) if the order has changed little.
     template <class Tick, class Key>
     void serve(Tick const& t, rigid_jobs& jobs, tenant_rule rule, Key const& key) noexcept {
@@ -105,7 +106,7 @@ private:
         }
         choose_borrowers(jobs, order, left);
     }
-    /// Each job gets one turn: what is left, and what its tenant may borrow, only shrinks.
+    /// Each job gets one turn, because the devices that are left, and those that its tenant may borrow, only shrink.
     void choose_borrowers(rigid_jobs& jobs, std::span<priority_order::entry const> order, std::int64_t left) noexcept {
         claims_.clear();
         for (std::uint32_t tenant = 0; tenant < first_.size(); ++tenant) claim_next(tenant);

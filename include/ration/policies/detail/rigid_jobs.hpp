@@ -26,7 +26,7 @@ class job_choice {
 public:
     /// Allocates for this number of jobs.
     void reserve(std::size_t jobs) noexcept { chosen_.reserve(jobs); }
-    /// Chooses none of so many rows.
+    /// Makes room for this number of rows, none of which is chosen.
     void begin(std::size_t rows) noexcept { chosen_.reset(rows); }
     /// Chooses the job if it wants devices and they are left. Returns the number that it takes.
     std::int64_t take(std::size_t row, std::int64_t wanted, std::int64_t left) noexcept {

@@ -125,7 +125,8 @@ private:
                              .held = held_by(row),
                              .weight = t.template get<"tenants/weight">()[row]};
         for (std::size_t row = size; row-- > 0;) sum_up(tenants_[row], rule != tenant_rule::quota);
-        // With reclaiming, an owner can have its devices back. Reserves that exceed the cluster would stop everybody.
+        // With reclaiming, an owner can have its devices back. Reserves that exceed the cluster would block all
+        // tenants.
         one_tenant const& all = tenants_[size];
         keeps_reserves_ = rule != tenant_rule::reclaim && all.quota_below - all.lent_below <= capacity;
     }
@@ -163,8 +164,8 @@ private:
     [[nodiscard]] bool fits(place const& at, std::int64_t devices) const noexcept {
         return tenants_[at.row].held + devices + at.kept <= tenants_[at.row].quota;
     }
-    /// True if the tenant would hold neither more than its limit, nor, within a quota that others have borrowed, what
-    /// third ones do not lend.
+    /// True if the tenant stays within its limit and takes no device that another tenant does not lend. It could take
+    /// one within its quota while others borrow from that.
     [[nodiscard]] bool is_allowed(std::uint32_t tenant, place at, std::int64_t devices) const noexcept {
         if (!is_within_limits(tenant, devices)) return false;
         while (!is_cluster(at.row)) at = above(at);

@@ -2,7 +2,7 @@
 // IWYU pragma: private
 /// The waiting jobs of each tenant in the order of submission, and what the limits of tenants still admit.
 ///
-/// For policies whose rule names a tenant, whose next job then starts: `fair_queue` and `fair_tree`.
+/// For policies whose rule chooses a tenant and starts its next job: `fair_queue` and `fair_tree`.
 #pragma once
 
 #include <cstddef>
@@ -146,7 +146,7 @@ public:
     void add(Tick const& t, std::uint32_t tenant, std::int64_t devices) noexcept {
         for (; tenant < added_.size(); tenant = parent_of(t, tenant)) added_[tenant] += devices;
     }
-    /// The tenant above one; a row that is not before its child is none.
+    /// The parent of a tenant; `no_tenant` if the column names a row that is not before its child.
     template <class Tick>
     [[nodiscard]] static std::uint32_t parent_of(Tick const& t, std::uint32_t tenant) noexcept {
         std::uint32_t const parent = t.template get<"tenants/parent">()[tenant];

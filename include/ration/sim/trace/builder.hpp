@@ -55,7 +55,7 @@ public:
     struct parsed_job {
         job_description job;
         double submitted = 0;      ///< seconds on the clock of the trace
-        bool is_left_out = false;  ///< the row is no job
+        bool is_left_out = false;  ///< the row has no device or no run time
     };
     /// Parses a row, which is not kept; only models and tenants are. Returns false if it is invalid. O(log tenants +
     /// models).
