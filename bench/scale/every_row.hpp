@@ -2,7 +2,7 @@
 /// A policy without the list of changes, so that each tick reads all jobs and all nodes.
 ///
 /// The baseline of scale.cpp for policies whose rule for hosts without a list is the one from before they followed
-/// changes.
+/// changes, and of tests/simulation.
 #pragma once
 
 #include <span>
@@ -18,6 +18,7 @@ class every_row final : public any_policy {
     policy_adapter<P> policy_;
 
 public:
+    explicit every_row(P const& policy = P{}) : policy_(policy) {}
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
         return policy_.bind(schema, most);

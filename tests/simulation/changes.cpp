@@ -16,27 +16,14 @@
 #include <ration/sim/generator.hpp>
 #include <ration/testing/found_changes.hpp>
 
+#include "scale/every_row.hpp"
 #include "support/catch.hpp"
 #include "world.hpp"
 
 using namespace simulation_test;
+using ration::bench::every_row;
 
 namespace {
-
-/// Hides from a policy that the host lists changes.
-template <class P>
-class every_row final : public any_policy {
-    policy_adapter<P> policy_;
-
-public:
-    explicit every_row(P const& policy) : policy_(policy) {}
-    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
-    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
-        return policy_.bind(schema, most);
-    }
-    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
-    [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override { return policy_.decide(t, out); }
-};
 
 /// Crashes, and losses of the eight nodes, each of which comes back.
 [[nodiscard]] std::vector<sim::fault> faults_of(std::uint64_t seed) {

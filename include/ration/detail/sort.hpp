@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// A sort without <algorithm>, for the core headers.
+/// A sort and a binary search without <algorithm>, for the core headers.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,21 @@ void sort(T* items, std::size_t size, Before before) noexcept {
         std::swap(items[0], items[end]);
         sift_down(0, end);
     }
+}
+
+/// The first index for which `comes_before(index)` is false; `size` if there is none. It is true for all indices before
+/// that one, and false for those behind it. O(log size).
+template <class ComesBefore>
+[[nodiscard]] std::size_t partition_point(std::size_t size, ComesBefore const& comes_before) noexcept {
+    std::size_t low = 0, high = size;
+    while (low < high) {
+        std::size_t const middle = low + (high - low) / 2;
+        if (comes_before(middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 }  // namespace ration::detail

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/followed_tenants.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
@@ -24,9 +25,7 @@ struct drf_parameters {
     bool backfill = true;  ///< if the next job does not fit, later ones are tried; the paper's rule stops there
 
     /// Meaning of each parameter, for help texts and the JSON schema.
-    static constexpr parameter_note notes[] = {
-        {.name = "backfill",
-         .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+    static constexpr parameter_note notes[] = {detail::backfill_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };
@@ -119,17 +118,11 @@ private:
     /// new one.
     [[nodiscard]] tenant& tenant_of(tick<inputs> const& t, std::size_t row) noexcept {
         std::uint32_t const id = t.get<"jobs/tenant">()[row];
-        std::size_t low = 0, high = tenants_.size();
-        while (low < high) {
-            std::size_t const middle = low + (high - low) / 2;
-            if (tenants_[middle].id < id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == tenants_.size() || tenants_[low].id != id)
-            tenants_.insert(low, {.id = id, .first = none, .weight = detail::tenant_weight(t, id), .use = {}});
-        return tenants_[low];
+        std::size_t const place = ration::detail::partition_point(
+            tenants_.size(), [&](std::size_t i) noexcept { return tenants_[i].id < id; });
+        if (place == tenants_.size() || tenants_[place].id != id)
+            tenants_.insert(place, {.id = id, .first = none, .weight = detail::tenant_weight(t, id), .use = {}});
+        return tenants_[place];
     }
 
     /// Counts a running job.

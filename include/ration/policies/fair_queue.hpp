@@ -40,8 +40,7 @@ struct fair_queue_parameters {
     static constexpr parameter_note notes[] = {
         {.name = "order",
          .meaning = "wrr counts each job of a tenant alike (weighted round robin), virtual_time counts its devices"},
-        {.name = "backfill",
-         .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+        detail::backfill_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };

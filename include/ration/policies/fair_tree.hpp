@@ -25,9 +25,7 @@ struct fair_tree_parameters {
     bool backfill = false;  ///< if the next job does not fit, others are tried
 
     /// Meaning of each parameter, for help texts and the JSON schema.
-    static constexpr parameter_note notes[] = {
-        {.name = "backfill",
-         .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"}};
+    static constexpr parameter_note notes[] = {detail::backfill_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };

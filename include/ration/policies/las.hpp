@@ -40,9 +40,7 @@ struct las_parameters {
         {.name = "promote",
          .meaning = "back to the first queue after a wait of so many times its run time; 0 = never",
          .least = 0},
-        {.name = "tenants",
-         .meaning = "ignore the quotas of tenants, keep to them (quota), also lend what they do not need (borrow), or "
-                    "also serve jobs within quotas first (reclaim)"}};
+        detail::preemptive_tenants_note};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {

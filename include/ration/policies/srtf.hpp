@@ -29,9 +29,7 @@ struct srtf_parameters {
     static constexpr parameter_note notes[] = {
         {.name = "measure",
          .meaning = "time counts a job's remaining seconds, service those times the devices that it asks for"},
-        {.name = "tenants",
-         .meaning = "ignore the quotas of tenants, keep to them (quota), also lend what they do not need (borrow), or "
-                    "also serve jobs within quotas first (reclaim)"}};
+        detail::preemptive_tenants_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/ranked_jobs.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
@@ -193,15 +194,8 @@ private:
     }
     /// The place of a tenant, or the one for it.
     [[nodiscard]] std::size_t place_of(std::uint32_t id) const noexcept {
-        std::size_t low = 0, high = tenants_.size();
-        while (low < high) {
-            std::size_t const middle = low + (high - low) / 2;
-            if (tenants_[middle].id < id)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return low;
+        return ration::detail::partition_point(tenants_.size(),
+                                               [&](std::size_t i) noexcept { return tenants_[i].id < id; });
     }
 
     template <class Tick>

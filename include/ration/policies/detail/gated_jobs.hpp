@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
@@ -16,6 +17,13 @@
 #include <ration/policy.hpp>
 
 namespace ration::policies::detail {
+
+/// The parameter `tenants` of policies that stop jobs.
+inline constexpr parameter_note preemptive_tenants_note{
+    .name = "tenants",
+    .meaning =
+        "ignore the quotas of tenants, keep to them (quota), also lend what they do not need (borrow), or also "
+        "serve jobs within quotas first (reclaim)"};
 
 /// The admission of jobs by the quotas of tenants: in the order of submission, or, with preemption, of a policy.
 class gated_jobs {

@@ -26,15 +26,8 @@ using cluster_columns =
 /// The first index in an ascending column whose value is not below `value`; the size if there is
 /// none.
 [[nodiscard]] inline std::size_t lower_bound(std::span<std::uint64_t const> ascending, std::uint64_t value) noexcept {
-    std::size_t low = 0, high = ascending.size();
-    while (low < high) {
-        std::size_t const middle = low + (high - low) / 2;
-        if (ascending[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ration::detail::partition_point(ascending.size(),
+                                           [&](std::size_t i) noexcept { return ascending[i] < value; });
 }
 
 /// The free devices of the cluster.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// The common part of policies for rigid jobs: `drf`, `fifo`, `gittins`, `las`, `sjf`, `srtf`.
+/// The common part of policies for rigid jobs: `drf`, `fair_queue`, `fair_tree`, `fifo`, `gittins`, `las`,
+/// `sjf`, `srtf`.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/device_requests.hpp>
 #include <ration/policies/detail/placement.hpp>
 #include <ration/policies/detail/priority_order.hpp>
@@ -18,6 +20,11 @@ namespace ration::policies::detail {
 /// The columns of rigid jobs, and those that a policy adds.
 template <class... More>
 using rigid_columns = cluster_columns<in<std::int64_t, "jobs/request.gpu">, More...>;
+
+/// The parameter `backfill` of policies that choose a tenant.
+inline constexpr parameter_note backfill_note{
+    .name = "backfill",
+    .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"};
 
 /// The jobs that are to run after a division of all devices.
 class job_choice {
