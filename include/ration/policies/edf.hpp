@@ -63,10 +63,10 @@ struct edf_parameters {
 /// With `admission`, a job is admitted at its arrival if it can be planned beside all admitted ones. With `least`, all
 /// jobs are planned at each division, so that an urgent arrival can displace another.
 ///
-/// Devices that no plan uses now are spare. They go one step at a time to the job that saves most later: its further
-/// steps/s per further device, in relation to its steps/s per planned device. A job without a plan (no deadline, too
-/// late, not admitted, or of unknown length) begins there with its first step, which counts 1. Ties go to planned jobs,
-/// then in the order of submission.
+/// Devices that no plan uses now are spare. They are given in increments, each up to the next number that makes a job
+/// faster. The next increment is of the job that saves most later: its further steps/s per further device, in relation
+/// to its steps/s per planned device. A job without a plan (no deadline, too late, not admitted, or of unknown length)
+/// begins with an increment that counts 1. Ties go to planned jobs, then in the order of submission.
 ///
 /// With `most`, plain earliest deadline first: each job in this order gets all devices that make it faster.
 ///
@@ -104,7 +104,7 @@ public:
         by_deadline_.reserve(most.jobs);
         plans_.reserve(most.jobs);
         future_.reserve(most.jobs);
-        steps_.reserve(most.jobs);
+        increments_.reserve(most.jobs);
         return status::ok;
     }
 
@@ -162,14 +162,14 @@ private:
         std::int64_t now = 0;   // of them, those that are free now
     };
 
-    /// A number of devices that makes a job faster.
-    struct next_step {
+    /// Further devices of a job, up to a number that makes it faster.
+    struct increment {
         double value;
         std::int64_t to;
         std::uint32_t place;
         bool is_planned;
 
-        [[nodiscard]] static bool before(next_step const& a, next_step const& b) noexcept {
+        [[nodiscard]] static bool before(increment const& a, increment const& b) noexcept {
             if (a.value != b.value) return a.value > b.value;
             return a.is_planned != b.is_planned ? a.is_planned : a.place < b.place;
         }
@@ -182,7 +182,7 @@ private:
     buffer<std::uint32_t> by_deadline_;  // places among the shares
     buffer<job_plan> plans_;             // by place
     detail::device_timeline future_;
-    detail::heap<next_step> steps_;
+    detail::heap<increment> increments_;
 
     [[nodiscard]] static std::size_t place_of(detail::share const& s, shares_view all) noexcept {
         return static_cast<std::size_t>(&s - all.data());
@@ -272,8 +272,8 @@ private:
         return {};
     }
 
-    /// Offers the job's next step, if it saves something: steps/s for each further device, in relation to those for
-    /// each planned device.
+    /// Offers the job's next increment, if it saves something: steps/s for each further device, in relation to those
+    /// for each planned device.
     void offer(tick<inputs> const& t, detail::share const& s, shares_view shares) noexcept {
         std::size_t const place = place_of(s, shares);
         detail::speed_curve const speed = speed_of(t, s);
@@ -285,19 +285,19 @@ private:
         bool const would_restart = s.given > 0 && s.given == t.get<"jobs/held.gpu">()[s.row];
         double const cost = would_restart ? t.get<"jobs/restart_cost">()[s.row] : 0;
         if (cost > 0 && !(steps / before - steps / after > cost)) return;
-        double const of_step = (after - before) / static_cast<double>(to - s.given),
+        double const of_increment = (after - before) / static_cast<double>(to - s.given),
                      of_base = speed.at(base) / static_cast<double>(base);
-        steps_.push({of_step / of_base, to, static_cast<std::uint32_t>(place), is_planned});
+        increments_.push({of_increment / of_base, to, static_cast<std::uint32_t>(place), is_planned});
     }
     /// Divides the devices that no plan uses now. O((jobs + devices) log jobs).
     void give_spare(tick<inputs> const& t, shares_view shares) noexcept {
         std::int64_t left = future_.free_now();
-        steps_.clear();
+        increments_.clear();
         if (left <= 0) return;
         for (auto const& s : shares) offer(t, s, shares);
-        while (left > 0 && !steps_.empty()) {
-            next_step const best = steps_.top();
-            steps_.pop();
+        while (left > 0 && !increments_.empty()) {
+            increment const best = increments_.top();
+            increments_.pop();
             detail::share& s = shares[best.place];
             if (best.to - s.given > left) continue;
             left -= best.to - s.given;
