@@ -52,8 +52,8 @@ class Folder(unittest.TestCase):
             self.said[part.name] = self.simulate(part)
         return self.said[part.name]
 
-    def simulate(self, part: Part) -> dict:
-        done = self.say("bash", "-ec", "\n".join([*part.commands[:-1], part.commands[-1] + " --json --quiet"]))
+    def simulate(self, part: Part, more: str = "") -> dict:
+        done = self.say("bash", "-ec", "\n".join([*part.commands[:-1], f"{part.commands[-1]} {more} --json --quiet"]))
         self.assertIn(done.returncode, (0, 1), done.stderr)  # 1: a policy is shown to fail
         return {one["policy"]: one for one in json.loads(done.stdout.splitlines()[0])["policies"]}
 
@@ -83,6 +83,13 @@ class Figures(Folder):
             for policy in policies[1:]:
                 with self.subTest(part=name, policy=policy):
                     self.assertEqual(said[policy]["figures"], said[policies[0]]["figures"])
+
+    def test_edf_without_admission(self) -> None:
+        """The figure in the text below the table of deadlines."""
+        option, figure = re.search(r"with `(--set edf\.rule=least)` it admits all, and meets ([\d.]+) %", PAGE).groups()
+        part = next(one for one in parts() if one.name == "deadlines")
+        met = self.simulate(part, option)["edf"]["figures"][FIGURES["deadlines met"]]["mean"]
+        self.assertEqual(figure, shown(met, figure, "%"))
 
     def test_the_test_itself(self) -> None:
         self.assertEqual([shown(90.0, cell, unit) for cell, unit in (("1", "min"), ("1.50", "min"), ("9000", "%"), ("0.1", "s"))], ["2", "1.50", "9000", "90.0"])

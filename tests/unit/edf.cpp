@@ -59,6 +59,20 @@ TEST_CASE("edf: a job waits for devices that will be free early enough", "[edf]"
     CHECK(d.decide() == counts{2, 0, 0});
 }
 
+// From 50 on the second job needs 100 of the 200 device-seconds until 150. The third one would need 101 of the 180
+// until 140, which leaves too few.
+TEST_CASE("edf: a job that is to start later keeps the devices of its plan", "[edf]") {
+    cluster<edf> c({2});
+    auto const first = c.submit(linear(100, 50));
+    c.submit(linear(100, 150));
+    CHECK(c.decide() == counts{2, 0});
+    c.submit(linear(101, 140));
+    CHECK(c.decide() == counts{2, 0, 0});
+    c.pass(50);
+    c.end(first);
+    CHECK(c.decide() == counts{2, 0});  // one is spare
+}
+
 // Both devices are needed until 50, so an arrival that needs one of them before is not admitted. With `least` the first
 // job becomes late, and the arrival also gets the device that no plan uses.
 TEST_CASE("edf: an urgent arrival displaces no admitted job; with least it does", "[edf]") {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // fair_queue and fair_tree: whose job starts next.
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <ration/policies/fair_queue.hpp>
 #include <ration/policies/fair_tree.hpp>
@@ -100,6 +103,33 @@ TEST_CASE("fair_queue: an empty queue gains no credit, and a tenant keeps its pl
     CHECK(next_starts(c, 6) == "ABABAB");
     submit(c, 1, 1, 1);
     CHECK(next_starts(c, 4) == "ABAB");
+}
+
+TEST_CASE("fair_queue: damaged state is refused and changes nothing", "[tenants]") {
+    auto c = shared_by(weighing({1, 1}), 1, fair_queue{});
+    submit(c, 0, 1, 5);
+    submit(c, 1, 1, 5);
+    CHECK(next_starts(c, 3) == "ABA");
+    auto const saved_by = [](fair_queue const& policy) {
+        std::vector<std::byte> bytes(policy.save({}));
+        static_cast<void>(policy.save(bytes));
+        return bytes;
+    };
+    auto const bytes = saved_by(c.policy);
+    fair_queue again;
+    REQUIRE(again.load(bytes) == ration::status::ok);
+    CHECK(saved_by(again) == bytes);
+    // The virtual time and the number of tags of the first clock, and the truth value of the last tag.
+    std::size_t const clock = sizeof(std::uint64_t) + 1;
+    for (std::size_t const at : {clock, clock + sizeof(double), bytes.size() - 1}) {
+        auto damaged = bytes;
+        std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(at), std::min(sizeof(double), bytes.size() - at),
+                    std::byte{0xFF});
+        CHECK(again.load(damaged) == ration::status::state);
+    }
+    auto const whole = std::span(bytes);
+    CHECK(again.load(whole.first(bytes.size() - 1)) == ration::status::state);
+    CHECK(saved_by(again) == bytes);
 }
 
 TEST_CASE("fair_queue, fair_tree: a limit blocks its tenant only", "[tenants]") {
