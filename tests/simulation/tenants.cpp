@@ -131,7 +131,7 @@ TEST_CASE("decayed usage: a newcomer is served alone until usage is even", "[sim
     }
     double const day = half_life;
     CHECK(served_alone(day, 100 * half_life, job) == Approx(100 * day * std::log2(2 - std::exp2(-0.01))).epsilon(0.02));
-    // Controls: what never decays counts in full, and what decays at once does not count.
+    // Controls: usage that never decays counts in full, and usage that decays at once does not count.
     CHECK(served_alone(day, 0, job) == Approx(day).epsilon(0.02));
     CHECK(served_alone(day, job / 4, job) <= 3 * job);
 }

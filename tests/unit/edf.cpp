@@ -55,7 +55,7 @@ TEST_CASE("edf: a job waits for devices that will be free early enough", "[edf]"
     cluster<edf> d({2});
     d.submit(linear(100, 50));
     d.submit(linear(100, 99));
-    d.submit(linear(200, 101));  // has to share what the second one leaves
+    d.submit(linear(200, 101));
     CHECK(d.decide() == counts{2, 0, 0});
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("edf: an arrival is admitted if the admitted ones stay in time", "[edf
     CHECK(c.decide() == counts{1, 1, 0});
 }
 
-// A late job cannot be in time whatever happens, so it is not a reason to refuse others.
+// A late job stays late without the arrival, so it is not a reason to refuse that.
 TEST_CASE("edf: an admitted job that is late does not stop the admission of others", "[edf]") {
     cluster<edf> c({2});
     c.submit(linear(100, 100, 1));
@@ -128,7 +128,7 @@ TEST_CASE("edf: spare devices go where they save most later", "[edf]") {
 }
 
 // The first job is ten times as fast, and gains more steps with its second device. It needs that device less.
-TEST_CASE("edf: what spare devices save is counted in devices, not in steps", "[edf]") {
+TEST_CASE("edf: the savings of spare devices are counted in devices, not in steps", "[edf]") {
     cluster<edf> c({3});
     c.submit({.least = 1, .most = 2, .length = 1000, .deadline = 100, .goodput = {0, 10, 18}});
     c.submit(linear(100, 100, 2));

@@ -56,8 +56,8 @@ TEMPLATE_TEST_CASE("quotas with preemption: each rule", "[tenants]", las, srtf) 
     CHECK(after(rule::reclaim, kept) == counts{2, 2, 0, 0, 0, 4});
 }
 
-TEMPLATE_TEST_CASE("quotas with preemption: what nobody owns goes to the smallest borrowed share", "[tenants]", las,
-                   srtf) {
+TEMPLATE_TEST_CASE("quotas with preemption: devices beyond all quotas go to the smallest borrowed share", "[tenants]",
+                   las, srtf) {
     auto tenants = with_quotas({1, 1});
     for (double const weight : {1.0, 2.0}) {
         tenants[1].weight = weight;

@@ -38,7 +38,7 @@ struct las_parameters {
          .meaning = "device-seconds after which it leaves the second one; the first for two queues",
          .least = 0},
         {.name = "promote",
-         .meaning = "back to the first queue after a wait of so many times its run time; 0 = never",
+         .meaning = "back to the first queue after a wait of this multiple of its run time; 0 = never",
          .least = 0},
         detail::preemptive_tenants_note};
 

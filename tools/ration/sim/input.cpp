@@ -208,7 +208,7 @@ void generate_streams(simulation_options const& options, generated what, simulat
                                  .seed = seed,
                                  .needs = {},
                                  .bounds = {},
-                                 .stream = generated_stream{what.how, only, what.how.jobs}});
+                                 .stream = generated_stream{what.how, only}});
     }
     input.remarks.push_back(remark_on_streams());
 }

@@ -32,7 +32,9 @@ struct sample {
 
     /// The number of jobs.
     [[nodiscard]] std::size_t size() const noexcept {
-        return stream ? std::visit([](auto const& one) { return one.jobs; }, *stream) : jobs.jobs.size();
+        if (!stream) return jobs.jobs.size();
+        auto const* const read = std::get_if<sim::trace::streamed_table>(&*stream);
+        return read != nullptr ? read->jobs : std::get_if<generated_stream>(&*stream)->how.jobs;
     }
 };
 

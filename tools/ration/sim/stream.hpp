@@ -20,7 +20,6 @@ inline constexpr std::size_t most_kept_jobs = 1'000'000, most_streamed_jobs = 1'
 struct generated_stream {
     sim::generator_options how;
     sim::rigid_options only;
-    std::size_t jobs = 0;
 };
 /// The jobs of a stream.
 using job_stream = std::variant<generated_stream, sim::trace::streamed_table>;

@@ -19,8 +19,7 @@ namespace {
 
 void note_left_out(std::size_t rows, std::string const& path, simulation_input& input) {
     if (rows == 0) return;
-    input.remarks.push_back(
-        fmt::format("{} rows of {} are no jobs and were left out: they have no device or no run time", rows, path));
+    input.remarks.push_back(fmt::format("{} rows of {} were left out: they have no device or no run time", rows, path));
 }
 
 void note_seeds(std::string const& name, simulation_options const& options, simulation_input& input) {

@@ -17,7 +17,7 @@ namespace ration::program {
 void read_traces(simulation_options const& options, std::shared_ptr<sim::model_library const> const& library,
                  simulation_input& input, diagnostics& problems);
 
-/// The sentence on what a stream of jobs lacks.
+/// The sentence on the figures that a stream of jobs lacks.
 [[nodiscard]] std::string remark_on_streams();
 
 }  // namespace ration::program

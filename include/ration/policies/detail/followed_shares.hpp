@@ -54,7 +54,7 @@ struct device_claim {
         return a.is_held != b.is_held ? a.is_held : a.row < b.row;
     }
 };
-/// The claim that is first in the order, and the one that is last in it; no claim comes behind both.
+/// `first_claim` is the order, and `last_claim` its reverse. In both, a row without a claim comes last.
 struct first_claim {
     [[nodiscard]] bool operator()(device_claim const& a, device_claim const& b) const noexcept {
         return a.row != device_claim::none && (b.row == device_claim::none || device_claim::before(a, b));
@@ -84,7 +84,7 @@ class followed_shares {
     ranked_jobs order_;  // by service
     tournament<device_claim, first_claim> next_;
     tournament<device_claim, last_claim> last_;
-    row_set differing_;               // active jobs that do not hold what they are given
+    row_set differing_;               // active jobs that do not hold their share
     row_set moved_on_;                // see `job::has_moved_on`
     buffer<std::uint32_t> fresh_;     // rows that may have no service yet
     buffer<std::uint32_t> in_, out_;  // rows that a division admits, or no longer admits
