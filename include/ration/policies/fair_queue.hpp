@@ -204,7 +204,7 @@ private:
     [[nodiscard]] turn turn_of(tick<inputs> const& t, std::size_t queue, std::uint32_t row) const noexcept {
         if (row == detail::tenant_queues::none) return {};
         double const cost = parameters_.order == queue_order::wrr ? 1 : static_cast<double>(lack(row));
-        return {row, now_.tags[queue].finish + cost / detail::weight_of_tenant(t, tenant_of(queue))};
+        return {row, now_.tags[queue].finish + cost / detail::bounded_weight(t, tenant_of(queue))};
     }
     /// The queue with the smallest finish tag; the number of queues if no job waits.
     [[nodiscard]] std::size_t next_queue() const noexcept {

@@ -146,11 +146,11 @@ private:
     }
     [[nodiscard]] static double usage_for_weight(tick<inputs> const& t, std::uint32_t tenant) noexcept {
         double const usage = t.get<"tenants/usage.gpu">()[tenant];
-        return usage > 0 ? usage / detail::weight_of_tenant(t, tenant) : 0;
+        return usage > 0 ? usage / detail::bounded_weight(t, tenant) : 0;
     }
     [[nodiscard]] double held_for_weight(tick<inputs> const& t, std::uint32_t tenant) const noexcept {
         std::int64_t const held = t.get<"tenants/held.gpu">()[tenant] + room_.added(tenant);
-        return static_cast<double>(held) / detail::weight_of_tenant(t, tenant);
+        return static_cast<double>(held) / detail::bounded_weight(t, tenant);
     }
 };
 

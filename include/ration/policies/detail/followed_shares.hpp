@@ -18,6 +18,7 @@
 #include <ration/policies/detail/ranked_jobs.hpp>
 #include <ration/policies/detail/row_set.hpp>
 #include <ration/policies/detail/tournament.hpp>
+#include <ration/policies/detail/weight.hpp>
 #include <ration/target.hpp>
 #include <ration/units.hpp>
 
@@ -36,9 +37,6 @@ struct weighted_service {
         return {.is_measured = true, .for_weight = is_finite(quotient) ? quotient : 0};
     }
 };
-
-/// The weight of a job; invalid weights count as 1.
-[[nodiscard]] inline double valid_weight(double w) noexcept { return w > 0 && is_finite(w) ? w : 1; }
 
 /// The turn of a job for one device.
 struct device_claim {
@@ -122,12 +120,12 @@ public:
     void follow(Tick const& t, placement& places, job_memory<weighted_service>& services) noexcept {
         places.follow(t, is_skipped_);
         auto const& changed = t.changes(table_id::jobs);
-        bool const any = is_skipped_ || is_unranked_;
-        bool const moved = any || (changed.moved != 0 && !jobs_.begins(t.template get<"jobs/id">()));
+        bool const is_rebuilt = needs_rebuild();
+        bool const moved = is_rebuilt || (changed.moved != 0 && !jobs_.begins(t.template get<"jobs/id">()));
         std::size_t const known = moved ? 0 : jobs_.size();
         moved ? move_rows(t, services) : add_rows(t, services);
-        std::int64_t const capacity = any || !has_same_capacity(t) ? capacity_of(t) : capacity_;
-        bool const is_any_renewed = any || capacity != capacity_;
+        std::int64_t const capacity = is_rebuilt || !has_same_capacity(t) ? capacity_of(t) : capacity_;
+        bool const renews_all = is_rebuilt || capacity != capacity_;
         capacity_ = capacity;
         auto const attained = t.template get<"jobs/attained">();
         // A row that is not listed has the value of the last tick.
@@ -136,8 +134,8 @@ public:
             if ((changed.groups[i] & progress_columns) != 0)
                 jobs_[changed.row[i]].attained = {attained[changed.row[i]],
                                                   changed.at[i] < 0 ? t.now().count : changed.at[i]};
-        for (std::size_t row = is_any_renewed ? 0 : known; row < t.jobs(); ++row)
-            if (is_any_renewed || jobs_[row].row == device_claim::none) renew(t, row);
+        for (std::size_t row = renews_all ? 0 : known; row < t.jobs(); ++row)
+            if (renews_all || jobs_[row].row == device_claim::none) renew(t, row);
         for (std::size_t i = 0; i < changed.count; ++i) renew(t, changed.row[i]);
         is_skipped_ = is_unranked_ = false;
     }
@@ -199,6 +197,8 @@ public:
     }
 
 private:
+    /// True if the order of the last tick is of no use.
+    [[nodiscard]] bool needs_rebuild() const noexcept { return is_skipped_ || is_unranked_; }
     [[nodiscard]] double attained_of(job const& j, nanoseconds now) const noexcept {
         return j.attained.value + static_cast<double>(j.held) * to_seconds(now - nanoseconds{j.attained.since});
     }
@@ -227,7 +227,7 @@ private:
         new_rows_.clear();
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             jobs_[row].row = static_cast<std::uint32_t>(row);
-            jobs_[row].has_moved_on = is_skipped_ || is_unranked_ || moved_on_.contains(row);
+            jobs_[row].has_moved_on = needs_rebuild() || moved_on_.contains(row);
             new_rows_.push_back(device_claim::none);
         }
         jobs_.follow(ids);
@@ -247,7 +247,7 @@ private:
             all_given_ += j.given;
         }
         order_.move_rows(new_rows_.view(), ids.size());
-        for (std::size_t row = 0; (is_skipped_ || is_unranked_) && row < ids.size(); ++row) rank(row);
+        for (std::size_t row = 0; needs_rebuild() && row < ids.size(); ++row) rank(row);
         make_room(ids.size());
     }
     /// Sets all claims, with room for further rows.

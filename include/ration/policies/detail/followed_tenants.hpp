@@ -14,8 +14,8 @@
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/ranked_jobs.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/weight.hpp>
 #include <ration/policy.hpp>
-#include <ration/target.hpp>
 
 namespace ration::policies::detail {
 
@@ -35,12 +35,6 @@ template <class Tick>
 [[nodiscard]] std::int64_t least_cpu_of(Tick const& t, std::size_t row) noexcept {
     std::int64_t const least = t.template get<"jobs/min.cpu">()[row];
     return least > 0 ? least : 0;
-}
-/// The weight of a tenant; 1 if it has no valid one.
-template <class Tick>
-[[nodiscard]] double tenant_weight(Tick const& t, std::uint32_t tenant) noexcept {
-    double const weight = tenant < t.tenants() ? t.template get<"tenants/weight">()[tenant] : 1;
-    return weight > 0 && is_finite(weight) ? weight : 1;
 }
 /// The CPU of all nodes, in millicores. O(nodes).
 template <class Tick>

@@ -13,6 +13,7 @@
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/weight.hpp>
 #include <ration/policy.hpp>
 #include <ration/tenant.hpp>
 
@@ -123,7 +124,7 @@ private:
                              .lent = rule == tenant_rule::quota ? 0 : t.template get<"tenants/lend.gpu">()[row],
                              .limit = t.template get<"tenants/limit.gpu">()[row],
                              .held = held_by(row),
-                             .weight = t.template get<"tenants/weight">()[row]};
+                             .weight = valid_weight(t.template get<"tenants/weight">()[row])};
         for (std::size_t row = size; row-- > 0;) sum_up(tenants_[row], rule != tenant_rule::quota);
         // With reclaiming, an owner can have its devices back. Reserves that exceed the cluster would block all
         // tenants.

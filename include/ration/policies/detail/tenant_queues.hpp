@@ -10,8 +10,8 @@
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/weight.hpp>
 #include <ration/policy.hpp>
-#include <ration/target.hpp>
 #include <ration/tenant.hpp>
 
 namespace ration::policies::detail {
@@ -154,12 +154,11 @@ public:
     }
 };
 
-/// The weight of a tenant, but at least 1e-9; an invalid one, and that of no tenant, counts as 1.
+/// The `tenant_weight`, but at least 1e-9.
 template <class Tick>
-[[nodiscard]] double weight_of_tenant(Tick const& t, std::uint32_t tenant) noexcept {
-    double const weight = tenant < t.tenants() ? t.template get<"tenants/weight">()[tenant] : 1;
+[[nodiscard]] double bounded_weight(Tick const& t, std::uint32_t tenant) noexcept {
     constexpr double least = 1e-9;  // so that a job's cost for its weight stays a number that can be added
-    if (!(weight > 0) || !is_finite(weight)) return 1;
+    double const weight = tenant_weight(t, tenant);
     return weight > least ? weight : least;
 }
 
