@@ -33,6 +33,12 @@ struct job_needs {
     return sum;
 }
 
+/// All nodes of a cluster.
+[[nodiscard]] inline std::size_t nodes_of(cluster const& machines) noexcept {
+    std::size_t sum = 0;
+    for (auto const& group : machines.groups) sum += group.nodes;
+    return sum;
+}
 /// All cores of a cluster.
 [[nodiscard]] inline double cores_of(cluster const& machines) noexcept {
     double sum = 0;

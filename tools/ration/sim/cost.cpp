@@ -9,16 +9,12 @@
 namespace ration::program {
 namespace {
 
-/// Measured with `gittins`, for each active job and tick, and about the same for a node; and with `las` for a tick that
-/// changes little.
-constexpr double seconds_each = 5e-9, seconds_a_tick = 1e-6;
+/// Measured with `gittins`, for each active job or node and tick.
+constexpr double seconds_each = 5e-9;
+/// Measured with `las`, for a tick with few changes.
+constexpr double seconds_a_tick = 1e-6;
+/// In seconds; shorter runs are not announced.
 constexpr double long_time = 30;
-
-[[nodiscard]] std::size_t nodes_of(sim::cluster const& machines) noexcept {
-    std::size_t nodes = 0;
-    for (auto const& group : machines.groups) nodes += group.nodes;
-    return nodes;
-}
 
 /// Ticks, and the active jobs of all of them together.
 struct expected_work {

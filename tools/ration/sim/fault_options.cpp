@@ -121,8 +121,7 @@ struct servers_asked {
 
 [[nodiscard]] double expected(sim::fault_rates const& rates, sim::cluster const& machines,
                               nanoseconds horizon) noexcept {
-    double nodes = 0;
-    for (auto const& group : machines.groups) nodes += static_cast<double>(group.nodes);
+    auto const nodes = static_cast<double>(nodes_of(machines));
     auto const per_second = [](double every) { return every > 0 ? 1 / every : 0; };
     double const each = per_second(rates.loss_every) + per_second(rates.slow_every) +
                         per_second(rates.lifetime ? rates.lifetime->mean() : 0);
