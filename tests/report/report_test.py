@@ -231,6 +231,11 @@ class Numbers(Report):
                             self.assertIsNone(tenant[figure])
                         else:
                             self.assertAlmostEqual(tenant[figure], statistics.mean(values), delta=1e-5 * abs(statistics.mean(values)) + 1e-12)
+        crowded = json.loads(done.stdout.splitlines()[0])
+        for run in (run for one in crowded["policies"] for run in one["runs"]):
+            run["tenants"] = [{**run["tenants"][0], "tenant": f"t{i}"} for i in range(201)]
+        shown, = data_of(self.page(json.dumps(crowded) + "\n"), "simulations")
+        self.assertEqual([[tenant["tenant"] for tenant in one["tenants"]] for one in shown["policies"]], 2 * [[f"t{i}" for i in range(200)]])
 
     def test_the_jobs_of_a_simulation_one_by_one(self) -> None:
         """Their times are those of the figures, and what they held is what was in use."""
