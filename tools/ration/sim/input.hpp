@@ -32,9 +32,7 @@ struct sample {
 
     /// The number of jobs.
     [[nodiscard]] std::size_t size() const noexcept {
-        if (!stream) return jobs.jobs.size();
-        auto const* const read = std::get_if<sim::trace::streamed_table>(&*stream);
-        return read != nullptr ? read->jobs : std::get_if<generated_stream>(&*stream)->how.jobs;
+        return stream ? std::visit([](auto const& one) { return size_of(one); }, *stream) : jobs.jobs.size();
     }
 };
 

@@ -2,6 +2,7 @@
 /// Jobs that are too many to keep: each run makes or reads them one after another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <variant>
 
@@ -21,6 +22,9 @@ struct generated_stream {
     sim::generator_options how;
     sim::rigid_options only;
 };
+/// The number of jobs of a stream.
+[[nodiscard]] inline std::size_t size_of(generated_stream const& made) noexcept { return made.how.jobs; }
+[[nodiscard]] inline std::size_t size_of(sim::trace::streamed_table const& read) noexcept { return read.jobs; }
 /// The jobs of a stream.
 using job_stream = std::variant<generated_stream, sim::trace::streamed_table>;
 
