@@ -186,6 +186,28 @@ class Document(ServiceTest):
                 self.check(document, schema["items"], one)
 
 
+# It has the folder of a service, and reports the number of another process as its own.
+LIAR = """
+import fcntl, os, socket, sys
+folder, number = sys.argv[1:]
+lock = os.open(folder, os.O_RDONLY)
+fcntl.flock(lock, fcntl.LOCK_EX)
+path = os.path.join(folder, "socket")
+if os.path.lexists(path):
+    os.unlink(path)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen()
+print("ready", flush=True)
+body = '{"pid": %s}' % number
+while True:
+    client = listener.accept()[0]
+    client.recv(65536)
+    client.sendall(f"HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: {len(body)}\\r\\nConnection: close\\r\\n\\r\\n{body}".encode())
+    client.close()
+"""
+
+
 class Killed(ServiceTest):
     ROUNDS = int(os.environ.get("RATION_SERVE_KILLS", 4))
 
@@ -213,6 +235,20 @@ class Killed(ServiceTest):
         (self.folder / "end").touch()
         self.ration("wait", label)
         self.assertEqual(((self.folder / "launches").read_text(), self.job(label)["incarnation"]), ("x\n", 1))
+
+    def test_the_process_that_listens_is_replaced_whatever_it_reports(self) -> None:
+        self.kill()
+        bystander = subprocess.Popen(["sleep", str(PATIENCE)])
+        self.addCleanup(bystander.wait)
+        self.addCleanup(bystander.kill)
+        liar = subprocess.Popen([sys.executable, "-c", LIAR, self.state, str(bystander.pid)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(liar.stdout.close)
+        self.addCleanup(liar.wait)
+        self.addCleanup(liar.kill)
+        self.assertEqual(liar.stdout.readline(), "ready\n")
+        self.start("--replace")
+        self.assertEqual(liar.wait(PATIENCE), -signal.SIGTERM)
+        self.assertIsNone(bystander.poll())
 
     def test_nothing_is_lost_and_nothing_runs_twice(self) -> None:
         rng = random.Random(int(os.environ.get("RATION_SERVE_SEED", 7)))

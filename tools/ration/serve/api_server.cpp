@@ -9,18 +9,12 @@
 #include <utility>
 
 #include "serve/page_files.hpp"
+#include "serve/peer.hpp"
 
 namespace ration::program {
 namespace {
 
 [[nodiscard]] bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
-/// The user at the other end, by the kernel; -1 if it does not tell.
-[[nodiscard]] std::int64_t user_of(int socket) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : -1;
-}
 
 }  // namespace
 
@@ -44,10 +38,11 @@ void api_server::accept_some(std::size_t through, nanoseconds now) {
     while (!is_full(through)) {
         process::descriptor socket(::accept4(at.listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
-        auto const uid = at.uid ? *at.uid : user_of(socket.get());
-        if (uid >= 0)
+        auto uid = at.uid;
+        if (auto const peer = uid ? std::nullopt : peer_of(socket.get())) uid = peer->uid;
+        if (uid)
             clients_.push_back(
-                {.through = through, .socket = std::move(socket), .uid = uid, .deadline = now + patience});
+                {.through = through, .socket = std::move(socket), .uid = *uid, .deadline = now + patience});
     }
 }
 

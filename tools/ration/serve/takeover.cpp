@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "serve/takeover.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <poll.h>
 #include <string_view>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "events/json_reader.hpp"
+#include <ration/process/child.hpp>
+
 #include "run/private_folder.hpp"
-#include "serve/service_call.hpp"
+#include "serve/peer.hpp"
 
 namespace ration::program {
 namespace {
@@ -20,19 +25,46 @@ constexpr int intervals_of_replace = 600;
 /// The worker of a killed service ends a moment after it, and holds its lock until then.
 constexpr int intervals_of_start = 40;
 
-/// Asks the service of the folder to end, which is as sudden as SIGKILL. A service that is not there has ended already.
+[[nodiscard]] error cannot_end(service_folder const& folder) {
+    return {.code = errc::io,
+            .operation = "end the service at",
+            .subject = std::string_view(folder.path),
+            .remedy = "end it yourself: its jobs run on"};
+}
+
+/// A connection to the service; empty if none listens. Errors: it does not accept connections.
+[[nodiscard]] result<process::descriptor> connect_to(service_folder const& folder) {
+    auto const path = folder.socket();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) return cannot_end(folder);
+    path.copy(address.sun_path, path.size());
+    process::descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    timeval const patience{.tv_sec = 30, .tv_usec = 0};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (::connect(socket.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0) return socket;
+    return errno == ENOENT || errno == ECONNREFUSED ? process::descriptor()
+                                                    : result<process::descriptor>(cannot_end(folder));
+}
+
+[[nodiscard]] bool is_connected(process::descriptor const& socket) noexcept {
+    pollfd end{.fd = socket.get(), .events = 0, .revents = 0};
+    return ::poll(&end, 1, 0) == 0;
+}
+
+/// Sends SIGTERM to the process that listens at the socket, which is as sudden as SIGKILL. A service that is not there
+/// has ended already.
 [[nodiscard]] result<void> end_service(service_folder const& folder) {
-    auto const reply = ask_service(folder, "GET", "/v1/service");
-    if (!reply) return reply.failure().code == errc::not_found ? result<void>() : reply.failure();
-    auto const json = parse_json(reply->json);
-    auto const pid = json.is_object() && json.contains("pid") && json["pid"].is_number_integer()
-                         ? json["pid"].get<std::int64_t>()
-                         : 0;
-    if (pid > 1 && ::kill(static_cast<pid_t>(pid), SIGTERM) == 0) return {};
-    return error{.code = errc::io,
-                 .operation = "end the service at",
-                 .subject = std::string_view(folder.path),
-                 .remedy = "end it yourself: its jobs run on"};
+    auto const socket = connect_to(folder);
+    if (!socket) return socket.failure();
+    if (!*socket) return {};
+    auto const peer = peer_of(socket->get());
+    auto const seen = peer ? process::read_process(peer->pid) : std::nullopt;
+    auto held = seen ? process::attach(seen->pid, seen->start_time) : result<process::child>(cannot_end(folder));
+    // While the connection is open, the number belongs to the listener, so that the process held is the listener.
+    if (!is_connected(*socket)) return {};
+    if (!held || !held->signal(SIGTERM)) return cannot_end(folder);
+    return {};
 }
 
 }  // namespace
