@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The service: pauses, drains, policies that change, its configuration, devices and tenants."""
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -74,6 +75,21 @@ while done < 15:
         self.assertEqual(self.job(later)["stage"], "QUEUED")
         self.ration("drain", "--undo")
         self.ration("wait", later)
+
+    def test_a_request_that_cannot_be_written_changes_nothing(self) -> None:
+        label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        before = resource.prlimit(self.service.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.service.pid, resource.RLIMIT_FSIZE, (0, before[1]))  # as a full disk
+        for method, path in (("POST", "/v1/jobs/1/pause"), ("POST", "/v1/service/drain"), ("DELETE", "/v1/jobs/1")):
+            self.assertEqual(self.ask(method, path)[0], 503)
+        resource.prlimit(self.service.pid, resource.RLIMIT_FSIZE, before)
+        time.sleep(0.5)
+        (self.folder / "end").touch()
+        self.ration("wait", label)
+        job = self.job(label)
+        self.assertEqual((job["stage"], job["paused"], job["cancelled"], job["incarnation"]), ("COMPLETED", False, False, 1))
+        self.assertFalse(self.ask("GET", "/v1/service")[1]["draining"])
 
     def test_the_policy_changes_while_jobs_run(self) -> None:
         label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")

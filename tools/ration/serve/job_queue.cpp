@@ -126,11 +126,10 @@ result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admit
 }
 
 bool job_queue::may_launch(live_job const& job) {
-    auto const found = tracked_.find(job.config->name);
-    if (found == tracked_.end() || found->second.stopping || control_.draining()) return false;
-    auto& t = found->second;
-    if (t.job.now != stage::pending) return true;  // noted before, as at another launch with other devices
-    auto change = to(t.job, stage::deploying);
+    auto* const t = tracked_of(job);
+    if (t == nullptr || t->stopping || control_.draining()) return false;
+    if (t->job.now != stage::pending) return true;  // noted before, as at another launch with other devices
+    auto change = to(t->job, stage::deploying);
     change.boot = this_boot();
     auto done = store_.advance(change);
     if (done) done = store_.commit();
@@ -139,19 +138,18 @@ bool job_queue::may_launch(live_job const& job) {
         store_.roll_back();
         return false;
     }
-    t.job.now = stage::deploying;
-    ++t.job.incarnation;
+    t->job.now = stage::deploying;
+    ++t->job.incarnation;
     return true;
 }
 
 void job_queue::handle(live_job const& job, progress::report const& reply) {
-    auto const found = tracked_.find(job.config->name);
-    if (found == tracked_.end()) return;
+    auto* const t = tracked_of(job);
+    if (t == nullptr) return;
     using type = progress::message_type;
-    auto& t = found->second;
-    if (reply.type == type::phase) t.phase = reply.now;
-    t.reported |= reply.type == type::phase || reply.type == type::step || reply.type == type::eval ||
-                  reply.type == type::checkpoint;
+    if (reply.type == type::phase) t->phase = reply.now;
+    t->reported |= reply.type == type::phase || reply.type == type::step || reply.type == type::eval ||
+                   reply.type == type::checkpoint;
 }
 
 std::optional<process::exit_report> job_queue::end_of(live_job const& job) const {
@@ -175,30 +173,34 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
         if (auto read = read_wishes(); !read) warn(read.failure());
     }
     for (auto const& job : jobs.jobs()) {
-        if (job.forgotten) continue;
-        auto const found = tracked_.find(job.config->name);
-        if (found == tracked_.end()) continue;
-        auto& t = found->second;
+        auto* const t = tracked_of(job);
+        if (t == nullptr) continue;
         auto const step = static_cast<std::int64_t>(progress[job.slot].step);
-        if (auto change = change_of(job, t, step, now)) moves.push_back({&t, std::move(*change)});
-        if (must_stop(job, t, now)) orders.stop.push_back(job.id);
+        if (auto change = change_of(job, *t, step, now)) moves.push_back({t, std::move(*change)});
     }
     auto const written = write(moves);
     if (!written) {
         warn(written.failure());
         store_.roll_back();
+        if (auto read = read_wishes(); !read) warn(read.failure());  // those of this turn are lost
     }
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
     server_.send(process::now(), written ? nullptr : &lost);
     orders.policy = control_.end_turn(static_cast<bool>(written));
+    for (auto const& job : jobs.jobs())
+        if (auto* const t = tracked_of(job); t != nullptr && must_stop(job, *t, now)) orders.stop.push_back(job.id);
     send_events(jobs, progress);
     if (written) settle(moves, orders, jobs);
     return orders;
 }
 
+job_queue::tracked* job_queue::tracked_of(live_job const& job) {
+    auto const found = job.forgotten ? tracked_.end() : tracked_.find(job.config->name);
+    return found == tracked_.end() ? nullptr : &found->second;
+}
+
 void job_queue::handle_change(live_job const& job, std::string_view reason) {
-    auto const found = tracked_.find(job.config->name);
-    if (found != tracked_.end()) found->second.reason = reason;
+    if (auto* const t = tracked_of(job)) t->reason = reason;
 }
 
 std::string job_queue::running(job_table const& jobs, std::span<training_progress const> progress,

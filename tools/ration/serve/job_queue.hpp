@@ -69,6 +69,8 @@ private:
         tracked* of;
         stage_change change;
     };
+    /// Null: the queue does not have it any more.
+    [[nodiscard]] tracked* tracked_of(live_job const& job);
     [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
     [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
