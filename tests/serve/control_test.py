@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """The service: pauses, drains, policies that change, its configuration, devices and tenants."""
 import json
+import os
 import resource
+import signal
 import subprocess
 import sys
 import time
 import unittest
 
-from support import JOB, RATION, ServiceTest
+from support import JOB, RATION, Connection, ServiceTest
 
 
 class Controlled(ServiceTest):
@@ -96,6 +98,7 @@ while done < 15:
         self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
         for wrong in (("drf",), ("tradl", "--set", "tradl.wrong=1"), ("tradl", "--set", "fifo.x=1")):
             self.ration("policy", "set", *wrong, code=2)
+        self.assertIn("relative", self.ask("POST", "/v1/service/policy", json.dumps({"policy": "./las.so"}))[1]["error"])
         self.ration("policy", "set", "tradl")
         log = self.state / "events.jsonl"
         events = lambda: [json.loads(line) for line in log.read_text().splitlines()]
@@ -160,6 +163,21 @@ class Configured(ServiceTest):
         self.assertEqual(self.job(runs)["incarnation"], 1)
         self.ration("resume", waits)
         self.ration("wait", waits)
+
+    def test_a_job_with_devices_cannot_come_after_a_policy_that_gives_none(self) -> None:
+        self.configure('policy = "drf"\ndevices = { count = 2, cpu = 0.1 }\ntick = "100ms"\n')
+        job = {"key": "k", "directory": str(self.folder), "definition": JOB + "bounds = { gpu = { min = 1, max = 1 } }\n"}
+        self.service.send_signal(signal.SIGSTOP)  # so that one turn takes both requests
+        os.waitpid(self.service.pid, os.WUNTRACED)
+        connections = []
+        for path, body in (("/v1/service/policy", {"policy": "equal_share"}), ("/v1/jobs", job)):
+            connections.append(Connection(str(self.state / "socket")))
+            connections[-1].request("POST", path, json.dumps(body))
+        self.service.send_signal(signal.SIGCONT)
+        self.assertEqual([connection.getresponse().status for connection in connections], [200, 400])
+        for connection in connections:
+            connection.close()
+        self.assertEqual(self.ask("GET", "/v1/jobs")[1]["jobs"], [])
 
     def test_what_cannot_work_is_refused_before_the_start(self) -> None:
         self.kill()

@@ -79,21 +79,26 @@ std::string service_control::why_not(std::string const& tenant, run_config const
     one.jobs = definition.jobs;
     if (auto const missing = missing_devices(one, supply_.devices, supply_.cpu); !missing.empty())
         return to_text(*missing.begin());
-    return gives_devices_ ? std::string()
-                          : fmt::format(
-                                "the job needs devices, and policy {} gives none: change it, as by ration "
-                                "policy set drf",
-                                quoted(facts_.policy));
+    return gives_devices() ? std::string()
+                           : fmt::format(
+                                 "the job needs devices, and policy {} gives none: change it, as by ration "
+                                 "policy set drf",
+                                 quoted(facts_.policy));
+}
+
+bool service_control::gives_devices() const noexcept {
+    return next_ ? next_->policy->reads(devices_to_share) : gives_devices_;
 }
 
 std::optional<policy_change> service_control::end_turn(bool committed) {
-    auto next = std::exchange(next_, std::nullopt);
     if (!committed) {
+        next_.reset();
         facts_.policy = durable_policy_;
         draining_ = durably_draining_;
         return std::nullopt;
     }
-    if (next) gives_devices_ = next->policy->reads(devices_to_share);
+    gives_devices_ = gives_devices();
+    auto next = std::exchange(next_, std::nullopt);
     durable_policy_ = facts_.policy;
     durably_draining_ = draining_;
     return next;
@@ -140,29 +145,35 @@ api_reply service_control::drain(bool wanted) {
 api_reply service_control::change_policy(std::string const& body) {
     auto const wanted = read_policy(body);
     if (!wanted) return refusal(400, "the body is wrong: send {\"policy\": NAME, \"settings\": [\"NAME.KEY=VALUE\"]}");
-    if (auto const fault = prepare(*wanted); !fault.empty()) return refusal(400, fault);
+    if (is_plugin_path(wanted->policy) && !wanted->policy.starts_with('/'))
+        return refusal(400, "the path of the plugin is relative: send an absolute path");
+    auto prepared = prepare(*wanted);
+    if (!prepared) return refusal(400, prepared.failure().text);
     if (auto kept = store_.keep(policy_setting, text_of(*wanted)); !kept) return failed(kept.failure());
+    next_ = std::move(prepared).value();
     facts_.policy = wanted->policy;
     return describe();
 }
 
-/// The fault; empty: `next_` is the policy, which reads only columns that the service has.
-std::string service_control::prepare(kept_policy const& wanted) {
+/// The policy, which reads only columns that the service has.
+result<policy_change, diagnostic> service_control::prepare(kept_policy const& wanted) {
     run_config config;
     diagnostics problems("policy");
     add_settings(wanted.settings, {wanted.policy}, "set", config, problems);
     auto made = problems.empty() ? make_policy(config, wanted.policy, policy_log::for_good(), problems) : nullptr;
-    if (made == nullptr) return problems.empty() ? "the policy cannot be made" : to_text(*problems.begin());
+    if (made == nullptr)
+        return diagnostic{.text = problems.empty() ? "the policy cannot be made" : to_text(*problems.begin())};
     auto const bound = made->bind(jobs_->store().schema(), {.jobs = jobs_->capacity(), .nodes = 1});
-    if (!bound) return fmt::format("policy {}: {}", quoted(wanted.policy), to_text(bound.failure()));
+    if (!bound)
+        return diagnostic{.text = fmt::format("policy {}: {}", quoted(wanted.policy), to_text(bound.failure()))};
     if (auto const label = made->reads(devices_to_share) ? "" : job_with_devices(); !label.empty())
-        return fmt::format("policy {} gives no devices, and job {} needs some: wait for its end, or choose another",
-                           quoted(wanted.policy), quoted(label));
+        return diagnostic{.text = fmt::format(
+                              "policy {} gives no devices, and job {} needs some: wait for its end, or choose another",
+                              quoted(wanted.policy), quoted(label))};
     auto const* const given = config.parameters_of(wanted.policy);
     policy_choice choice{.policy = wanted.policy, .label = wanted.policy};
     if (given != nullptr) choice.parameters = given->parameters;
-    next_ = policy_change{std::move(choice), std::move(made)};
-    return {};
+    return policy_change{std::move(choice), std::move(made)};
 }
 
 /// A job that is not over and needs devices, by its label; empty: none does.

@@ -50,7 +50,7 @@ class service_control {
     bool gives_devices_;  // its policy does
     bool draining_ = false, durably_draining_ = false;
     job_table const* jobs_ = nullptr;
-    std::optional<policy_change> next_;
+    std::optional<policy_change> next_;  // of this turn; its commit is still to come
 
 public:
     service_control(job_store& store, service_supply const& supply, service_facts facts, bool gives_devices)
@@ -81,7 +81,8 @@ private:
     [[nodiscard]] api_reply describe();
     [[nodiscard]] api_reply drain(bool wanted);
     [[nodiscard]] api_reply change_policy(std::string const& body);
-    [[nodiscard]] std::string prepare(kept_policy const& wanted);
+    [[nodiscard]] result<policy_change, diagnostic> prepare(kept_policy const& wanted);
+    [[nodiscard]] bool gives_devices() const noexcept;  // with the change of this turn
     [[nodiscard]] std::string job_with_devices();
 };
 
