@@ -10,10 +10,9 @@ import subprocess
 import sys
 import unittest
 
-from serve_test import PATIENCE, RATION, ROOT, Connection, ServiceTest
+from support import JOB, PATIENCE, RATION, ROOT, Connection, ServiceTest
 
 TOKEN = "0123456789abcdef0123456789abcdef"
-JOB = '[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 0 } }\n'
 
 
 def free_port() -> int:

@@ -19,7 +19,7 @@ os.environ.setdefault("RATION_PROGRAM", "ration")  # an executor loads this file
 import ration
 import ration.service
 import serve_test
-from serve_test import FINAL, PATIENCE, ROOT, ServiceTest
+from support import FINAL, PATIENCE, ROOT, ServiceTest
 
 DOCUMENT = json.loads((ROOT / "docs/service-api.json").read_text())
 

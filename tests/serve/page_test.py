@@ -16,7 +16,7 @@ import unittest
 
 from access_test import TOKEN, ListeningTest
 from chromium import BROWSER, Chromium
-from serve_test import PATIENCE, ROOT, Connection
+from support import JOB, PATIENCE, ROOT, Connection
 
 SKIPPED = 77
 HOSTILE = """</script><img src=x onerror="window.broken=1"><script>window.broken=1</script>'"&lt;"""
@@ -181,7 +181,7 @@ class Safe(PageTest):
         self.addCleanup(server.shutdown)
         self.browser.open(f"http://127.0.0.1:{server.server_address[1]}/")
         self.until("document.body.innerText.includes('another site')")
-        body = json.dumps({"key": "k", "directory": "/tmp", "definition": '[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 0 } }\n'})
+        body = json.dumps({"key": "k", "directory": "/tmp", "definition": JOB})
         sent = "fetch({}, {{method: 'POST', mode: 'no-cors', body: {}}}).then(answer => answer.type)".format(json.dumps(self.origin + "/v1/jobs"), json.dumps(body))
         self.assertEqual(self.browser.evaluate(sent), "opaque")
         read = "fetch({}, {{headers: {{Authorization: {}}}}}).then(() => 'read', () => 'refused')".format(json.dumps(self.origin + "/v1/jobs"), json.dumps("Bearer " + TOKEN))

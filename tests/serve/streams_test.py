@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import ration
 import serve_test
-from serve_test import FINAL, ROOT, ServiceTest
+from support import FINAL, ROOT, ServiceTest
 
 DOCUMENT = json.loads((ROOT / "docs/service-api.json").read_text())
 
