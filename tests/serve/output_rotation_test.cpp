@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ration/process/descriptor.hpp>
@@ -51,6 +52,18 @@ TEST_CASE("output_rotation: a large output moves aside, and its program goes on 
     rotate_output(out.file.get(), out.path, 10);
     CHECK(content_of(earlier_output(out.path)) == "after" + std::string(200'000, 'x'));
     CHECK(std::filesystem::file_size(out.path) == 0);
+}
+
+TEST_CASE("output_rotation: a pipe of the job in its way neither holds it up nor gets the output") {
+    temporary_folder const folder;
+    output const out{folder.path + "/a.log"};
+    auto const pipe = out.path + ".new";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    out.write("0123456789");
+    rotate_output(out.file.get(), out.path, 10);  // an open of the pipe would wait for a reader
+    CHECK(content_of(earlier_output(out.path)) == "0123456789");
+    CHECK(std::filesystem::is_regular_file(earlier_output(out.path)));
+    CHECK_FALSE(std::filesystem::exists(pipe));
 }
 
 TEST_CASE("output_rotation: nothing is emptied that was not kept, or that is another file") {

@@ -37,7 +37,8 @@ constexpr std::size_t longest_end = 64;
 
 void write_end(std::string const& path, std::string_view text) {
     auto const made = path + ".new";
-    process::descriptor const file(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    ::unlink(made.c_str());  // the job may have put anything there, as a pipe without a reader
+    process::descriptor const file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     bool const written = file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                          ::fsync(file.get()) == 0 && ::rename(made.c_str(), path.c_str()) == 0;
     if (!written)

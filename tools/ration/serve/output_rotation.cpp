@@ -37,7 +37,8 @@ void rotate_output(int output, std::string const& log, std::int64_t largest) {
     auto const from = process::open_input(log, {});
     if (!from || !is_same_file(from->get(), output)) return;
     auto const made = log + ".new";
-    process::descriptor const to(::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    ::unlink(made.c_str());  // the job may have put anything there, as a pipe without a reader
+    process::descriptor const to(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (to && copy(from->get(), to.get(), 2 * about.st_size) &&
         ::rename(made.c_str(), earlier_output(log).c_str()) == 0) {
         static_cast<void>(!::ftruncate(output, 0));
