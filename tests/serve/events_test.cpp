@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
 // Events of the service: order, resumption, users, and clients that are slow, silent or too many.
 #include <array>
-#include <filesystem>
 #include <regex>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "serve/event_streams.hpp"
 #include "serve/job_store.hpp"
 #include "support/catch.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
 using namespace ration;
 using namespace ration::program;
-namespace fs = std::filesystem;
 
 constexpr nanoseconds start = seconds(1000);
 constexpr std::size_t longest_stage = 256;  // of these tests, as text
 
 /// A store, and the events of it.
 struct service {
-    std::string path = (fs::temp_directory_path() / "ration-events-XXXXXX").string();
+    temporary_folder folder;
     std::optional<job_store> store;
     std::optional<event_streams> events;
     std::string limits = "{}";
     int jobs = 0;
 
     service() {
-        REQUIRE(::mkdtemp(path.data()) != nullptr);
-        auto opened = job_store::open(path + "/jobs.db", 1);
+        auto const path = folder.path + "/jobs.db";
+        auto opened = job_store::open(path, 1);
         REQUIRE(opened);
         store.emplace(std::move(opened).value());
-        auto log = stage_log::open(path + "/jobs.db");
+        auto log = stage_log::open(path);
         REQUIRE(log);
         events.emplace(std::move(log).value());
     }
-    service(service const&) = delete;
-    service& operator=(service const&) = delete;
-    ~service() { fs::remove_all(path); }
 
     /// Each submission is one stage.
     void submit(int count, std::int64_t uid = 1000) {

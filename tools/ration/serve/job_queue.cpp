@@ -25,9 +25,6 @@ constexpr std::int64_t first_rest_ms = 1'000, longest_rest_ms = 300'000, store_r
 
 void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(why)).c_str()); }
 
-/// The launches that its retries count.
-[[nodiscard]] std::int64_t attempts_of(stored_job const& job) noexcept { return job.incarnation - job.uncounted; }
-
 /// Doubles with each failed launch.
 [[nodiscard]] std::int64_t rest_after(std::int64_t attempts) noexcept {
     auto const doublings = std::min<std::int64_t>(attempts - 1, 16);
@@ -305,9 +302,9 @@ stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_chan
     change.to = !failed ? stage::completed : stage::failed;
     if (t.job.cancelled && job.now != condition::finished) change.to = stage::halted;
     if (t.job.cancelled && job.now == condition::stopped) change.why = "cancelled";
-    bool const again = failed && !t.limited && attempts_of(t.job) <= t.job.what.retries;
+    bool const again = failed && !t.limited && t.job.attempts() <= t.job.what.retries;
     if (!again) return change;
-    auto const rest = rest_after(attempts_of(t.job));
+    auto const rest = rest_after(t.job.attempts());
     change.to = stage::queued;
     change.not_before_ms = change.at_ms + rest;
     change.why += fmt::format("{}next launch in {} s", change.why.empty() ? "" : "; ", rest / 1000);

@@ -58,6 +58,9 @@ struct stored_job {
     std::int64_t uncounted = 0;      ///< launches that its retries do not count, since they ended by a pause
     std::int64_t not_before_ms = 0;  ///< the earliest time of its next launch
     process_end end;                 ///< of its last incarnation that has ended
+
+    /// The launches that its retries count.
+    [[nodiscard]] std::int64_t attempts() const noexcept { return incarnation - uncounted; }
 };
 
 struct stage_change {

@@ -71,7 +71,7 @@ public:
 
 private:
     [[nodiscard]] result<void> settle_after_restart(stored_job const& job) {
-        bool const again = has_checkpoint(job, folder_) || job.incarnation - job.uncounted <= job.what.retries;
+        bool const again = has_checkpoint(job, folder_) || job.attempts() <= job.what.retries;
         return again && !job.cancelled ? queue(job, "the machine was restarted")
                                        : fail(job, "the machine was restarted, and it has no checkpoint");
     }
@@ -82,8 +82,7 @@ private:
         change.end = process_end{};
         (killed ? change.end->signal : change.end->exit_code) = end.number;
         if (!end.success()) change.why = (killed ? "killed by signal " : "exit code ") + std::to_string(end.number);
-        if (change.to == stage::failed && job.incarnation - job.uncounted <= job.what.retries)
-            change.to = stage::queued;
+        if (change.to == stage::failed && job.attempts() <= job.what.retries) change.to = stage::queued;
         return store_.advance(change);
     }
 
