@@ -43,6 +43,7 @@ while done < 15:
         job = self.job(label)
         self.assertEqual((job["stage"], job["paused"], job["why"], job["incarnation"]), ("QUEUED", True, "paused", 1))
         self.assertIn("QUEUED, paused", self.ration("status"))
+        self.assertIn("0 queued, 1 paused", self.ration("top"))
         self.ration("resume", label)
         self.ration("wait", label)  # without a retry: the pause was no failure
         launches = [int(steps) for steps in (self.folder / "launches").read_text().split()]
@@ -68,7 +69,11 @@ while done < 15:
         self.wait_for(lambda: self.job(running)["stage"] == "PROCESSING")
         self.assertIn("1 running", self.ration("drain"))
         later = self.submit("--name", "later", "--", "true")
+        self.wait_for(lambda: running in self.ration("top"))
+        self.assertIn("1 queued", self.ration("top"))
         self.kill()
+        self.wait_for(lambda: "the service is down" in self.ration("top"))
+        self.assertNotIn(running, self.ration("top"))
         self.start()
         (self.folder / "end").touch()
         self.assertIn("0 running", self.ration("drain", "--wait"))

@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <fmt/format.h>
 #include <optional>
+#include <poll.h>
 #include <unistd.h>
 
 #include <ration/process/child.hpp>
 
 #include "run/live_state.hpp"
 #include "run/run_directory.hpp"
+#include "run/stop_signals.hpp"
 #include "serve/daemon.hpp"
 #include "serve/job_store.hpp"
 #include "serve/service_call.hpp"
@@ -21,7 +22,7 @@
 namespace ration::program {
 namespace {
 
-/// What the service has written last of the run of its jobs; without a running service a view with no job.
+/// The newest view that the service has written of its run; without a running service a view without jobs.
 [[nodiscard]] view_model running_jobs(service_folder const& folder) {
     view_model model{.policy = "the service is down", .backend = {}, .elapsed = {}, .jobs = {}, .notice = {}};
     auto const runs = present_runs();
@@ -44,15 +45,10 @@ namespace {
     return text;
 }
 
-/// SIGINT and SIGTERM, which end the view, within a second.
-[[nodiscard]] bool is_interrupted() {
-    sigset_t ends;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &ends, nullptr);
-    timespec const interval{.tv_sec = 1, .tv_nsec = 0};
-    return ::sigtimedwait(&ends, nullptr, &interval) > 0;
+/// Waits for a signal, at most a second.
+[[nodiscard]] bool is_interrupted(stop_signals const& signals) {
+    pollfd wanted{.fd = signals.fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, 1000) > 0;
 }
 
 }  // namespace
@@ -61,6 +57,8 @@ exit_code show_top(top_options const& options) {
     auto const folder = state_folder_named(options.folder);
     auto store = job_store::open_to_read(folder.database());
     if (!store) return unreachable(store.failure(), folder);
+    auto const signals = stop_signals::open();
+    if (!signals) return unreachable(signals.failure(), folder);
     std::optional<live_view> screen;
     if (::isatty(STDOUT_FILENO) == 1) screen.emplace(STDOUT_FILENO);
     do {
@@ -72,7 +70,7 @@ exit_code show_top(top_options const& options) {
             screen->draw_now(model, process::now());
         else
             std::fputs(render(model, 120, 1000, {.unicode = false, .colour = false}).c_str(), stdout);
-    } while (screen && !is_interrupted());
+    } while (screen && !is_interrupted(*signals));
     return exit_code::ok;
 }
 

@@ -12,7 +12,7 @@ struct top_options {
     std::string folder;  ///< of --state
 };
 /// Draws the running jobs and the lengths of the queue once a second until it is interrupted; once where standard
-/// output is no terminal.
+/// output is not a terminal.
 [[nodiscard]] exit_code show_top(top_options const& options);
 
 }  // namespace ration::program
