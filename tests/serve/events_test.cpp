@@ -109,7 +109,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a slow client holds one batch, holds nobody up, and gets every stage in order") {
+TEST_CASE("a slow client holds one batch, delays no other client, and gets every stage in order") {
     service s;
     client slow(s, 0), quick(s, 0);
     for (int turn = 0; turn < 400; ++turn) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of the service in headless Chromium: what it shows, what it does, and what text of jobs and other sites cannot do.
+"""The page of the service in headless Chromium: its content and its actions, and attacks by text of jobs and by other sites.
 
 RATION_PICTURES: a folder for pictures of the page, for a look at them and for the documentation."""
 import functools
@@ -37,7 +37,7 @@ with progress.open() as job:
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Prints nothing."""
 
 
 class PageTest(ListeningTest):

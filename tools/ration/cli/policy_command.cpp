@@ -13,7 +13,7 @@ constexpr auto notes_of_policy = R"(Examples:
   ration policy set las
   ration policy set tradl --set tradl.alpha=0.8
 
-Running jobs keep their limits until the first answer of the new policy. The event log goes on with another run. The policy stays
+Running jobs keep their limits until the first answer of the new policy. The event log continues with another run. The policy stays
 until the next change, or the next start of the service with --policy.
 Exit codes: 0; 2 unknown policy or parameter, or it reads columns that the service does not have; 3 the service cannot be reached.)";
 

@@ -57,7 +57,7 @@ public:
 
     /// Bytes of the file, with those that other writers have added; 0 if that cannot be found out.
     [[nodiscard]] std::uint64_t size_of_file() const noexcept;
-    /// Goes on with another file. What is waiting goes there. Pre: the present file ends in a whole line.
+    /// Continues in another file, to which the waiting lines go. Pre: the present file ends in a whole line.
     void continue_in(process::descriptor file) noexcept;
     /// Whether the present file ends in a whole line.
     [[nodiscard]] bool is_whole() const noexcept { return torn_ == 0; }

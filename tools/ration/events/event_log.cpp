@@ -43,7 +43,7 @@ void event_log::note_head(event const& e, std::string_view json) {
     if (auto const* const job = std::get_if<job_ended>(&e.body)) heads_.erase(std::string(job->job));
 }
 
-/// A file that cannot be renamed or made goes on growing until the next flush.
+/// If the file cannot be renamed or the next one made, it grows until the next flush.
 void event_log::rotate() {
     auto const earlier = name_ + ".1";
     if (::rename(name_.c_str(), earlier.c_str()) != 0) return;

@@ -12,7 +12,7 @@
 
 namespace ration::program {
 
-/// Emits `run_started` for this policy. Returns what is advisory.
+/// Emits `run_started` for this policy. Returns the advisory sentences.
 std::vector<std::string> announce_policy(run_parts const& parts, policy_choice const& choice, job_table const& jobs,
                                          device_assigner& assigner, event_sink& events, nanoseconds now);
 

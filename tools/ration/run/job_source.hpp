@@ -32,7 +32,7 @@ struct policy_change {
     std::unique_ptr<any_policy> policy;
 };
 
-/// What the run does after a turn of its loop.
+/// Orders to the run after a turn of its loop.
 struct turn_orders {
     std::vector<job_id> stop, forget;     ///< forgotten jobs are over
     std::optional<policy_change> policy;  ///< decides from now on

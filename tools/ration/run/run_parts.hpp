@@ -26,7 +26,7 @@ struct run_parts {
     job_source& source;
     std::size_t slots;  ///< the number of jobs that can be in the run at once, at least those of `config`
     planned_run const& planned;
-    std::unique_ptr<any_policy>& policy;  ///< can be exchanged while the run goes on
+    std::unique_ptr<any_policy>& policy;  ///< can be exchanged during the run
     any_policy& fallback;                 ///< decides once ration no longer calls the policy
     node_backend& node;
     host_devices const& devices;

@@ -65,7 +65,7 @@ tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> 
 }
 
 /// A job without a limit whose grant the limit of its tenant refuses would have more CPU than any grant gives it. It
-/// gets what that limit leaves; in any case the smallest grant, since it runs.
+/// gets the rest of that limit, and at least the smallest grant, since it runs.
 void scheduler::limit_refused(tick_report const& report) {
     auto const ids = std::as_const(jobs_).store()[jobs_.columns().id];
     for (auto const& [row, rule] : report.rejected) {

@@ -42,7 +42,7 @@ public:
     /// Errors: the policy needs columns that this host does not have.
     [[nodiscard]] result<void> bind(std::size_t jobs) noexcept { return engine_.bind({.jobs = jobs, .nodes = 1}); }
 
-    /// Exchanges the policy for another one, which is told of all jobs as of new ones. Jobs keep their limits until its
+    /// Exchanges the policy for another one, and reports all jobs to it as new ones. Jobs keep their limits until its
     /// first answer. After an error the earlier one decides. `policy` has the other one then. Errors: those of `bind`.
     [[nodiscard]] result<void> change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now);
 

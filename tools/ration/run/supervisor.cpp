@@ -108,7 +108,7 @@ result<run_summary> supervisor::run() {
     return loop.run();
 }
 
-/// The log goes on with another run: its readers attribute the decisions to the new policy.
+/// The log continues with another run: its readers attribute the decisions to the new policy.
 void supervisor::change_policy(policy_change& next, nanoseconds now) {
     tick_events_.emit_policy_log(now);
     if (auto const changed = scheduler_.change_policy(next.policy, now); !changed)

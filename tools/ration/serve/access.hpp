@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which requests the service answers, by their head alone: a body is read only after that.
+/// Decides by the head of a request whether the service answers it: a body is read only after that.
 #pragma once
 
 #include <optional>
@@ -33,8 +33,7 @@ class access_rules {
     std::string token_;  // empty: a Unix socket, whose clients the kernel names
 
 public:
-    /// Of the Unix socket. A browser cannot use it, except through a forwarded port, which anybody's page could use
-    /// too.
+    /// Of the Unix socket. A browser reaches it only through a forwarded port, which pages of all sites could use.
     access_rules() = default;
     /// Of a loopback address.
     explicit access_rules(std::string token) : token_(std::move(token)) {}

@@ -92,7 +92,7 @@ private:
     }
 };
 
-/// The fault of a body; empty: `into` has what it says, and `config` its definition.
+/// The fault of a body; empty: `into` has its members, and `config` its definition.
 [[nodiscard]] std::string read_submission(std::string const& body, submission& into, run_config& config) {
     auto const json = parse_json(body);
     if (!json.is_object()) return "the body is not a JSON object: send a submission";
@@ -127,7 +127,7 @@ struct job_path {
     std::string_view action;  // "pause" of "/v1/jobs/7/pause"
 };
 
-/// What stands behind "/v1/jobs/"; none for another path.
+/// The part behind "/v1/jobs/"; none for another path.
 [[nodiscard]] std::optional<job_path> job_in(std::string_view path) {
     if (!path.starts_with(jobs_path) || path.substr(jobs_path.size(), 1) != "/") return std::nullopt;
     path.remove_prefix(jobs_path.size() + 1);

@@ -59,7 +59,7 @@ namespace {
     return exit_code::ok;
 }
 
-/// Sends a request for each job; `action` stands behind its path.
+/// Sends a request for each job; `action` follows its path.
 [[nodiscard]] exit_code ask_for_each(named_jobs const& options, char const* method, char const* action) {
     auto const folder = state_folder_named(options.folder);
     auto store = job_store::open_to_read(folder.database());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the options of `ration serve`, its file and its operators say of the run of the service.
+/// The configuration of the service, from its options, its file and its operators.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace ration::program {
 
 /// The configuration without jobs; its policy is the one to start with. A policy on the command line replaces what an
-/// operator has set. None: what is wrong was printed.
+/// operator has set. None: the problems were printed.
 [[nodiscard]] std::optional<run_config> read_configuration(serve_options const& options, job_store& store,
                                                            service_folder const& folder);
 
@@ -24,7 +24,7 @@ namespace ration::program {
 void add_jobs(std::span<stored_job const> launched, service_folder const& folder, run_config& config);
 
 /// Whether the policies can be made and find the columns that they read, and whether the tenants and the devices can
-/// have what the file says. What is wrong is printed.
+/// have the amounts of the file. Prints the problems.
 [[nodiscard]] bool check_configuration(run_config const& config, host_devices const& devices, std::size_t slots);
 
 }  // namespace ration::program

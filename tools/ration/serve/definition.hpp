@@ -46,7 +46,7 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// Reads a jobs file with one job. The problems name `submission`, or say that the service cannot run such a job.
 [[nodiscard]] parsed_config read_definition(std::string const& text);
 
-/// The keys of a jobs file that say nothing of a job, so that a service does not use them.
+/// The keys of a jobs file beside the job, which a service does not use.
 [[nodiscard]] std::vector<std::string> unused_keys(std::string_view text);
 
 /// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run. Null if the definition

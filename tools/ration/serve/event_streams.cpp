@@ -36,7 +36,7 @@ constexpr char const* head_of_events =
     return event_text("stage", text, one.id);
 }
 
-/// Whether the other end is there. It has nothing more to say.
+/// Whether the other end is open. It sends nothing after its request.
 [[nodiscard]] bool is_open(int socket) {
     std::array<char, 1> some{};
     auto const count = ::recv(socket, some.data(), some.size(), MSG_DONTWAIT);

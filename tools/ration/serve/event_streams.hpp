@@ -53,10 +53,10 @@ public:
 
     /// Adds a client, which gets stages from now on or after `last`. One too many gets status 503 instead.
     void add(event_client client, nanoseconds now);
-    /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
+    /// Adds the descriptors to wait for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
-    /// Sends what the clients take. `limits`: those that a user sees, as a JSON object. Errors: those of the disk,
-    /// which close all clients; they come back.
+    /// Sends as much as the clients take. `limits`: those that a user sees, as a JSON object. Errors: those of the
+    /// disk, which close all clients; they come back.
     [[nodiscard]] result<void> send(nanoseconds now, std::function<std::string(std::int64_t uid)> const& limits);
     [[nodiscard]] std::size_t clients() const noexcept { return subscribers_.size(); }
     /// Bytes that wait for clients. O(clients).

@@ -75,7 +75,7 @@ struct stage_change {
     bool uncounted = false;          ///< of `queued`: the launch that has ended is none of the failed ones
 };
 
-/// What a user wants of a job.
+/// A wish of a user for a job.
 enum class wish : std::uint8_t { cancelled, paused };
 
 /// One entry of the history of a job.
@@ -114,9 +114,9 @@ public:
     /// Moves a job to another stage. `deploying` begins its next incarnation. Errors: `not_found`; `invalid_value` if
     /// `may_follow` refuses.
     [[nodiscard]] result<void> advance(stage_change const& change);
-    /// Notes that its user has this wish, or has it no more. Errors: `not_found`.
+    /// Notes whether its user has this wish. Errors: `not_found`.
     [[nodiscard]] result<void> note(std::int64_t job, wish what, bool wanted = true);
-    /// What `keep` has kept under this name; none without.
+    /// The value that `keep` has stored under this name; none without one.
     [[nodiscard]] result<std::optional<std::string>> setting(std::string const& name);
     /// Keeps a value of the service; an empty one is none.
     [[nodiscard]] result<void> keep(std::string const& name, std::string const& value);

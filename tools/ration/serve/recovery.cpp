@@ -92,7 +92,7 @@ private:
         return store_.advance(change);
     }
 
-    /// Whatever ended it, it has not been resumed.
+    /// Its user has not resumed it, however it ended.
     [[nodiscard]] result<void> pause(stored_job const& job) {
         auto change = to(job, stage::queued);
         change.why = "paused";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A request of a command to its service, and what the command prints if that fails.
+/// A request of a command to its service, and the message of the command if that fails.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ration::program {
 
-/// What the service of a folder answers. Errors: `not_found` if none is there; `io`.
+/// Asks the service of a folder. Errors: `not_found` without a service there; `io`.
 [[nodiscard]] result<http_reply> ask_service(service_folder const& folder, std::string const& method,
                                              std::string const& path, std::string const& body = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What its operators ask of the service as a whole: to describe itself, to launch nothing more, to change its policy.
+/// The operations on the service as a whole: its description, drains, and changes of its policy.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace ration::program {
 
-/// What the jobs of the service share.
+/// The supply that the jobs of the service share.
 struct service_supply {
     run_config const& config;
     host_devices const& devices;
     millicores cpu;
 };
 
-/// What the service says of itself.
+/// The description of the service in the API.
 struct service_facts {
     std::int64_t uid = 0, pid = 0;
     std::string policy;
@@ -41,7 +41,7 @@ struct kept_policy {
 /// The next start may name another policy; the next commit makes that durable.
 [[nodiscard]] result<void> forget_policy(job_store& store);
 
-/// The user of the service and root are its operators. What they set outlives the service.
+/// The user of the service and root are its operators. Their settings outlive the service.
 class service_control {
     job_store& store_;
     service_supply supply_;
@@ -57,7 +57,7 @@ public:
         : store_(store), supply_(supply), facts_(std::move(facts)), durable_policy_(facts_.policy),
           gives_devices_(gives_devices) {}
 
-    /// Reads what an earlier service was asked for.
+    /// Reads whether an earlier service drained.
     [[nodiscard]] result<void> restore();
     /// The table that policies read. To be called before `answer`.
     void attach(job_table const& jobs) noexcept { jobs_ = &jobs; }

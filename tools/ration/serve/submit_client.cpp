@@ -114,7 +114,7 @@ void warn_of_unused_keys(std::string const& file, std::string const& text) {
                          .c_str());
 }
 
-/// What all jobs of a submission share.
+/// The common parts of the jobs of a submission.
 struct request {
     std::string definition;
     std::vector<std::int64_t> after;

@@ -50,7 +50,7 @@ export function at(ms) {
   return today ? clock(ms) : then.toLocaleDateString("en-GB", {day: "numeric", month: "short"});
 }
 
-// A bar of the whole, with the held part, and the used part of that.
+// A bar of the held and the used part of a whole.
 export function share(held, used, whole) {
   const part = value => `${whole > 0 ? Math.min(100, (100 * value) / whole) : 0}%`;
   const bar = element("div", {class: "bar"});
