@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -156,15 +155,13 @@ class Recorded(ServiceTest):
 class Document(ServiceTest):
     def test_routes_and_fields_are_those_of_the_document(self) -> None:
         document = json.loads((ROOT / "docs/service-api.json").read_text())
-        text = (ROOT / "tools/ration/serve/api.hpp").read_text()
-        served = set(re.findall(r'\{"([A-Z]+)", "(/v1/[^"]*)"\}', text))
         described = {(method.upper(), path) for path, item in document["paths"].items() for method in item if method != "parameters"}
-        self.assertEqual(served, described)
         self.submit("--", "true")
         body = json.dumps({"key": "k", "definition": JOB, "directory": "/tmp"})
         bodies = {"/v1/jobs": body, "/v1/service/policy": '{"policy": "fifo"}'}
-        for method, path in sorted(served - {("GET", "/v1/events")}):  # which does not end
+        for method, path in sorted(described - {("GET", "/v1/events")}):  # which does not end
             status, answer = self.ask(method, path.replace("{id}", "1"), bodies.get(path, "") if method == "POST" else None)
+            self.assertNotIn(status, (404, 405), path)
             wanted = document["paths"][path][method.lower()]["responses"][str(status)]["content"]["application/json"]["schema"]
             self.check(document, wanted, answer)
         for wrong in ("{", "[]", body.replace('"key"', '"kei"'), body.replace("/tmp", "tmp"), body.replace("command", "commando")):

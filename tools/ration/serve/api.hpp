@@ -2,7 +2,6 @@
 /// The operations of the service's API on the list of jobs. docs/service-api.json describes them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,23 +23,6 @@ struct api_reply {
     int status = 200;
     std::string json;
 };
-
-struct api_route {
-    std::string_view method, path;
-};
-
-inline constexpr std::array api_routes = std::to_array<api_route>({{"GET", "/v1/service"},
-                                                                   {"GET", "/v1/running"},
-                                                                   {"GET", "/v1/events"},
-                                                                   {"POST", "/v1/service/drain"},
-                                                                   {"DELETE", "/v1/service/drain"},
-                                                                   {"POST", "/v1/service/policy"},
-                                                                   {"GET", "/v1/jobs"},
-                                                                   {"POST", "/v1/jobs"},
-                                                                   {"GET", "/v1/jobs/{id}"},
-                                                                   {"DELETE", "/v1/jobs/{id}"},
-                                                                   {"POST", "/v1/jobs/{id}/pause"},
-                                                                   {"POST", "/v1/jobs/{id}/resume"}});
 
 inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
 

@@ -31,15 +31,13 @@ class stage_log {
     explicit stage_log(database file) noexcept : file_(std::move(file)) {}
 
 public:
-    static constexpr std::int64_t all_users = 0;  // root sees the jobs of all
-
     [[nodiscard]] static result<stage_log> open(std::string const& path);
 
     /// Whether something was committed since the last call. Reads no page of the file.
     [[nodiscard]] result<bool> take_changed();
     /// The id of the last stage; 0 without one.
     [[nodiscard]] result<std::int64_t> newest();
-    /// The next stages after `after` of the jobs of `uid`, at most `most`.
+    /// The next stages after `after` of the jobs of `uid`, at most `most`. Root sees the jobs of all users.
     [[nodiscard]] result<std::vector<logged_stage>> read(std::int64_t after, std::int64_t uid, std::int64_t most);
 };
 
