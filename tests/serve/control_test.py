@@ -137,6 +137,31 @@ class Configured(ServiceTest):
         (self.folder / "job.toml").write_text(text)
         return self.ration("submit", str(self.folder / "job.toml"), code=code)
 
+    def runs(self) -> list[tuple[str, dict]]:
+        events = map(json.loads, (self.state / "events.jsonl").read_text().splitlines())
+        return [(event["policy"], event["parameters"]) for event in events if event["event"] == "run"]
+
+    def test_a_policy_that_was_set_starts_beside_the_tables_of_the_file(self) -> None:
+        self.configure('policy = "tradl"\ntick = "100ms"\ntradl = { alpha = 0.5 }\n')
+
+        def set_policy(*words: str, to: tuple[str, dict]) -> None:
+            self.ration("policy", "set", *words)
+            self.wait_for(lambda: self.runs()[-1:] == [to])
+
+        def restart(*options: str, to: tuple[str, dict]) -> None:
+            before = len(self.runs())
+            self.kill()
+            self.start("--config", str(self.folder / "service.toml"), *options)
+            self.wait_for(lambda: len(self.runs()) > before)
+            self.assertEqual(self.runs()[-1], to)
+        set_policy("equal_share", to=("equal_share", {}))
+        restart(to=("equal_share", {}))
+        set_policy("tradl", to=("tradl", {"alpha": 0.5}))
+        set_policy("tradl", "--set", "tradl.alpha=0.8", to=("tradl", {"alpha": 0.8}))
+        restart(to=("tradl", {"alpha": 0.8}))
+        set_policy("tradl", to=("tradl", {"alpha": 0.5}))
+        restart("--policy", "tradl", "--set", "tradl.alpha=0.7", to=("tradl", {"alpha": 0.7}))
+
     def test_devices_are_assigned_and_never_shared(self) -> None:
         self.configure('policy = "drf"\ndevices = { count = 3, cpu = 0.1 }\ntick = "100ms"\n')
         script = 'echo $RATION_DEVICES >> had; for d in $(echo $RATION_DEVICES | tr , " "); do mkdir $d || touch conflict; done; sleep 1; ' \

@@ -52,8 +52,8 @@ namespace {
 
 }  // namespace
 
-std::optional<run_config> read_configuration(serve_options const& options, job_store& store,
-                                             service_folder const& folder) {
+std::optional<service_configuration> read_configuration(serve_options const& options, job_store& store,
+                                                        service_folder const& folder) {
     auto const known = policy_of_operator(options, store);
     if (!known) std::fprintf(stderr, "ration: %s\n", printable(to_text(known.failure())).c_str());
     if (!known) return std::nullopt;
@@ -61,19 +61,19 @@ std::optional<run_config> read_configuration(serve_options const& options, job_s
     auto read = read_file(options);
     if (!is_good(read.problems, "")) return std::nullopt;
     auto& config = read.config;
-    auto settings = options.settings;
-    if (kept) {
-        config.policy = kept->policy;
-        settings.insert(settings.end(), kept->settings.begin(), kept->settings.end());
-    }
     if (!options.policy.empty()) config.policy = options.policy;
     if (config.policy.empty()) config.policy = default_policy;
     diagnostics problems;
-    add_settings(settings, {config.policy, std::string(config.fallback_name())}, "serve", config, problems);
+    run_config given;
+    add_settings(options.settings, {config.policy, std::string(config.fallback_name())}, "run", given, problems);
+    for (auto const& parameters : given.parameters) override_parameters(parameters, config);
+    policy_choice policy{.policy = config.policy, .label = config.policy};
+    if (kept) policy = choice_of(*kept, problems);
     if (!is_good(problems, "ration: ")) return std::nullopt;
+    config.policy = policy.policy;
     if (options.cpus) config.cpus = options.cpus;
     config.file = folder.database();
-    return std::move(config);
+    return service_configuration{std::move(config), std::move(policy)};
 }
 
 host_devices find_devices(run_config& config) {

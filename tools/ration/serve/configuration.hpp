@@ -6,16 +6,22 @@
 #include <span>
 
 #include "config/config.hpp"
+#include "config/settings.hpp"
 #include "run/host_devices.hpp"
 #include "serve/daemon.hpp"
 #include "serve/job_store.hpp"
 
 namespace ration::program {
 
-/// The configuration without jobs; its policy is the one to start with. A policy on the command line replaces what an
+struct service_configuration {
+    run_config config;     ///< without jobs
+    policy_choice policy;  ///< the one to start with, and its parameters beside those of `config`
+};
+
+/// The configuration of the service. A policy on the command line replaces what an
 /// operator has set. None: the problems were printed.
-[[nodiscard]] std::optional<run_config> read_configuration(serve_options const& options, job_store& store,
-                                                           service_folder const& folder);
+[[nodiscard]] std::optional<service_configuration> read_configuration(serve_options const& options, job_store& store,
+                                                                      service_folder const& folder);
 
 /// The devices of the service, whether its jobs ask for some or not.
 [[nodiscard]] host_devices find_devices(run_config& config);

@@ -47,10 +47,10 @@ void reduce_environment() {
             .folder = folder.path};
 }
 
-[[nodiscard]] run_options run_options_of(serve_options const& options, std::string const& policy) {
+[[nodiscard]] run_options run_options_of(serve_options const& options, policy_choice const& policy) {
     run_options out;
-    out.policies.push_back({.policy = policy, .label = policy});
-    out.policy = policy;
+    out.policies.push_back(policy);
+    out.policy = policy.policy;
     out.quiet = true;
     out.backend = options.backend;
     out.metrics = options.metrics;
@@ -106,12 +106,14 @@ void announce_start(serve_options const& options, service_folder const& folder, 
 
 /// The service with its list, its socket and the jobs of an earlier one.
 [[nodiscard]] exit_code serve_jobs(serve_options const& options, service_folder const& folder, job_store& store,
-                                   run_config config, recovered earlier, std::vector<entrance> entrances) {
+                                   service_configuration given, recovered earlier, std::vector<entrance> entrances) {
+    auto& config = given.config;
     auto const devices = find_devices(config);
     add_jobs(earlier.launched, folder, config);
     auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
-    if (!check_configuration(config, devices, slots)) return exit_code::bad_input;
-    auto const wanted = run_options_of(options, config.policy);
+    auto const chosen = with_parameters(config, given.policy);
+    if (!check_configuration(chosen, devices, slots)) return exit_code::bad_input;
+    auto const wanted = run_options_of(options, given.policy);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return cannot_serve(signals.failure());
@@ -123,7 +125,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
         wanted, config, *out, *signals, devices, topology, open_files, slots, earlier.run ? &*earlier.run : nullptr};
     auto resources = open_resources(session);
     if (!resources) return cannot_serve(resources.failure());
-    run_policies policies(config, config.policy);
+    run_policies policies(chosen, chosen.policy);
     service_control control(store, {config, devices, resources->node.jobs().capacity()},
                             facts_of(options, folder, config), policies.policy->reads(devices_to_share));
     if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());

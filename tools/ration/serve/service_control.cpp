@@ -56,6 +56,14 @@ result<std::optional<kept_policy>> policy_kept_in(job_store& store) {
     return kept ? read_policy(*kept) : std::nullopt;
 }
 
+policy_choice choice_of(kept_policy const& kept, diagnostics& problems) {
+    run_config given;
+    add_settings(kept.settings, {kept.policy}, "set", given, problems);
+    policy_choice choice{.policy = kept.policy, .label = kept.policy};
+    if (auto const* const settings = given.parameters_of(kept.policy)) choice.parameters = settings->parameters;
+    return choice;
+}
+
 result<void> forget_policy(job_store& store) { return store.keep(policy_setting, ""); }
 
 result<void> service_control::restore() {
@@ -157,9 +165,9 @@ api_reply service_control::change_policy(std::string const& body) {
 
 /// The policy, which reads only columns that the service has.
 result<policy_change, diagnostic> service_control::prepare(kept_policy const& wanted) {
-    run_config config;
     diagnostics problems("policy");
-    add_settings(wanted.settings, {wanted.policy}, "set", config, problems);
+    auto choice = choice_of(wanted, problems);
+    auto const config = with_parameters(supply_.config, choice);
     auto made = problems.empty() ? make_policy(config, wanted.policy, policy_log::for_good(), problems) : nullptr;
     if (made == nullptr)
         return diagnostic{.text = problems.empty() ? "the policy cannot be made" : to_text(*problems.begin())};
@@ -170,9 +178,6 @@ result<policy_change, diagnostic> service_control::prepare(kept_policy const& wa
         return diagnostic{.text = fmt::format(
                               "policy {} gives no devices, and job {} needs some: wait for its end, or choose another",
                               quoted(wanted.policy), quoted(label))};
-    auto const* const given = config.parameters_of(wanted.policy);
-    policy_choice choice{.policy = wanted.policy, .label = wanted.policy};
-    if (given != nullptr) choice.parameters = given->parameters;
     return policy_change{std::move(choice), std::move(made)};
 }
 

@@ -38,6 +38,9 @@ struct kept_policy {
 /// those of the list of jobs.
 [[nodiscard]] result<std::optional<kept_policy>> policy_kept_in(job_store& store);
 
+/// The policy with its settings as parameters, and problems of these.
+[[nodiscard]] policy_choice choice_of(kept_policy const& kept, diagnostics& problems);
+
 /// The next start may name another policy; the next commit makes that durable.
 [[nodiscard]] result<void> forget_policy(job_store& store);
 
