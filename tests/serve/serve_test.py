@@ -164,7 +164,7 @@ class Document(ServiceTest):
             self.assertNotIn(status, (404, 405), path)
             wanted = document["paths"][path][method.lower()]["responses"][str(status)]["content"]["application/json"]["schema"]
             self.check(document, wanted, answer)
-        for wrong in ("{", "[]", body.replace('"key"', '"kei"'), body.replace("/tmp", "tmp"), body.replace("command", "commando")):
+        for wrong in ("{", "[]", body.replace('"key"', '"kei"'), body.replace("/tmp", "tmp"), body.replace("command", "commando"), body[:-1] + f', "priority": {2**64 - 1}}}'):
             status, answer = self.ask("POST", "/v1/jobs", wrong)
             self.assertEqual(status, 400, answer)
             self.assertTrue(answer["error"])

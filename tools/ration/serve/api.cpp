@@ -51,7 +51,9 @@ public:
     void number(char const* name, std::int64_t least, std::int64_t most, std::int64_t& into) {
         auto const* const value = find(name, false);
         if (value == nullptr) return;
-        bool const good = value->is_number_integer() && *value >= least && *value <= most;
+        // The library compares an unsigned number as a signed one, so that 2^64 - 1 would be -1
+        bool const fits = !value->is_number_unsigned() || value->get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
+        bool const good = value->is_number_integer() && fits && *value >= least && *value <= most;
         if (!good) return refuse(name, fmt::format("a whole number from {} to {}", least, most));
         into = value->get<std::int64_t>();
     }
