@@ -149,6 +149,10 @@ std::int64_t wall_clock_ms() {
     return duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
+stage_change change_to(stored_job const& job, stage what) {
+    return {.job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
+}
+
 void write_job(json_writer& json, stored_job const& job, service_folder const& folder) {
     auto const label = label_of(job.what.name, job.id);
     json.member("id", job.id);
@@ -291,13 +295,9 @@ api_reply service_api::cancel(stored_job const& job) {
     if (is_final(job.now)) return show(job, 200);
     if (auto noted = store_.note(job.id, wish::cancelled); !noted) return failed(noted.failure());
     if (job.now == stage::queued) {
-        stage_change const halt{.job = job.id,
-                                .to = stage::halted,
-                                .at_ms = wall_clock_ms(),
-                                .step = job.step,
-                                .why = "cancelled before its launch",
-                                .end = job.end,
-                                .boot = {}};
+        auto halt = change_to(job, stage::halted);
+        halt.why = "cancelled before its launch";
+        halt.end = job.end;
         if (auto moved = store_.advance(halt); !moved) return failed(moved.failure());
     }
     changed_ = true;

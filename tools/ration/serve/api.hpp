@@ -27,6 +27,8 @@ struct api_reply {
 inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
 
 [[nodiscard]] std::int64_t wall_clock_ms();
+/// The change of a job to a stage now, which keeps its step.
+[[nodiscard]] stage_change change_to(stored_job const& job, stage what);
 
 /// Writes the members of a job as the API shows it.
 void write_job(json_writer& json, stored_job const& job, service_folder const& folder);

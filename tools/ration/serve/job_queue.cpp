@@ -45,10 +45,6 @@ void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", prin
     return out;
 }
 
-[[nodiscard]] stage_change to(stored_job const& job, stage what) {
-    return {.job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
-}
-
 }  // namespace
 
 void job_queue::restore(stored_job job) {
@@ -100,7 +96,7 @@ result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
         auto const now = other ? other->now : stage::failed;
         due = due && now == stage::completed;
         if (!is_final(now) || now == stage::completed) continue;
-        auto change = to(job, stage::failed);
+        auto change = change_to(job, stage::failed);
         change.why = fmt::format("job {}, which it comes after, did not complete", id);
         if (auto moved = store_.advance(change); !moved) return moved.failure();
         dirty_ = true;  // others may come after this one
@@ -112,7 +108,7 @@ result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
 result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into) {
     auto config = job_of(job, folder_, job.incarnation + 1, now);
     if (config != nullptr && !control_.has_devices_for(*config)) return false;
-    auto change = to(job, config != nullptr ? stage::pending : stage::failed);
+    auto change = change_to(job, config != nullptr ? stage::pending : stage::failed);
     if (config == nullptr) change.why = "this version of ration cannot read its definition; submit it again";
     if (auto moved = store_.advance(change); !moved) return moved.failure();
     if (config == nullptr) return false;
@@ -126,7 +122,7 @@ bool job_queue::may_launch(live_job const& job) {
     auto* const t = tracked_of(job);
     if (t == nullptr || t->stopping || control_.draining()) return false;
     if (t->job.now != stage::pending) return true;  // noted before, as at another launch with other devices
-    auto change = to(t->job, stage::deploying);
+    auto change = change_to(t->job, stage::deploying);
     change.boot = this_boot();
     auto done = store_.advance(change);
     if (done) done = store_.commit();
@@ -264,7 +260,7 @@ bool job_queue::must_stop(live_job const& job, tracked& t, nanoseconds now) cons
 
 std::optional<stage_change> job_queue::change_of(live_job const& job, tracked const& t, std::int64_t step,
                                                  nanoseconds now) const {
-    auto change = to(t.job, t.job.now);
+    auto change = change_to(t.job, t.job.now);
     change.step = std::max(step, t.job.step);
     // Until its devices are free, a slot of the run and a place in the record belong to it
     if (job.over() && job.devices != nullptr && job.devices->state().phase == resize_phase::clearing)

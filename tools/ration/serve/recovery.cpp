@@ -78,7 +78,7 @@ private:
 
     [[nodiscard]] result<void> note(stored_job const& job, process::exit_report const& end) {
         bool const killed = end.how == process::exit_report::kind::killed;
-        auto change = to(job, end.success() ? stage::completed : job.cancelled ? stage::halted : stage::failed);
+        auto change = change_to(job, end.success() ? stage::completed : job.cancelled ? stage::halted : stage::failed);
         change.end = process_end{};
         (killed ? change.end->signal : change.end->exit_code) = end.number;
         if (!end.success()) change.why = (killed ? "killed by signal " : "exit code ") + std::to_string(end.number);
@@ -87,28 +87,23 @@ private:
     }
 
     [[nodiscard]] result<void> queue(stored_job const& job, std::string why) {
-        auto change = to(job, job.cancelled ? stage::halted : stage::queued);
+        auto change = change_to(job, job.cancelled ? stage::halted : stage::queued);
         change.why = std::move(why);
         return store_.advance(change);
     }
 
     /// Its user has not resumed it, however it ended.
     [[nodiscard]] result<void> pause(stored_job const& job) {
-        auto change = to(job, stage::queued);
+        auto change = change_to(job, stage::queued);
         change.why = "paused";
         change.uncounted = true;
         return store_.advance(change);
     }
 
     [[nodiscard]] result<void> fail(stored_job const& job, std::string why) {
-        auto change = to(job, job.cancelled ? stage::halted : stage::failed);
+        auto change = change_to(job, job.cancelled ? stage::halted : stage::failed);
         change.why = std::move(why);
         return store_.advance(change);
-    }
-
-    [[nodiscard]] static stage_change to(stored_job const& job, stage what) {
-        return {
-            .job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
     }
 };
 
