@@ -142,6 +142,10 @@ struct job_path {
 
 constexpr std::string_view no_method = "the path has no such method: read docs/service-api.json";
 
+[[nodiscard]] api_reply unknown_id(std::int64_t id) {
+    return refusal(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
+}
+
 }  // namespace
 
 std::int64_t wall_clock_ms() {
@@ -261,9 +265,14 @@ api_reply service_api::store(submission const& what) {
     auto const done = store_.submit(what, wall_clock_ms());
     if (!done) return failed(done.failure());
     changed_ = true;
-    auto const job = store_.find(done->job);
-    if (!job) return failed(job.failure());
-    return show(**job, done->is_new ? 201 : 200);
+    return show(done->job, done->is_new ? 201 : 200);
+}
+
+api_reply service_api::show(std::int64_t id, int status) {
+    auto const found = store_.find(id);
+    if (!found) return failed(found.failure());
+    auto const& job = *found;
+    return job ? show(*job, status) : unknown_id(id);
 }
 
 api_reply service_api::show(stored_job const& job, int status) {
@@ -273,20 +282,22 @@ api_reply service_api::show(stored_job const& job, int status) {
 }
 
 result<std::optional<stored_job>> service_api::visible(api_request const& request, std::int64_t id) {
-    auto job = store_.find(id);
-    if (!job || !*job) return job;
-    if (request.uid != 0 && request.uid != (*job)->what.uid) return std::optional<stored_job>();
-    return job;
+    auto found = store_.find(id);
+    if (!found) return found;
+    auto const& job = *found;
+    if (job && request.uid != 0 && request.uid != job->what.uid) return std::optional<stored_job>();
+    return found;
 }
 
 api_reply service_api::handle_job(api_request const& request, std::int64_t id, std::string_view action) {
-    auto const job = visible(request, id);
-    if (!job) return failed(job.failure());
-    if (!*job) return refusal(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
-    if (action.empty() && request.method == "GET") return show(**job, 200);
-    if (action.empty() && request.method == "DELETE") return cancel(**job);
-    if (action == "pause" && request.method == "POST") return pause(**job, true);
-    if (action == "resume" && request.method == "POST") return pause(**job, false);
+    auto const found = visible(request, id);
+    if (!found) return failed(found.failure());
+    auto const& job = *found;
+    if (!job) return unknown_id(id);
+    if (action.empty() && request.method == "GET") return show(*job, 200);
+    if (action.empty() && request.method == "DELETE") return cancel(*job);
+    if (action == "pause" && request.method == "POST") return pause(*job, true);
+    if (action == "resume" && request.method == "POST") return pause(*job, false);
     bool const known = action.empty() || action == "pause" || action == "resume";
     return known ? refusal(405, no_method) : refusal(404, "the path is unknown: read docs/service-api.json");
 }
@@ -301,9 +312,7 @@ api_reply service_api::cancel(stored_job const& job) {
         if (auto moved = store_.advance(halt); !moved) return failed(moved.failure());
     }
     changed_ = true;
-    auto const now = store_.find(job.id);
-    if (!now) return failed(now.failure());
-    return show(**now, 202);
+    return show(job.id, 202);
 }
 
 api_reply service_api::pause(stored_job const& job, bool wanted) {

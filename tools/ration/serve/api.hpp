@@ -68,6 +68,7 @@ private:
     [[nodiscard]] api_reply submit(api_request const& request);
     [[nodiscard]] api_reply store(submission const& what);
     [[nodiscard]] api_reply show(stored_job const& job, int status);
+    [[nodiscard]] api_reply show(std::int64_t id, int status);
     [[nodiscard]] api_reply cancel(stored_job const& job);
     [[nodiscard]] api_reply pause(stored_job const& job, bool wanted);
     [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id, std::string_view action);
