@@ -200,6 +200,13 @@ inline void report_driver(int to) noexcept {
     write_all(to, devices.data(), devices.size() * sizeof(driver_device));
 }
 
+/// True if a text whose bytes came from outside has a size that fits and a zero byte behind its characters.
+template <std::size_t Capacity>
+[[nodiscard]] bool is_terminated(text<Capacity> const& one) noexcept {
+    std::size_t const size = one.view().size();
+    return size <= Capacity && one.c_str()[size] == '\0';
+}
+
 /// Parses the devices in the child's answer; empty if their number differs, or if a text has no
 /// end.
 [[nodiscard]] inline std::optional<std::vector<driver_device>> read_driver_devices(std::string_view bytes, int count) {
@@ -208,7 +215,7 @@ inline void report_driver(int to) noexcept {
     std::vector<driver_device> out(static_cast<std::size_t>(count));
     if (count > 0) std::memcpy(static_cast<void*>(out.data()), bytes.data(), bytes.size());
     bool const whole = std::ranges::all_of(
-        out, [](driver_device const& one) { return one.model.view().size() <= 64 && one.pci.view().size() <= 16; });
+        out, [](driver_device const& one) { return is_terminated(one.model) && is_terminated(one.pci); });
     return whole ? std::optional(std::move(out)) : std::nullopt;
 }
 
