@@ -9,7 +9,7 @@ set -euo pipefail
 
 build=(cmake make ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev
   prometheus-cpp-dev libcpp-httplib-dev librange-v3-dev libsqlite3-dev zlib1g-dev dataset-fashion-mnist "libhwloc-dev?" "libjs-chart.js?")
-test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "clang-format-19?" "clang-tidy-19?" "libclang-rt-19-dev?" "qemu-system-x86?" "busybox-static?" "cpio?"
+test=(catch2 git python3 "python3-dev?" "python3-venv?" "clang-19?" "clang-format-19?" "clang-tidy-19?" "libclang-rt-19-dev?" "lld?" "qemu-system-x86?" "busybox-static?" "cpio?"
   "python3-prometheus-client?" "mandoc?" "groff-base?" "mount?" "zsh?" "fish?" "mmdebstrap?")
 bench=(libbenchmark-dev "libglpk-dev?")
 pytorch=("python3-torch?" "libopenblas0-pthread?")
