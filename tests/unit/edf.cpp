@@ -45,18 +45,33 @@ TEST_CASE("edf: a job that no number of devices can finish in time runs on spare
     CHECK(c.decide() == counts{2, 2});
 }
 
-// The first job needs both devices until 50. The second one, until 150, has one at least: 100 steps in 100 s.
+// The first job needs both devices until 50. From then on the third one needs one device until 150, and it comes first
+// for the spare one, because it has a plan.
 TEST_CASE("edf: a job waits for devices that will be free early enough", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(100, 50));
-    c.submit(linear(100, 150));
+    auto const first = c.submit(linear(100, 50));
     c.submit(linear(100, -1));
+    c.submit(linear(100, 150));
     CHECK(c.decide() == counts{2, 0, 0});
-    cluster<edf> d({2});
-    d.submit(linear(100, 50));
-    d.submit(linear(100, 99));
-    d.submit(linear(200, 101));
-    CHECK(d.decide() == counts{2, 0, 0});
+    c.pass(50);
+    c.end(first);
+    CHECK(c.decide() == counts{0, 2});
+}
+
+// From 50 on the second job needs both devices until 100. By 99 they are free for 98 device-seconds, which suffice for
+// the third one.
+TEST_CASE("edf: a job for which devices will be free too late is not admitted, and no other one waits for it",
+          "[edf]") {
+    for (auto const& [deadline, expected] : {std::pair<double, counts>{100, {2, 0}}, {99, {0, 2}}}) {
+        cluster<edf> c({2});
+        auto const first = c.submit(linear(100, 50));
+        c.submit(linear(100, deadline));
+        c.submit(linear(98, 100));
+        CHECK(c.decide() == counts{2, 0, 0});
+        c.pass(50);
+        c.end(first);
+        CHECK(c.decide() == expected);
+    }
 }
 
 // From 50 on the second job needs 100 of the 200 device-seconds until 150. The third one would need 101 of the 180
