@@ -105,6 +105,37 @@ TEST_CASE("fair_queue: an empty queue gains no credit, and a tenant keeps its pl
     CHECK(next_starts(c, 4) == "ABAB");
 }
 
+namespace {
+
+/// The tenants of the next nine starts, A for the id 1, after a restart with these rows, each of which has jobs that
+/// wait. Before it, A has started three jobs, B one and C none.
+[[nodiscard]] std::string starts_after_restart(std::vector<ration::tenant_description> const& rows) {
+    auto before = shared_by(weighing({1, 0.29, 0.11}), 1, fair_queue{});
+    for (std::uint32_t row = 0; row < 3; ++row) submit(before, row, 1, 5);
+    CHECK(next_starts(before, 4) == "AAAB");
+    std::vector<std::byte> bytes(before.policy.save({}));
+    static_cast<void>(before.policy.save(bytes));
+    auto after = shared_by(rows, 1, fair_queue{});
+    for (fair_queue* one : {&after.policy, &after.twin}) CHECK(one->load(bytes) == ration::status::ok);
+    after.ticks = before.ticks;
+    for (std::uint32_t row = 0; row < rows.size(); ++row) submit(after, row, 1, 9);
+    auto order = next_starts(after, 9);
+    for (char& of : order) of = static_cast<char>('A' + rows[static_cast<std::size_t>(of - 'A')].id - 1);
+    return order;
+}
+
+}  // namespace
+
+// The next tags are 4, 5, ... of A, 6.9 of B and 9.1 of C, and 4.4, 5.4, ... of a new tenant.
+TEST_CASE("fair_queue: after a restart each tenant has its own tags, also in another row", "[tenants]") {
+    auto const all = weighing({1, 0.29, 0.11, 1});
+    CHECK(starts_after_restart({all[0], all[1], all[2]}) == "AAABAAACA");
+    CHECK(starts_after_restart({all[2], all[1], all[0]}) == "AAABAAACA");
+    CHECK(starts_after_restart({all[1], all[2], all[0]}) == "AAABAAACA");
+    CHECK(starts_after_restart({all[1], all[0]}) == "AAABAAAAB");
+    CHECK(starts_after_restart({all[3], all[0], all[1], all[2]}) == "ADADADBAD");
+}
+
 TEST_CASE("fair_queue: damaged state is refused and changes nothing", "[tenants]") {
     auto c = shared_by(weighing({1, 1}), 1, fair_queue{});
     submit(c, 0, 1, 5);
@@ -119,9 +150,9 @@ TEST_CASE("fair_queue: damaged state is refused and changes nothing", "[tenants]
     fair_queue again;
     REQUIRE(again.load(bytes) == ration::status::ok);
     CHECK(saved_by(again) == bytes);
-    // The virtual time and the number of tags of the first clock, and the truth value of the last tag.
-    std::size_t const clock = sizeof(std::uint64_t) + 1;
-    for (std::size_t const at : {clock, clock + sizeof(double), bytes.size() - 1}) {
+    // The virtual time, the number of tenants, and the truth value of the last tag.
+    std::size_t const times = sizeof(std::uint64_t) + 1;
+    for (std::size_t const at : {times, times + 2 * sizeof(double), bytes.size() - 1}) {
         auto damaged = bytes;
         std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(at), std::min(sizeof(double), bytes.size() - at),
                     std::byte{0xFF});

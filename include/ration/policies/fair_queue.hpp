@@ -54,7 +54,7 @@ struct fair_queue_parameters {
 /// all tenants; parents are not read. A start counts when it is granted.
 ///
 /// O(changes + tenants), and O(tenants) for each start. With `backfill`, each waiting job that is tried costs as much.
-/// Without a list of changes, also O(jobs). State: two tags for each tenant.
+/// Without a list of changes, also O(jobs). State: two tags for each tenant, by its id.
 class fair_queue {
 public:
     /// Declares the class as a policy.
@@ -62,9 +62,9 @@ public:
     /// The parameters that a user can set.
     using parameters = fair_queue_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<std::uint32_t, "tenants/parent">,
-                                         in<double, "tenants/weight">, in<std::int64_t, "tenants/limit.gpu">,
-                                         in<std::int64_t, "tenants/held.gpu">>;
+    using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<std::uint64_t, "tenants/id">,
+                                         in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">,
+                                         in<std::int64_t, "tenants/limit.gpu">, in<std::int64_t, "tenants/held.gpu">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
@@ -84,8 +84,8 @@ public:
         queues_.reserve(most);
         room_.reserve(most);
         turns_.reserve(most.tenants + 1);
-        now_.tags.reserve(most.tenants + 1);
-        before_.tags.reserve(most.tenants + 1);
+        accounts_.reserve(most.tenants + 1);
+        former_accounts_.reserve(most.tenants + 1);
         return status::ok;
     }
 
@@ -93,7 +93,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const moved = jobs_.follow(t);
         queues_.follow(t, jobs_, moved);
-        begin_tags(t.number());
+        begin_tags(t);
         if (jobs_.plan(t, false)) start_jobs(t);
         note_waits();
         return jobs_.finish(out);
@@ -104,56 +104,58 @@ public:
         state_writer out(space);
         out.put(number_);
         out.put(was_asked_);
-        before_.save(out);
-        now_.save(out);
+        out.put(times_);
+        out.put(std::uint64_t{accounts_.size()});
+        for (auto const& one : accounts_) out.put(one);
         return out.needed();
     }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
     [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
         state_reader in(saved);
-        std::uint64_t number = 0;
+        std::uint64_t number = 0, size = 0;
         bool was_asked = false;
-        clock before, now;
-        if (!in.get(number) || !in.get(was_asked) || !before.load(in) || !now.load(in) || !in.finished())
+        virtual_times times;
+        buffer<account> accounts;
+        if (!in.get(number) || !in.get(was_asked) || !in.get(times) || !in.get(size) ||
+            size > in.left() / sizeof(std::uint64_t))
             return status::state;
-        before.tags.reserve(before_.tags.capacity());
-        now.tags.reserve(now_.tags.capacity());
+        accounts.reserve(size > accounts_.capacity() ? size : accounts_.capacity());
+        for (account one; size > 0; --size) {
+            if (!in.get(one)) return status::state;
+            accounts.push_back(one);
+        }
+        if (!in.finished()) return status::state;
         number_ = number;
         was_asked_ = was_asked;
-        before_ = std::move(before);
-        now_ = std::move(now);
+        times_ = times;
+        accounts_ = std::move(accounts);
+        former_accounts_.reserve(accounts_.capacity());
         return status::ok;
     }
 
 private:
+    [[nodiscard]] static bool is_time(double value) noexcept { return is_finite(value) && value >= 0; }
+
     /// The finish tag of a tenant's last job that started.
     struct tag {
         double finish = 0;
         bool waits = false;  // jobs waited after the last answer
-
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.finish, self.waits); }
-        [[nodiscard]] bool sane() const noexcept { return is_finite(finish) && finish >= 0; }
     };
-    struct clock {
-        double virtual_time = 0;
-        buffer<tag> tags;  // by queue
+    /// The tags of a tenant after the last answer, and before it.
+    struct account {
+        std::uint64_t tenant = 0;  // its id; 0 = jobs of no tenant
+        tag now{}, before{};
 
-        void save(state_writer& out) const noexcept {
-            out.put(virtual_time);
-            out.put(std::uint64_t{tags.size()});
-            for (auto const& one : tags) out.put(one);
+        [[nodiscard]] static auto fields(auto& self) noexcept {
+            return std::tie(self.tenant, self.now.finish, self.now.waits, self.before.finish, self.before.waits);
         }
-        [[nodiscard]] bool load(state_reader& in) noexcept {
-            std::uint64_t size = 0;
-            if (!in.get(virtual_time) || !is_finite(virtual_time) || virtual_time < 0 || !in.get(size) ||
-                size > in.left() / sizeof(double))
-                return false;
-            for (tag one; size > 0; --size) {
-                if (!in.get(one)) return false;
-                tags.push_back(one);
-            }
-            return true;
-        }
+        [[nodiscard]] bool sane() const noexcept { return is_time(now.finish) && is_time(before.finish); }
+    };
+    struct virtual_times {
+        double now = 0, before = 0;
+
+        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.now, self.before); }
+        [[nodiscard]] bool sane() const noexcept { return is_time(now) && is_time(before); }
     };
     /// The next job of a queue, and its finish tag.
     struct turn {
@@ -166,32 +168,54 @@ private:
     detail::tenant_queues queues_;
     detail::tenant_room room_;
     buffer<turn> turns_;  // by queue
-    clock now_, before_;  // after the last answer, and before it
+    virtual_times times_;
+    buffer<account> accounts_;         // by queue
+    buffer<account> former_accounts_;  // space for `follow_tenants`
     std::uint64_t number_ = 0;
     bool was_asked_ = false;
 
     /// A tick that is asked again starts from the same tags. A tenant whose queue was empty starts at the present.
-    void begin_tags(std::uint64_t number) noexcept {
-        clock const& from = was_asked_ && number == number_ ? before_ : now_;
-        clock& to = was_asked_ && number == number_ ? now_ : before_;
-        to.virtual_time = from.virtual_time;
-        to.tags.assign(from.tags.data(), from.tags.size());
-        number_ = number;
+    void begin_tags(tick<inputs> const& t) noexcept {
+        bool const is_asked_again = was_asked_ && t.number() == number_;
+        number_ = t.number();
         was_asked_ = true;
-        while (now_.tags.size() < queues_.size()) now_.tags.push_back({});
-        for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
-            tag& of = now_.tags[queue];
-            if (!of.waits && of.finish < now_.virtual_time) of.finish = now_.virtual_time;
+        (is_asked_again ? times_.now : times_.before) = is_asked_again ? times_.before : times_.now;
+        follow_tenants(t.get<"tenants/id">());
+        for (account& of : accounts_) {
+            (is_asked_again ? of.now : of.before) = is_asked_again ? of.before : of.now;
+            if (!of.now.waits && of.now.finish < times_.now) of.now.finish = times_.now;
         }
+    }
+    /// Moves the tags to the present rows of their tenants. O(tenants) if few rows have moved.
+    void follow_tenants(std::span<std::uint64_t const> ids) noexcept {
+        bool is_same = accounts_.size() == ids.size() + 1;
+        for (std::size_t row = 0; is_same && row < ids.size(); ++row) is_same = accounts_[row + 1].tenant == ids[row];
+        if (is_same) return;
+        former_accounts_.assign(accounts_.data(), accounts_.size());
+        accounts_.reset(ids.size() + 1);
+        if (!former_accounts_.empty()) accounts_[0] = former_accounts_[0];
+        std::size_t last = 0;
+        for (std::size_t row = 0; row < ids.size(); ++row) {
+            last = former_place(ids[row], last);
+            accounts_[row + 1] = last > 0 ? former_accounts_[last] : account{.tenant = ids[row]};
+        }
+    }
+    /// The place of a tenant among the former accounts, found fastest behind `last`; 0 if it has none.
+    [[nodiscard]] std::size_t former_place(std::uint64_t tenant, std::size_t last) const noexcept {
+        for (std::size_t tried = 0, place = last; tried < former_accounts_.size(); ++tried) {
+            place = place + 1 < former_accounts_.size() ? place + 1 : 0;
+            if (place > 0 && former_accounts_[place].tenant == tenant) return place;
+        }
+        return 0;
     }
     /// Remembers the queues that are not empty after the plan.
     void note_waits() noexcept {
         constexpr auto none = detail::tenant_queues::none;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue)
-            now_.tags[queue].waits = queues_.first(queue) != none;
+            accounts_[queue].now.waits = queues_.first(queue) != none;
         for (std::uint32_t const row : jobs_.planned())
             if (std::uint32_t const queue = queues_.of_job(row); queue != none)
-                now_.tags[queue].waits = queues_.waiting(jobs_, queues_.first(queue)) != none;
+                accounts_[queue].now.waits = queues_.waiting(jobs_, queues_.first(queue)) != none;
     }
 
     [[nodiscard]] static std::uint32_t tenant_of(std::size_t queue) noexcept {
@@ -204,7 +228,7 @@ private:
     [[nodiscard]] turn turn_of(tick<inputs> const& t, std::size_t queue, std::uint32_t row) const noexcept {
         if (row == detail::tenant_queues::none) return {};
         double const cost = parameters_.order == queue_order::wrr ? 1 : static_cast<double>(lack(row));
-        return {row, now_.tags[queue].finish + cost / detail::bounded_weight(t, tenant_of(queue))};
+        return {row, accounts_[queue].now.finish + cost / detail::bounded_weight(t, tenant_of(queue))};
     }
     /// The queue with the smallest finish tag; the number of queues if no job waits.
     [[nodiscard]] std::size_t next_queue() const noexcept {
@@ -236,8 +260,8 @@ private:
             if (!room_.admits(t, tenant_of(queue), devices)) return true;
             if (jobs_.start(t, now.row)) {
                 room_.add(t, tenant_of(queue), devices);
-                now_.tags[queue].finish = now.finish;
-                if (now_.virtual_time < now.finish) now_.virtual_time = now.finish;
+                accounts_[queue].now.finish = now.finish;
+                if (times_.now < now.finish) times_.now = now.finish;
             } else if (!parameters_.backfill) {
                 return false;
             }
