@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // fifo: the order of submission, and what happens to the rest.
+#include <tuple>
+#include <utility>
+
 #include <ration/policies/fifo.hpp>
 #include <ration/testing/policy_laws.hpp>
 
@@ -138,6 +141,21 @@ TEST_CASE("fifo with quotas: no job is stopped if the owner's job would not star
     CHECK(c.fault.empty());
 }
 
+// The newest borrower is stopped first. Its devices are on a node that the owner's job then does not need.
+TEST_CASE("fifo with quotas: a job of a borrower runs on if the owner's job starts without its devices",
+          "[fifo][tenants]") {
+    cluster<fifo> c({4, 4}, fifo({.tenants = rule::reclaim}));
+    c.set_tenants(with_quotas({0, 8}));
+    submit(c, 0, 4);
+    submit(c, 1, 3);
+    submit(c, 0, 1);
+    CHECK(c.decide() == counts{4, 3, 1});
+    submit(c, 1, 4);
+    CHECK(c.decide() == counts{0, 3, 1, 4});
+    CHECK(c.answer.size() == 2);
+    CHECK(c.fault.empty());
+}
+
 TEST_CASE("fifo with quotas: what a tenant does not lend stays free for it", "[fifo][tenants]") {
     cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
     auto tenants = with_quotas({4, 4});
@@ -173,6 +191,43 @@ TEST_CASE("fifo with quotas: a cohort borrows from the next one when its own is 
     kept.set_tenants(tenants);
     submit(kept, 1, 1, 9);
     CHECK(kept.decide() == counts{1, 1, 1, 1, 0, 0, 0, 0, 0});
+}
+
+// A lab of two groups is within its quota, and its groups have none. So only the last tenant borrows, although the
+// first group holds more for the other quotas of its cohort.
+TEST_CASE("fifo with quotas: a group within the quota of its lab does not borrow", "[fifo][tenants]") {
+    auto tenants = with_quotas({6, 0, 0, 2, 0});
+    tenants[1].parent = tenants[2].parent = 0;
+    for (std::uint32_t const owner : {2u, 3u}) {
+        cluster<fifo> c({8}, fifo({.tenants = rule::reclaim}));
+        c.set_tenants(tenants);
+        submit(c, 1, 4);
+        submit(c, 4, 2, 2);
+        CHECK(c.decide() == counts{4, 2, 2});
+        submit(c, owner, 2);
+        CHECK(c.decide() == counts{4, 2, 0, 2});
+        CHECK(c.fault.empty());
+    }
+}
+
+// The second group holds four devices of the first one, so that their lab has its quota. The last tenant holds all
+// devices of the separate one.
+TEST_CASE("fifo with quotas: an owner has its devices back from its own cohort, or the cohort from others",
+          "[fifo][tenants]") {
+    auto tenants = with_quotas({6, 4, 2, 6, 0});
+    tenants[1].parent = tenants[2].parent = 0;
+    for (auto const& [owner, devices, expected] :
+         {std::tuple<std::uint32_t, std::int64_t, counts>{1, 4, {2, 0, 0, 2, 2, 2, 4}},
+          {3, 2, {2, 2, 2, 2, 2, 0, 2}}}) {
+        cluster<fifo> c({12}, fifo({.tenants = rule::reclaim}));
+        c.set_tenants(tenants);
+        submit(c, 2, 2, 3);
+        submit(c, 4, 2, 3);
+        CHECK(c.decide() == counts{2, 2, 2, 2, 2, 2});
+        submit(c, owner, devices);
+        CHECK(c.decide() == expected);
+        CHECK(c.fault.empty());
+    }
 }
 
 TEST_CASE("fifo with quotas: it keeps within the limits of tenants", "[fifo][tenants]") {

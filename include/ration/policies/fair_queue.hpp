@@ -213,8 +213,8 @@ private:
         constexpr auto none = detail::tenant_queues::none;
         for (std::size_t queue = 0; queue < queues_.size(); ++queue)
             accounts_[queue].now.waits = queues_.first(queue) != none;
-        for (std::uint32_t const row : jobs_.planned())
-            if (std::uint32_t const queue = queues_.of_job(row); queue != none)
+        for (std::size_t i = 0; i < jobs_.planned(); ++i)
+            if (std::uint32_t const queue = queues_.of_job(jobs_.planned_row(i)); queue != none)
                 accounts_[queue].now.waits = queues_.waiting(jobs_, queues_.first(queue)) != none;
     }
 

@@ -21,10 +21,7 @@ struct fifo_parameters {
 
     /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
-        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"},
-        {.name = "tenants",
-         .meaning = "ignore the quotas of tenants, keep to them (quota), lend what is free of them (borrow), or also "
-                    "stop jobs of borrowers for owners (reclaim)"}};
+        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}, detail::tenants_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
 };

@@ -16,6 +16,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/job_time.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/rigid_order.hpp>
 #include <ration/policies/detail/service_distribution.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
@@ -72,6 +73,7 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        order_.reserve(most);
         services_.reserve();
         return status::ok;
     }
@@ -82,7 +84,7 @@ public:
         if (!jobs_.begin(t, true)) return status::ok;
         auto const attained = t.get<"jobs/attained">();
         auto const started = t.get<"jobs/started">(), held = t.get<"jobs/held.gpu">();
-        jobs_.serve(t, [&](std::size_t row) noexcept {
+        order_.serve(t, jobs_, [&](std::size_t row) noexcept {
             return detail::priority{-services_.index(attained[row], parameters_.quantum),
                                     detail::turn_of(held[row], started[row])};
         });
@@ -118,6 +120,7 @@ public:
 private:
     gittins_parameters parameters_;
     detail::rigid_jobs jobs_;
+    detail::rigid_order order_;
     detail::service_distribution services_;
     std::uint64_t next_ = 0;  // ids below are counted
 

@@ -19,6 +19,7 @@
 #include <ration/policies/detail/followed_order.hpp>
 #include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/rigid_order.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
 
@@ -89,6 +90,7 @@ public:
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         order_.reserve(most);
+        sorted_.reserve(most);
         gate_.reserve(most);
         pauses_.reserve(most_jobs_ = most.jobs);
         return status::ok;
@@ -100,11 +102,12 @@ public:
         if (parameters_.promote > 0) promote(t);
         if (!jobs_.plan(t, true)) return status::ok;
         if (parameters_.tenants != tenant_rule::ignore) {
-            gate_.serve(t, jobs_, parameters_.tenants, [&](std::size_t row) noexcept { return key_of(t, row); });
+            gate_.serve(t, jobs_, sorted_, parameters_.tenants,
+                        [&](std::size_t row) noexcept { return key_of(t, row); });
             return jobs_.finish(out);
         }
         if (jobs_.all_fit()) {
-            jobs_.start_all(t);
+            detail::start_all(t, jobs_);
             return jobs_.finish(out);
         }
         order_.rank_all(jobs_, t.now(), [&](std::size_t row) noexcept { rank(t, row); });
@@ -144,6 +147,7 @@ private:
     las_parameters parameters_;
     detail::rigid_jobs jobs_;
     detail::followed_order order_;  // by service
+    detail::rigid_order sorted_;    // all jobs, with `tenants`
     detail::gated_jobs gate_;
     job_memory<pause> pauses_;
     std::size_t most_jobs_ = 0;

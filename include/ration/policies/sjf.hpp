@@ -62,7 +62,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, false)) return status::ok;
         auto const length = t.get<"jobs/total_steps">(), rate = t.get<"jobs/nominal_steps_per_second">();
-        jobs_.start_in_order(t, parameters_.backfill, [&](std::size_t row) noexcept {
+        detail::start_in_order(t, jobs_, parameters_.backfill, [&](std::size_t row) noexcept {
             return detail::size_of_work(length[row], rate[row], jobs_.wanted(row), parameters_.measure);
         });
         return jobs_.finish(out);

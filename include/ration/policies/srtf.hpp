@@ -15,6 +15,7 @@
 #include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policies/detail/job_time.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/rigid_order.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -72,6 +73,7 @@ public:
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
         order_.reserve(most);
+        sorted_.reserve(most);
         gate_.reserve(most);
         irregular_.reset(most.jobs);
         return status::ok;
@@ -91,7 +93,7 @@ public:
         if (!jobs_.plan(t, true)) return status::ok;
         bool const is_gated = parameters_.tenants != tenant_rule::ignore;
         if (jobs_.all_fit() && !is_gated)
-            jobs_.start_all(t);
+            detail::start_all(t, jobs_);
         else if (is_gated || are_many(t, changed.count) || !rank_all(t))
             sort_all(t, [&](std::size_t row) noexcept { return remaining_of(t, row); });
         else
@@ -107,6 +109,7 @@ private:
     detail::rigid_jobs jobs_;
     detail::followed_order order_;  // by remaining steps; the second order has the jobs that sink at one speed
     detail::row_set irregular_;     // jobs that sink at another speed
+    detail::rigid_order sorted_;    // all jobs, if the other order is not kept
     detail::gated_jobs gate_;
 
     /// A sort of all jobs costs less than ranking this number.
@@ -123,9 +126,9 @@ private:
     void sort_all(tick<inputs> const& t, Remaining const& remaining) noexcept {
         auto const key = [&](std::size_t row) noexcept { return detail::priority{size_of(t, row, remaining(row))}; };
         if (parameters_.tenants == tenant_rule::ignore)
-            jobs_.serve(t, key);
+            sorted_.serve(t, jobs_, key);
         else
-            gate_.serve(t, jobs_, parameters_.tenants, key);
+            gate_.serve(t, jobs_, sorted_, parameters_.tenants, key);
     }
 
     /// Steps per second that the job makes; 0 if it does not run.

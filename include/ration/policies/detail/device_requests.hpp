@@ -57,6 +57,10 @@ public:
     [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return wanted_[row]; }
     /// The devices that the job holds; 0 if it is not active.
     [[nodiscard]] std::int64_t held(std::size_t row) const noexcept { return held_[row]; }
+    /// The devices that the job holds less than it wants.
+    [[nodiscard]] std::int64_t lack(std::size_t row) const noexcept {
+        return wanted_[row] > held_[row] ? wanted_[row] - held_[row] : 0;
+    }
     /// The row of the job in the last tick.
     [[nodiscard]] former_row const& former(std::size_t row) const noexcept { return rows_[row]; }
     /// Active jobs that do not hold what they want.

@@ -115,7 +115,7 @@ public:
         unranked_.clear();
         for (std::size_t row = 0, rows = all_unranked_ ? lines_.size() : 0; row < rows; ++row) rank(row);
         all_unranked_ = false;
-        for (std::uint32_t const row : jobs.planned()) rank(row);
+        for (std::size_t i = 0; i < jobs.planned(); ++i) rank(jobs.planned_row(i));
     }
     /// Sets the rank of a job, and the time at which it has to be ranked again.
     void put(rigid_jobs const& jobs, std::size_t row, priority const& key, nanoseconds crossing,

@@ -114,7 +114,7 @@ public:
         bool const is_resized = jobs.capacity() != capacity_;
         capacity_ = jobs.capacity();
         for (std::size_t row = 0; is_resized && row < t.jobs(); ++row) renew(t, jobs, row);
-        for (std::uint32_t const row : jobs.planned()) renew(t, jobs, row);
+        for (std::size_t i = 0; i < jobs.planned(); ++i) renew(t, jobs, jobs.planned_row(i));
         if (others_pass && waiting_.least() > jobs.spare() + 1) return;
         if (!has_cpu_) all_cpu_ = all_cpu_of(t);
         has_cpu_ = true;

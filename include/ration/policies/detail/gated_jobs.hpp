@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// Starts rigid jobs as far as the quotas of their tenants admit them, and stops jobs of borrowers for owners.
+/// Starts jobs as far as the quotas of their tenants admit them, and stops jobs of borrowers for owners.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,22 @@
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/rigid_order.hpp>
+#include <ration/policies/detail/row_set.hpp>
 #include <ration/policies/detail/tenant_gate.hpp>
 #include <ration/policy.hpp>
+#include <ration/resource.hpp>
+#include <ration/tenant.hpp>
 
 namespace ration::policies::detail {
 
-/// The parameter `tenants` of policies that stop jobs.
+/// The parameter `tenants` of policies that stop jobs only for owners.
+inline constexpr parameter_note tenants_note{
+    .name = "tenants",
+    .meaning =
+        "ignore the quotas of tenants, keep to them (quota), lend what is free of them (borrow), or also "
+        "stop jobs of borrowers for owners (reclaim)"};
+/// The same of policies that stop jobs in any case.
 inline constexpr parameter_note preemptive_tenants_note{
     .name = "tenants",
     .meaning =
@@ -29,7 +39,8 @@ inline constexpr parameter_note preemptive_tenants_note{
 class gated_jobs {
     tenant_gate gate_;
     buffer<std::uint8_t> blocked_;   // by tenant: an earlier job of it was not admitted
-    buffer<std::uint32_t> stopped_;  // rows of jobs to be stopped for an owner
+    buffer<std::uint32_t> stopped_;  // rows of jobs that are stopped for an owner
+    std::int64_t hopeless_ = 0;      // an owner's job that lacks this number of devices cannot start in this plan
     /// The next job of a tenant that would borrow.
     struct claim {
         double share;         // `borrowed_share` of its tenant so far
@@ -61,10 +72,10 @@ public:
 
     /// Starts waiting jobs. A job that does not fit blocks all later ones, unless `others_pass`; one that is not
     /// admitted blocks those of its tenant. O(waiting jobs), for each job that borrows; with reclaiming, O(jobs) for
-    /// each job that is stopped.
-    template <class Tick>
-    void start(Tick const& t, rigid_jobs& jobs, tenant_rule rule, bool others_pass) noexcept {
-        gate_.begin(t, rule, jobs.capacity(), jobs.requests().all_held());
+    /// each job that is stopped. `Jobs` is `rigid_jobs` or `learners`.
+    template <class Tick, class Jobs>
+    void start(Tick const& t, Jobs& jobs, tenant_rule rule, bool others_pass) noexcept {
+        begin(t, jobs, rule);
         if (!start_owners(t, jobs, rule == tenant_rule::reclaim, others_pass)) return;
         while (start_borrower(t, jobs, others_pass)) {
         }
@@ -76,53 +87,56 @@ public:
     /// the `priority`.
     /// O(jobs log tenants) if the order has changed little.
     template <class Tick, class Key>
-    void serve(Tick const& t, rigid_jobs& jobs, tenant_rule rule, Key const& key) noexcept {
+    void serve(Tick const& t, rigid_jobs& jobs, rigid_order& sorted, tenant_rule rule, Key const& key) noexcept {
         gate_.begin_empty(t, rule, jobs.capacity());
-        jobs.serve_chosen(t, key, [&](std::span<priority_order::entry const> order) noexcept {
+        job_choice& choice = sorted.choice();
+        sorted.serve_chosen(t, jobs, key, [&](std::span<priority_order::entry const> order) noexcept {
             std::int64_t left = jobs.available();
-            if (rule != tenant_rule::borrow) return choose_owners_first(t, jobs, order, left);
+            if (rule != tenant_rule::borrow) return choose_owners_first(t, jobs, choice, order, left);
             for (auto const& e : order) {
                 std::uint32_t const tenant = tenant_of(t, e.row);
-                if (gate_.admits(tenant, jobs.wanted(e.row))) left -= choose(jobs, e.row, tenant, left);
+                if (gate_.admits(tenant, jobs.wanted(e.row))) left -= choose(jobs, choice, e.row, tenant, left);
             }
         });
     }
 
 private:
     /// Returns the devices that the job takes.
-    std::int64_t choose(rigid_jobs& jobs, std::size_t row, std::uint32_t tenant, std::int64_t left) noexcept {
-        std::int64_t const taken = jobs.choice().take(row, jobs.wanted(row), left);
+    std::int64_t choose(rigid_jobs const& jobs, job_choice& choice, std::size_t row, std::uint32_t tenant,
+                        std::int64_t left) noexcept {
+        std::int64_t const taken = choice.take(row, jobs.wanted(row), left);
         if (taken > 0) gate_.add(tenant, taken);
         return taken;
     }
 
     template <class Tick>
-    void choose_owners_first(Tick const& t, rigid_jobs& jobs, std::span<priority_order::entry const> order,
-                             std::int64_t left) noexcept {
+    void choose_owners_first(Tick const& t, rigid_jobs const& jobs, job_choice& choice,
+                             std::span<priority_order::entry const> order, std::int64_t left) noexcept {
         first_.reset(t.tenants() + 1);
         for (auto& first : first_.edit()) first = end;
         next_.resize(order.size());
         for (auto const& e : order) {
             std::uint32_t const tenant = tenant_of(t, e.row);
-            if (gate_.owns(tenant, jobs.wanted(e.row))) left -= choose(jobs, e.row, tenant, left);
+            if (gate_.owns(tenant, jobs.wanted(e.row))) left -= choose(jobs, choice, e.row, tenant, left);
         }
         for (std::size_t place = order.size(); place-- > 0;) {
             std::uint32_t const row = order[place].row, tenant = tenant_of(t, row);
-            if (jobs.wanted(row) == 0 || jobs.choice().has(row)) continue;
+            if (jobs.wanted(row) == 0 || choice.has(row)) continue;
             next_[place] = first_[tenant];
             first_[tenant] = static_cast<std::uint32_t>(place);
         }
-        choose_borrowers(jobs, order, left);
+        choose_borrowers(jobs, choice, order, left);
     }
     /// Each job gets one turn, because the devices that are left, and those that its tenant may borrow, only shrink.
-    void choose_borrowers(rigid_jobs& jobs, std::span<priority_order::entry const> order, std::int64_t left) noexcept {
+    void choose_borrowers(rigid_jobs const& jobs, job_choice& choice, std::span<priority_order::entry const> order,
+                          std::int64_t left) noexcept {
         claims_.clear();
         for (std::uint32_t tenant = 0; tenant < first_.size(); ++tenant) claim_next(tenant);
         while (!claims_.empty()) {
             claim const turn = claims_.top();
             claims_.pop();
             std::uint32_t const row = order[turn.place].row;
-            if (gate_.admits(turn.tenant, jobs.wanted(row))) left -= choose(jobs, row, turn.tenant, left);
+            if (gate_.admits(turn.tenant, jobs.wanted(row))) left -= choose(jobs, choice, row, turn.tenant, left);
             claim_next(turn.tenant);
         }
     }
@@ -138,23 +152,41 @@ private:
         std::uint32_t const tenant = t.template get<"jobs/tenant">()[row];
         return tenant < t.tenants() ? tenant : static_cast<std::uint32_t>(t.tenants());
     }
-    [[nodiscard]] static std::int64_t missing(rigid_jobs const& jobs, std::size_t row) noexcept {
-        return jobs.wanted(row) - jobs.held(row);
+    /// The devices that the gate has to admit before the job starts.
+    template <class Jobs>
+    [[nodiscard]] static std::int64_t missing(Jobs const& jobs, std::size_t row) noexcept {
+        return jobs.requests().wanted(row) - jobs.committed(row);
     }
 
-    template <class Tick>
-    [[nodiscard]] bool begin_job(Tick const& t, rigid_jobs& jobs, std::size_t row) noexcept {
+    /// Reads the tenants, with what the plan has changed so far, and with all that a job counts of which a part runs.
+    template <class Tick, class Jobs>
+    void begin(Tick const& t, Jobs& jobs, tenant_rule rule) noexcept {
+        jobs.measure(t);
+        gate_.begin(t, rule, jobs.capacity(), jobs.requests().all_held());
+        auto const held = t.template get<"jobs/held.gpu">();
+        row_set const& lacking = jobs.requests().lacking();
+        for (std::size_t row = lacking.next(0); row != row_set::none; row = lacking.next(row + 1)) {
+            gate_.add(tenant_of(t, row), jobs.committed(row) - held[row]);
+            gate_.add(no_tenant, held[row] - jobs.requests().held(row));  // the sum over all jobs has it already
+        }
+        blocked_.reset(t.tenants() + 1);
+        hopeless_ = max_amount;
+    }
+
+    template <class Tick, class Jobs>
+    [[nodiscard]] bool begin_job(Tick const& t, Jobs& jobs, std::size_t row, bool whole) noexcept {
         std::int64_t const more = missing(jobs, row);
-        if (!jobs.start(t, row)) return false;
+        if (!jobs.may_fit(t, row)) return false;
+        if (!(whole ? jobs.start_whole(t, row) : jobs.start(t, row))) return false;
         gate_.add(tenant_of(t, row), more);
         return true;
     }
 
     /// Returns false if a job blocks all others.
-    template <class Tick>
-    [[nodiscard]] bool start_owners(Tick const& t, rigid_jobs& jobs, bool reclaims, bool others_pass) noexcept {
-        blocked_.reset(t.tenants() + 1);
-        for (std::size_t row = jobs.next_waiting(0); row != rigid_jobs::none; row = jobs.next_waiting(row + 1)) {
+    template <class Tick, class Jobs>
+    [[nodiscard]] bool start_owners(Tick const& t, Jobs& jobs, bool reclaims, bool others_pass) noexcept {
+        row_set const& lacking = jobs.requests().lacking();
+        for (std::size_t row = lacking.next(0); row != row_set::none; row = lacking.next(row + 1)) {
             if (!jobs.waits(row)) continue;
             std::uint32_t const tenant = tenant_of(t, row);
             if (blocked_[tenant] != 0) continue;
@@ -162,73 +194,80 @@ private:
                 blocked_[tenant] = others_pass ? 0 : 1;
                 continue;
             }
-            if (begin_job(t, jobs, row) || (reclaims && reclaim_for(t, jobs, row))) continue;
+            if (begin_job(t, jobs, row, reclaims) || (reclaims && reclaim_for(t, jobs, row))) continue;
             if (!others_pass) return false;
         }
         return true;
     }
 
     /// Starts one job of the tenant with the smallest borrowed share. Returns false if there is none.
-    template <class Tick>
-    [[nodiscard]] bool start_borrower(Tick const& t, rigid_jobs& jobs, bool others_pass) noexcept {
+    template <class Tick, class Jobs>
+    [[nodiscard]] bool start_borrower(Tick const& t, Jobs& jobs, bool others_pass) noexcept {
         blocked_.reset(t.tenants() + 1);
-        std::size_t best = rigid_jobs::none;
+        std::size_t best = row_set::none;
         double least = 0;
-        for (std::size_t row = jobs.next_waiting(0); row != rigid_jobs::none; row = jobs.next_waiting(row + 1)) {
-            if (!jobs.waits(row)) continue;
+        row_set const& lacking = jobs.requests().lacking();
+        for (std::size_t row = lacking.next(0); row != row_set::none; row = lacking.next(row + 1)) {
+            if (!jobs.waits(row) || missing(jobs, row) == 0) continue;
             std::uint32_t const tenant = tenant_of(t, row);
             if (blocked_[tenant] != 0) continue;
-            bool const fits = missing(jobs, row) <= jobs.spare();
-            bool const can_start = gate_.admits(tenant, missing(jobs, row)) && (fits || !others_pass);
+            bool const can_start = gate_.admits(tenant, missing(jobs, row)) && (!others_pass || jobs.may_fit(t, row));
             blocked_[tenant] = can_start || !others_pass ? 1 : 0;  // later jobs of it come after this one
             if (!can_start) continue;
             double const share = gate_.borrowed_share(tenant);
-            if (best != rigid_jobs::none && !(share < least)) continue;
+            if (best != row_set::none && !(share < least)) continue;
             best = row;
             least = share;
         }
-        return best != rigid_jobs::none && begin_job(t, jobs, best);
+        if (best == row_set::none) return false;
+        // A job that did not fit is not tried again in this plan.
+        return begin_job(t, jobs, best, false) || others_pass;
     }
 
-    /// Stops jobs of borrowers, of the largest borrowed share first and the newest job first, and starts the owner's
-    /// job. Returns false, without an effect, if they do not release enough.
-    template <class Tick>
-    [[nodiscard]] bool reclaim_for(Tick const& t, rigid_jobs& jobs, std::size_t row) noexcept {
+    /// Stops jobs of borrowers, of the largest borrowed share first and the newest job first, until the owner's job
+    /// starts. Those of which the devices are still free then run on. Returns false, without an effect, if the job
+    /// does not start.
+    template <class Tick, class Jobs>
+    [[nodiscard]] bool reclaim_for(Tick const& t, Jobs& jobs, std::size_t row) noexcept {
+        std::int64_t const lacks = jobs.requests().wanted(row) - jobs.requests().held(row);
+        if (lacks >= hopeless_) return false;
         stopped_.clear();
-        std::int64_t const needed = missing(jobs, row) - jobs.spare();
-        for (std::int64_t freed = 0; freed < needed;) {
-            std::size_t const next = next_to_stop(t, jobs);
-            if (next == rigid_jobs::none) return restore(t, jobs);
-            freed += jobs.held(next);
-            gate_.add(tenant_of(t, next), -jobs.held(next));
+        while (lacks > jobs.spare() || !begin_job(t, jobs, row, true)) {
+            std::size_t const next = next_to_stop(t, jobs, row);
+            if (next == row_set::none) {
+                hopeless_ = lacks;  // what is free or borrowed only shrinks during a plan
+                put_back(t, jobs);
+                return false;
+            }
+            gate_.add(tenant_of(t, next), -jobs.committed(next));
+            jobs.stop(t, next);
             stopped_.push_back(static_cast<std::uint32_t>(next));
         }
-        for (std::uint32_t const stopped : stopped_) jobs.stop(t, stopped);
-        return begin_job(t, jobs, row);
+        put_back(t, jobs);
+        return true;
     }
-    template <class Tick>
-    [[nodiscard]] bool restore(Tick const& t, rigid_jobs const& jobs) noexcept {
-        for (std::uint32_t const row : stopped_) gate_.add(tenant_of(t, row), jobs.held(row));
-        return false;
+    /// Lets the stopped jobs run of which the devices are free.
+    template <class Tick, class Jobs>
+    void put_back(Tick const& t, Jobs& jobs) noexcept {
+        for (std::size_t i = stopped_.size(); i-- > 0;)
+            if (jobs.put_back(t, stopped_[i])) gate_.add(tenant_of(t, stopped_[i]), jobs.committed(stopped_[i]));
     }
-    /// The newest running job of the tenant with the largest borrowed share.
-    template <class Tick>
-    [[nodiscard]] std::size_t next_to_stop(Tick const& t, rigid_jobs const& jobs) const noexcept {
-        std::size_t best = rigid_jobs::none;
+    /// Of the tenants that borrow from the owner, the newest running job of the one with the largest borrowed share.
+    template <class Tick, class Jobs>
+    [[nodiscard]] std::size_t next_to_stop(Tick const& t, Jobs const& jobs, std::size_t for_row) const noexcept {
+        std::uint32_t const owner = tenant_of(t, for_row);
+        std::int64_t const devices = missing(jobs, for_row);
+        std::size_t best = row_set::none;
         double most = 0;
         for (std::size_t row = t.jobs(); row-- > 0;) {
-            if (jobs.held(row) == 0 || is_stopped(row)) continue;
-            double const share = gate_.borrowed_share(tenant_of(t, row));
-            if (!(share > most)) continue;
+            if (jobs.requests().held(row) == 0) continue;
+            std::uint32_t const tenant = tenant_of(t, row);
+            double const share = gate_.borrowed_share(tenant);
+            if (!(share > most) || !gate_.borrows_from(tenant, owner, devices)) continue;
             best = row;
             most = share;
         }
         return best;
-    }
-    [[nodiscard]] bool is_stopped(std::size_t row) const noexcept {
-        for (std::uint32_t const stopped : stopped_)
-            if (stopped == row) return true;
-        return false;
     }
 };
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <span>
 
-#include <ration/buffer.hpp>
-#include <ration/detail/sort.hpp>
 #include <ration/job.hpp>
 #include <ration/policies/detail/free_nodes.hpp>
+#include <ration/policies/detail/planned_holdings.hpp>
+#include <ration/policies/detail/row_set.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies::detail {
@@ -22,13 +22,6 @@ using cluster_columns =
             in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
             in<std::int64_t, "held/amount">, in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">,
             More...>;
-
-/// The first index in an ascending column whose value is not below `value`; the size if there is
-/// none.
-[[nodiscard]] inline std::size_t lower_bound(std::span<std::uint64_t const> ascending, std::uint64_t value) noexcept {
-    return ration::detail::partition_point(ascending.size(),
-                                           [&](std::size_t i) noexcept { return ascending[i] < value; });
-}
 
 /// The free devices of the cluster.
 struct supply {
@@ -73,24 +66,9 @@ template <class Tick>
 /// changes keeps as much as possible where it is. `follow` is O(changed nodes); everything else is
 /// O(log holdings) for each holding that changes, and O(1) for each node that is not allowed.
 class placement {
-    static constexpr std::uint32_t untouched = 0xFFFF'FFFF, end = 0xFFFF'FFFE;
-    /// The devices of a job on one node, as a list element: before this tick and after it.
-    struct place {
-        std::uint32_t node, next;
-        std::int64_t before, after;
-    };
-    /// A job whose holdings have been loaded, since they may change.
-    struct touched_job {
-        std::uint32_t row, first;  // first: of its places, in the order of nodes
-        std::int64_t held;
-        std::uint16_t reason;
-    };
-
     free_nodes free_;
-    row_set planned_;       // nodes whose free devices differ from those of the snapshot
-    buffer<place> places_;  // of the touched jobs
-    buffer<touched_job> touched_;
-    buffer<std::uint32_t> index_;  // by row: into touched_
+    row_set planned_;  // nodes whose free devices differ from those of the snapshot
+    planned_holdings jobs_;
 
 public:
     /// The node of a learner that does not fit.
@@ -102,21 +80,14 @@ public:
     /// 32 devices.
     void reserve(limits const& most) noexcept {
         resize(most.nodes);
-        index_.reserve(most.jobs);
-        touched_.reserve(most.jobs);
-        places_.reserve((most.jobs < 64 ? most.jobs : 64) * most.nodes);
+        jobs_.reserve(most);
     }
 
     /// Forgets the last plan, and reads the free devices of the nodes that have changed. Without a list of changes it
     /// is O(nodes), and so it is with `all`, for a policy that has not followed the last tick.
     template <class Tick>
     void follow(Tick const& t, bool all = false) noexcept {
-        for (auto const& job : touched_)
-            if (job.row < index_.size()) index_[job.row] = untouched;
-        touched_.clear();
-        places_.clear();
-        if (index_.size() > t.jobs()) index_.resize(t.jobs());
-        while (index_.size() < t.jobs()) index_.push_back(untouched);
+        jobs_.begin(t.jobs());
         auto const free = t.template get<"nodes/free.gpu">();
         auto const& changed = t.changes(table_id::nodes);
         if (changed.everything != 0 || all) {
@@ -153,20 +124,20 @@ public:
     /// The devices that the job holds after the changes so far.
     template <class Tick>
     [[nodiscard]] std::int64_t held(Tick const& t, std::size_t row) const noexcept {
-        return index_[row] == untouched ? t.template get<"jobs/held.gpu">()[row] : touched_[index_[row]].held;
+        return jobs_.held(t, row);
     }
     /// The number of changed jobs. After `begin` these are the jobs that lost devices with their
     /// nodes.
-    [[nodiscard]] std::size_t touched() const noexcept { return touched_.size(); }
+    [[nodiscard]] std::size_t touched() const noexcept { return jobs_.size(); }
     /// The row of the i-th of them.
-    [[nodiscard]] std::uint32_t touched_row(std::size_t i) const noexcept { return touched_[i].row; }
+    [[nodiscard]] std::uint32_t touched_row(std::size_t i) const noexcept { return jobs_[i].row; }
 
     /// Sets the devices of a job to `amount`; further ones come from nodes that are `allowed`. It
     /// gets less only if these do not suffice.
     template <class Tick, class Allowed = decltype(anywhere)>
     void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason,
                 Allowed const& allowed = anywhere) noexcept {
-        touched_job& job = open(t, row);
+        touched_job& job = jobs_.open(t, row, free_.size());
         if (job.held == amount) return;
         job.reason = reason;
         if (amount < job.held) shrink(job, job.held - amount);
@@ -176,10 +147,30 @@ public:
     /// Gives the job `amount` more devices on this node. Precondition: they are free.
     template <class Tick>
     void put(Tick const& t, std::size_t row, std::size_t node, std::int64_t amount, std::uint16_t reason) noexcept {
-        touched_job& job = open(t, row);
+        touched_job& job = jobs_.open(t, row, free_.size());
         job.reason = reason;
-        add(job, static_cast<std::uint32_t>(node), amount);
+        change(job, jobs_.on(job, static_cast<std::uint32_t>(node)), amount);
     }
+
+    /// Remembers what the job holds now, for `revert`.
+    template <class Tick>
+    void keep(Tick const& t, std::size_t row) noexcept {
+        touched_job& job = jobs_.open(t, row, free_.size());
+        job.kept_reason = job.reason;
+        for (place* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p)) p->kept = p->after;
+    }
+    /// Gives the job exactly what it held at `keep`, and the reason of that. Returns false, without an effect, if these
+    /// devices are not free.
+    bool revert(std::size_t row) noexcept {
+        touched_job& job = jobs_.opened(row);
+        for (place const* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p))
+            if (p->kept > p->after && p->kept - p->after > free_[p->node]) return false;
+        for (place* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p)) change(job, *p, p->kept - p->after);
+        job.reason = job.kept_reason;
+        return true;
+    }
+    /// Another reason for the grants of a job that has been changed.
+    void explain(std::size_t row, std::uint16_t reason) noexcept { jobs_.opened(row).reason = reason; }
 
     /// The allowed node with the least free devices, but at least `amount`; `nowhere` if there is
     /// none.
@@ -194,53 +185,13 @@ public:
     }
 
     /// Writes the changes, in the order of jobs and nodes.
-    [[nodiscard]] status finish(grants& out) noexcept {
-        ration::detail::sort(touched_.data(), touched_.size(),
-                             [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
-        for (auto const& job : touched_)
-            for (std::uint32_t i = job.first; i != end; i = places_[i].next) {
-                place const& p = places_[i];
-                if (p.before != p.after && !out.set(job.row, p.node, resource_id::gpu, p.after, job.reason))
-                    return status::capacity;
-            }
-        return status::ok;
-    }
+    [[nodiscard]] status finish(grants& out) noexcept { return jobs_.finish(out); }
 
 private:
     void resize(std::size_t nodes) noexcept {
         free_.reset(nodes);
         planned_.reset(nodes);
     }
-    /// The job with its present holdings, loaded at the first use.
-    template <class Tick>
-    [[nodiscard]] touched_job& open(Tick const& t, std::size_t row) noexcept {
-        if (index_[row] != untouched) return touched_[index_[row]];
-        index_[row] = static_cast<std::uint32_t>(touched_.size());
-        touched_job job{.row = static_cast<std::uint32_t>(row), .first = end, .held = 0, .reason = 0};
-        if (t.template get<"jobs/held.gpu">()[row] > 0) load(t, job);
-        touched_.push_back(job);
-        return touched_.back();
-    }
-    /// Reads the holdings of a job from the table `held`, which is sorted by job and node.
-    template <class Tick>
-    void load(Tick const& t, touched_job& job) noexcept {
-        auto const owner = t.template get<"held/job">();
-        auto const node = t.template get<"held/node">(), resource = t.template get<"held/resource">();
-        auto const amount = t.template get<"held/amount">();
-        std::uint64_t const id = t.template get<"jobs/id">()[job.row];
-        std::uint32_t last = end;
-        for (std::size_t i = lower_bound(owner, id); i < owner.size() && owner[i] == id; ++i) {
-            if (resource[i] != static_cast<std::uint32_t>(resource_id::gpu) || node[i] >= free_.size() ||
-                amount[i] <= 0)
-                continue;
-            auto const here = static_cast<std::uint32_t>(places_.size());
-            places_.push_back({node[i], end, amount[i], amount[i]});
-            (last == end ? job.first : places_[last].next) = here;
-            last = here;
-            job.held += amount[i];
-        }
-    }
-
     /// Changes a holding, and the free devices of its node.
     void change(touched_job& job, place& p, std::int64_t by) noexcept {
         p.after += by;
@@ -249,29 +200,12 @@ private:
         planned_.set(p.node, true);
     }
 
-    /// Adds devices on a node; the list of holdings stays sorted by node.
-    void add(touched_job& job, std::uint32_t node, std::int64_t amount) noexcept {
-        std::uint32_t former = end, here = job.first;
-        while (here != end && places_[here].node < node) {
-            former = here;
-            here = places_[here].next;
-        }
-        if (here == end || places_[here].node != node) {
-            auto const fresh = static_cast<std::uint32_t>(places_.size());
-            places_.push_back({node, here, 0, 0});
-            (former == end ? job.first : places_[former].next) = fresh;
-            here = fresh;
-        }
-        change(job, places_[here], amount);
-    }
-
     /// Releases the smallest holdings first, so that the rest is on few nodes.
     void shrink(touched_job& job, std::int64_t by) noexcept {
         while (by > 0) {
             place* smallest = nullptr;
-            for (std::uint32_t i = job.first; i != end; i = places_[i].next)
-                if (places_[i].after > 0 && (smallest == nullptr || places_[i].after <= smallest->after))
-                    smallest = &places_[i];
+            for (place* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p))
+                if (p->after > 0 && (smallest == nullptr || p->after <= smallest->after)) smallest = p;
             if (smallest == nullptr) return;
             std::int64_t const amount = smallest->after < by ? smallest->after : by;
             change(job, *smallest, -amount);
@@ -295,11 +229,11 @@ private:
     template <class Allowed>
     [[nodiscard]] place* tightest_own(touched_job const& job, std::int64_t amount, Allowed const& allowed) noexcept {
         place* best = nullptr;
-        for (std::uint32_t i = job.first; i != end; i = places_[i].next) {
-            std::int64_t const free = free_[places_[i].node], found = best == nullptr ? 0 : free_[best->node];
-            if (places_[i].after <= 0 || free <= 0 || !allowed(places_[i].node)) continue;
+        for (place* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p)) {
+            std::int64_t const free = free_[p->node], found = best == nullptr ? 0 : free_[best->node];
+            if (p->after <= 0 || free <= 0 || !allowed(p->node)) continue;
             bool const is_better = found < amount ? free > found : free >= amount && free < found;
-            if (is_better) best = &places_[i];
+            if (is_better) best = p;
         }
         return best;
     }
@@ -312,7 +246,7 @@ private:
             if (node == nowhere) node = emptiest(allowed);
             if (node == nowhere) break;
             std::int64_t const amount = free_[node] < by ? free_[node] : by;
-            add(job, static_cast<std::uint32_t>(node), amount);
+            change(job, jobs_.on(job, static_cast<std::uint32_t>(node)), amount);
             by -= amount;
         }
         return by;
@@ -330,12 +264,11 @@ private:
                 continue;
             std::size_t const row = lower_bound(ids, owner[i]);
             if (row == ids.size() || ids[row] != owner[i]) continue;
-            touched_job& job = open(t, row);
+            touched_job& job = jobs_.open(t, row, free_.size());
             job.reason = reason;
-            for (std::uint32_t p = job.first; p != end; p = places_[p].next) {
-                if (places_[p].node != node[i]) continue;
-                std::int64_t const lost = places_[p].after < -free_[node[i]] ? places_[p].after : -free_[node[i]];
-                change(job, places_[p], -lost);
+            for (place* p = jobs_.first(job); p != nullptr; p = jobs_.next(*p)) {
+                if (p->node != node[i]) continue;
+                change(job, *p, -(p->after < -free_[node[i]] ? p->after : -free_[node[i]]));
                 break;
             }
         }

@@ -6,14 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include <ration/buffer.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/device_requests.hpp>
 #include <ration/policies/detail/placement.hpp>
-#include <ration/policies/detail/priority_order.hpp>
 
 namespace ration::policies::detail {
 
@@ -26,33 +24,12 @@ inline constexpr parameter_note backfill_note{
     .name = "backfill",
     .meaning = "when the job whose turn it is does not fit, others are tried; without, all wait for it"};
 
-/// The jobs that are to run after a division of all devices.
-class job_choice {
-    buffer<std::uint8_t> chosen_;  // by row
-
-public:
-    /// Allocates for this number of jobs.
-    void reserve(std::size_t jobs) noexcept { chosen_.reserve(jobs); }
-    /// Makes room for this number of rows, none of which is chosen.
-    void begin(std::size_t rows) noexcept { chosen_.reset(rows); }
-    /// Chooses the job if it wants devices and they are left. Returns the number that it takes.
-    std::int64_t take(std::size_t row, std::int64_t wanted, std::int64_t left) noexcept {
-        if (wanted <= 0 || wanted > left) return 0;
-        chosen_[row] = 1;
-        return wanted;
-    }
-    /// True after `take` has chosen the job.
-    [[nodiscard]] bool has(std::size_t row) const noexcept { return chosen_[row] != 0; }
-};
-
 /// Jobs that get all requested devices or none. The policy's rule decides which of them run; this
 /// class does the rest. `follow` and `begin` are O(changes).
 class rigid_jobs {
     placement places_;
-    priority_order order_;
     device_requests requests_;
-    buffer<std::uint32_t> planned_;  // rows whose `held` is that of the plan
-    job_choice choice_;
+    buffer<std::uint32_t> planned_;  // rows of the last plan
     std::int64_t capacity_ = 0;
     bool has_capacity_ = false;  // `capacity_` is that of the present nodes
 
@@ -69,11 +46,8 @@ public:
     /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
         places_.reserve(most);
-        order_.reserve(most.jobs);
         requests_.reserve(most);
         planned_.reserve(most.jobs);
-        choice_.reserve(most.jobs);
-        planned_.clear();
         has_capacity_ = false;
     }
 
@@ -83,6 +57,8 @@ public:
     [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return requests_.wanted(row); }
     /// The devices that the job holds, after the plan so far; 0 if it is not active.
     [[nodiscard]] std::int64_t held(std::size_t row) const noexcept { return requests_.held(row); }
+    /// The devices that count as held by its tenant.
+    [[nodiscard]] std::int64_t committed(std::size_t row) const noexcept { return held(row); }
     /// True if the job is active and does not hold its requested devices, and the nodes have that
     /// many.
     [[nodiscard]] bool waits(std::size_t row) const noexcept {
@@ -91,16 +67,19 @@ public:
     /// The first job from `row` on that does not hold what it wants; `none` if there is none.
     [[nodiscard]] std::size_t next_waiting(std::size_t row) const noexcept { return requests_.lacking().next(row); }
 
-    /// Rows of which `held` is planned, and not yet that of the snapshot.
-    [[nodiscard]] std::span<std::uint32_t const> planned() const noexcept { return planned_.view(); }
+    /// The number of rows of which `held` may be planned, and not yet that of the snapshot.
+    [[nodiscard]] std::size_t planned() const noexcept { return places_.touched(); }
+    /// The i-th of them.
+    [[nodiscard]] std::uint32_t planned_row(std::size_t i) const noexcept { return places_.touched_row(i); }
 
     /// Takes in what has changed since the last tick. Returns true if rows have moved. O(changes), or O(jobs + nodes)
     /// without a list of changes.
     template <class Tick>
     [[nodiscard]] bool follow(Tick const& t) noexcept {
-        places_.follow(t);
-        bool const moved = requests_.follow(t, planned_.view());
         planned_.clear();
+        for (std::size_t i = 0; i < planned(); ++i) planned_.push_back(planned_row(i));
+        bool const moved = requests_.follow(t, planned_.view());
+        places_.follow(t);
         has_capacity_ = has_capacity_ && has_same_capacity(t);
         return moved;
     }
@@ -138,29 +117,28 @@ public:
         resize(t, row, wanted(row), its_turn);
         return true;
     }
-    /// Takes all devices from the job.
+    /// The same, since no part of a job starts.
+    template <class Tick>
+    bool start_whole(Tick const& t, std::size_t row) noexcept {
+        return start(t, row);
+    }
+    /// False if the job surely does not fit.
+    template <class Tick>
+    [[nodiscard]] bool may_fit(Tick const&, std::size_t row) const noexcept {
+        return wanted(row) - held(row) <= places_.spare();
+    }
+    /// Takes all devices from the job. `put_back` can return them.
     template <class Tick>
     void stop(Tick const& t, std::size_t row) noexcept {
+        places_.keep(t, row);
         resize(t, row, 0, made_room);
     }
-
-    /// Starts waiting jobs in the order of their priorities; none is stopped. The first job that
-    /// does not fit blocks all later ones, unless `others_pass`. `key(row)` is the priority.
-    /// O(waiting jobs) for each job that starts.
-    template <class Tick, class Key>
-    void start_in_order(Tick const& t, bool others_pass, Key const& key) noexcept {
-        for (;;) {
-            std::size_t best = none;
-            double first = 0;
-            for (std::size_t row = next_waiting(0); row != none; row = next_waiting(row + 1)) {
-                if (!waits(row) || (others_pass && wanted(row) - held(row) > places_.spare())) continue;
-                double const k = key(row);
-                if (best != none && !(k < first)) continue;
-                best = row;
-                first = k;
-            }
-            if (best == none || !start(t, best)) return;
-        }
+    /// Undoes the last `stop` of the job. Returns false, without an effect, if its devices are not free.
+    template <class Tick>
+    bool put_back(Tick const& t, std::size_t row) noexcept {
+        if (!places_.revert(row)) return false;
+        requests_.plan(row, places_.held(t, row));
+        return true;
     }
 
     /// The devices that are free or held by jobs which may be stopped.
@@ -171,39 +149,6 @@ public:
     [[nodiscard]] std::int64_t capacity() const noexcept { return capacity_; }
     /// True if all active jobs can run, so that no order is needed.
     [[nodiscard]] bool all_fit() const noexcept { return requests_.all_wanted() <= available(); }
-    /// Starts all waiting jobs, in the order of submission.
-    template <class Tick>
-    void start_all(Tick const& t) noexcept {
-        for (std::size_t row = next_waiting(0); row != none; row = next_waiting(row + 1))
-            if (waits(row)) static_cast<void>(start(t, row));
-    }
-
-    /// Runs the jobs in the order of their priorities, each that still fits; the others are
-    /// stopped. `key(row)` is the `priority`. O(jobs) if all fit or the order has changed little.
-    template <class Tick, class Key>
-    void serve(Tick const& t, Key const& key) noexcept {
-        if (all_fit()) return start_all(t);
-        serve_chosen(t, key, [&](std::span<priority_order::entry const> order) noexcept {
-            std::int64_t left = available();
-            for (auto const& e : order) left -= choice_.take(e.row, wanted(e.row), left);
-        });
-    }
-    /// Runs the jobs that `select(order)` takes into `choice`; the others are stopped. `order` has all rows.
-    template <class Tick, class Key, class Select>
-    void serve_chosen(Tick const& t, Key const& key, Select const& select) noexcept {
-        choice_.begin(t.jobs());
-        auto const order = order_.sort(t.template get<"jobs/id">(), key);
-        select(order);
-        // Stopped jobs first, so that their devices are free for the others.
-        for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (!choice_.has(row) && held(row) > 0) stop(t, row);
-        for (auto const& e : order)
-            if (choice_.has(e.row) && waits(e.row)) static_cast<void>(start(t, e.row));
-    }
-
-    /// The jobs that `serve_chosen` runs.
-    [[nodiscard]] job_choice& choice() noexcept { return choice_; }
-
     /// Writes the grants. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
 
@@ -211,7 +156,6 @@ private:
     template <class Tick>
     void resize(Tick const& t, std::size_t row, std::int64_t amount, std::uint16_t reason) noexcept {
         places_.resize(t, row, amount, reason);
-        planned_.push_back(static_cast<std::uint32_t>(row));
         requests_.plan(row, places_.held(t, row));
     }
 
@@ -227,5 +171,31 @@ private:
         }
     }
 };
+
+/// Starts all waiting jobs, in the order of submission.
+template <class Tick>
+void start_all(Tick const& t, rigid_jobs& jobs) noexcept {
+    for (std::size_t row = jobs.next_waiting(0); row != jobs.none; row = jobs.next_waiting(row + 1))
+        if (jobs.waits(row)) static_cast<void>(jobs.start(t, row));
+}
+
+/// Starts waiting jobs in the order of their priorities; none is stopped. The first job that
+/// does not fit blocks all later ones, unless `others_pass`. `key(row)` is the priority.
+/// O(waiting jobs) for each job that starts.
+template <class Tick, class Key>
+void start_in_order(Tick const& t, rigid_jobs& jobs, bool others_pass, Key const& key) noexcept {
+    for (;;) {
+        std::size_t best = jobs.none;
+        double first = 0;
+        for (std::size_t row = jobs.next_waiting(0); row != jobs.none; row = jobs.next_waiting(row + 1)) {
+            if (!jobs.waits(row) || (others_pass && !jobs.may_fit(t, row))) continue;
+            double const k = key(row);
+            if (best != jobs.none && !(k < first)) continue;
+            best = row;
+            first = k;
+        }
+        if (best == jobs.none || !jobs.start(t, best)) return;
+    }
+}
 
 }  // namespace ration::policies::detail

@@ -94,6 +94,25 @@ public:
         tenants_[at].held += devices;
     }
 
+    /// True if `owner`, which would own `devices` more, can have them back from the tenant. Up to the cohort of both,
+    /// the one side stays within its quotas and the other side is beyond them. O(depth).
+    [[nodiscard]] bool borrows_from(std::uint32_t tenant, std::uint32_t owner, std::int64_t devices) const noexcept {
+        std::uint32_t at = row_of(tenant), other = holder_of(row_of(owner));
+        bool is_outside = false;
+        while (at != other) {
+            // The lower one of both: parents come before their children, and the cluster is above all.
+            if (is_cluster(at) || (!is_cluster(other) && other > at)) {
+                if (tenants_[other].held + devices > tenants_[other].quota) return false;
+                other = tenants_[other].parent;
+                is_outside = true;
+            } else {
+                if (tenants_[at].quota != 0 && tenants_[at].held <= tenants_[at].quota) return false;
+                at = tenants_[at].parent;
+            }
+        }
+        return is_outside;
+    }
+
     /// What the tenant borrows as a part of the cohort's other quotas, for its weight; 0 if it borrows nothing.
     [[nodiscard]] double borrowed_share(std::uint32_t tenant) const noexcept {
         std::uint32_t const row = row_of(tenant);
@@ -135,6 +154,11 @@ private:
     [[nodiscard]] std::uint32_t row_of(std::uint32_t tenant) const noexcept {
         auto const cluster = static_cast<std::uint32_t>(tenants_.size() - 1);
         return tenant < cluster ? tenant : cluster;
+    }
+    /// The tenant, or the next one above it, that has a quota; otherwise the cluster.
+    [[nodiscard]] std::uint32_t holder_of(std::uint32_t row) const noexcept {
+        while (!is_cluster(row) && tenants_[row].quota == 0) row = tenants_[row].parent;
+        return row;
     }
     [[nodiscard]] bool is_cluster(std::uint32_t row) const noexcept { return row + 1 == tenants_.size(); }
     /// The devices that a tenant keeps for itself and does not hold.

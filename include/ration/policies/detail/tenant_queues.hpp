@@ -60,7 +60,7 @@ public:
     /// Adds jobs that a plan has just stopped, because a node of theirs has lost devices.
     template <class Tick>
     void add_stopped(Tick const& t, rigid_jobs const& jobs) noexcept {
-        for (std::uint32_t const row : jobs.planned()) renew(t, jobs, row);
+        for (std::size_t i = 0; i < jobs.planned(); ++i) renew(t, jobs, jobs.planned_row(i));
     }
 
     /// The number of queues.
