@@ -63,6 +63,19 @@ namespace {
     return jobs;
 }
 
+/// Rigid jobs of five tenants with quotas, of which the last one does not lend.
+[[nodiscard]] sim::workload jobs_within_quotas(std::uint64_t seed) {
+    constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu);
+    auto jobs = rigid_jobs_of(seed);
+    jobs.tenant_terms.resize(5);
+    for (std::size_t t = 0; t < 5; ++t) {
+        jobs.tenant_terms[t].id = t + 1;
+        jobs.tenant_terms[t].quota[gpu_index] = static_cast<std::int64_t>(2 * t);
+        jobs.tenant_terms[t].lend[gpu_index] = t < 4 ? unlimited : 0;
+    }
+    return jobs;
+}
+
 /// Elastic jobs of different weights, of which some need more devices at least than others can have.
 [[nodiscard]] sim::workload elastic_jobs_of(std::uint64_t seed) {
     auto jobs = sim::make_scaling({.seed = seed, .jobs = 150, .jobs_per_hour = 20}, {.mean_seconds = 6000});
@@ -116,6 +129,19 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
             check_same_schedule(policies::srtf{}, rigid, seed, interval);
             check_same_schedule(policies::srtf{{.measure = policies::job_measure::service}}, rigid, seed, interval);
         }
+}
+
+TEST_CASE("simulation: the list of changes makes no difference to a schedule within quotas", "[sim][tenants]") {
+    using policies::tenant_rule;
+    auto const jobs = jobs_within_quotas(4);
+    for (nanoseconds const interval : {nanoseconds{}, seconds(60)}) {
+        CAPTURE(interval.count);
+        check_same_schedule(policies::fifo{{.backfill = true, .tenants = tenant_rule::reclaim}}, jobs, 4, interval);
+        check_same_schedule(policies::gang{{.learner = 3, .tenants = tenant_rule::reclaim}}, jobs, 4, interval);
+        check_same_schedule(policies::gang{{.backfill = false, .tenants = tenant_rule::borrow}}, jobs, 4, interval);
+        check_same_schedule(policies::pack{{.learner = 2, .tenants = tenant_rule::quota}}, jobs, 4, interval);
+        check_same_schedule(policies::spread{{.give_up = 50, .tenants = tenant_rule::reclaim}}, jobs, 4, interval);
+    }
 }
 
 namespace {

@@ -9,7 +9,10 @@
 
 #include <ration/policies/fair_tree.hpp>
 #include <ration/policies/fifo.hpp>
+#include <ration/policies/gang.hpp>
 #include <ration/policies/las.hpp>
+#include <ration/policies/pack.hpp>
+#include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
 
 #include "support/catch.hpp"
@@ -75,22 +78,31 @@ template <Policy P>
     return {to_seconds(outcome->jobs[8].started) - arrival, watch.most};
 }
 
+/// The rule of tenants. Learners have one device, since the borrower's own jobs are on both nodes.
+template <Policy P>
+[[nodiscard]] typename P::parameters parameters_with(rule by) {
+    typename P::parameters parameters{.tenants = by};
+    if constexpr (requires { parameters.learner; }) parameters.learner = 1;
+    return parameters;
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("quota: the owner's job starts within one tick, though all devices are lent", "[sim][tenants]",
-                   policies::fifo, policies::las, policies::srtf) {
-    auto const reclaimed = run_with<TestType>(4, {.tenants = rule::reclaim});
+                   policies::fifo, policies::las, policies::srtf, policies::gang, policies::pack, policies::spread) {
+    auto const reclaimed = run_with<TestType>(4, parameters_with<TestType>(rule::reclaim));
     CHECK(reclaimed.most_borrowed == 8);
     CHECK(reclaimed.owner_waits >= 0);
     CHECK(reclaimed.owner_waits <= interval);
     // Control: nothing is lent, and devices stay free for the owner.
-    auto const kept = run_with<TestType>(0, {.tenants = rule::reclaim});
+    auto const kept = run_with<TestType>(0, parameters_with<TestType>(rule::reclaim));
     CHECK(kept.most_borrowed == 4);
     CHECK(kept.owner_waits <= interval);
 }
 
-TEST_CASE("quota: without reclaiming the owner waits for the borrower's jobs to end", "[sim][tenants]") {
-    auto const waited = run_with<policies::fifo>(4, {.tenants = rule::borrow});
+TEMPLATE_TEST_CASE("quota: without reclaiming the owner waits for the borrower's jobs to end", "[sim][tenants]",
+                   policies::fifo, policies::gang, policies::pack, policies::spread) {
+    auto const waited = run_with<TestType>(4, parameters_with<TestType>(rule::borrow));
     CHECK(waited.most_borrowed == 8);
     CHECK(waited.owner_waits == length - arrival);
 }

@@ -49,6 +49,6 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::edf_parameters, rule, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, at_changes, p, restart_penalty);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, at_changes, reached, patience,
                         restart_penalty);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up, tenants);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, at_changes, p, lambda, doubling, steps);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/gated_jobs.hpp>
 #include <ration/policies/detail/learners.hpp>
 #include <ration/policy.hpp>
 
@@ -21,7 +22,8 @@ struct gang_parameters {
     std::int64_t learner = 0;  ///< most devices of one learner; 0 = as many as the largest node has
     /// On which node a learner is placed.
     learner_placement placement = learner_placement::pack;
-    bool backfill = true;  ///< later jobs that fit overtake one that does not
+    bool backfill = true;                       ///< later jobs that fit overtake one that does not
+    tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -30,7 +32,8 @@ struct gang_parameters {
          .least = 0},
         {.name = "placement",
          .meaning = "a learner comes onto the fullest node on which it fits (pack) or the emptiest (spread)"},
-        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"}};
+        {.name = "backfill", .meaning = "later jobs that fit pass one that does not"},
+        detail::tenants_note};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -45,8 +48,11 @@ struct gang_parameters {
 ///
 /// FfDL's gang scheduler searches for the best joint placement by biased sampling, which is not
 /// published in full; here learners are placed one after the other. With `backfill` off, the first
-/// job that does not fit blocks all later ones, as in FfDL's queue. O(log jobs) for each job that
-/// changes or starts, and for each number of devices that does not fit; no state.
+/// job that does not fit blocks all later ones, as in FfDL's queue.
+///
+/// With `tenants`, jobs within the quota of their tenant come first, and then those that borrow, as under `fifo`.
+/// O(log jobs) for each job that changes or starts, and for each number of devices that does not fit; with `tenants`,
+/// O(waiting jobs). No state.
 class gang {
 public:
     /// Declares the class as a policy.
@@ -71,19 +77,26 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept {
         jobs_.reserve(most);
+        gate_.reserve(most);
         return status::ok;
     }
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (!jobs_.begin(t, parameters_.learner, parameters_.placement, true)) return status::ok;
-        jobs_.start_in_order(t, parameters_.backfill);
+        bool const has_quotas = parameters_.tenants != tenant_rule::ignore && t.tenants() > 0;
+        bool const frees = has_quotas && parameters_.tenants == tenant_rule::reclaim;
+        if (!jobs_.begin(t, parameters_.learner, parameters_.placement, true, frees)) return status::ok;
+        if (has_quotas)
+            gate_.start(t, jobs_, parameters_.tenants, parameters_.backfill);
+        else
+            jobs_.start_in_order(t, parameters_.backfill);
         return jobs_.finish(out);
     }
 
 private:
     gang_parameters parameters_;
     detail::learners jobs_;
+    detail::gated_jobs gate_;
 };
 
 static_assert(Policy<gang>);

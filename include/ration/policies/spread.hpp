@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ration/policies/detail/learners.hpp>
+#include <ration/policies/detail/one_learner_at_a_time.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {

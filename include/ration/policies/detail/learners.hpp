@@ -5,58 +5,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
-#include <tuple>
-#include <utility>
 
 #include <ration/buffer.hpp>
-#include <ration/job_memory.hpp>
-#include <ration/parameter.hpp>
-#include <ration/policies/detail/rigid_jobs.hpp>
+#include <ration/policies/detail/device_requests.hpp>
+#include <ration/policies/detail/empty_nodes.hpp>
+#include <ration/policies/detail/learner_nodes.hpp>
+#include <ration/policies/detail/placement.hpp>
 #include <ration/policies/detail/sparse_permutation.hpp>
+#include <ration/policies/detail/tenant_gate.hpp>
 #include <ration/policies/detail/waiting_rows.hpp>
 #include <ration/resource.hpp>
-#include <ration/state.hpp>
 
 namespace ration::policies {
-
-/// The node for a learner: the fullest or the emptiest on which it fits.
-enum class learner_placement : std::uint8_t { pack, spread };
-/// The words of `learner_placement` in a configuration, in the order of its values.
-inline constexpr std::string_view learner_placement_names[] = {"pack", "spread"};
-/// Found by the adapter of parameters (adapt/parameters.hpp).
-[[nodiscard]] constexpr std::span<std::string_view const> words_of(learner_placement) noexcept {
-    return learner_placement_names;
-}
-
-/// Parameters of `pack` and `spread`.
-struct learner_parameters {
-    std::int64_t learner = 0;  ///< most devices of one learner; 0 = as many as the largest node has
-    double give_up = 0;        ///< seconds after which an incomplete job frees its learners; 0 = never
-
-    static constexpr parameter_note notes[] = {
-        {.name = "learner",
-         .meaning = "devices of one learner at most, 0 = as many as the largest node has",
-         .least = 0},
-        {.name = "give_up",
-         .meaning = "seconds after which a job that lacks learners frees those that it has, 0 = never, 1000000 at most",
-         .least = 0,
-         .most = 1e6}};
-
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
-    [[nodiscard]] constexpr std::string_view problem() const noexcept {
-        if (learner < 0) return "learner is a number of devices: write 0 or more";
-        return give_up >= 0 && give_up <= 1e6 ? std::string_view{}
-                                              : "give_up is a time in seconds: write a number from 0 to 1000000";
-    }
-};
 
 namespace detail {
 
 /// The columns of jobs with learners, and those that a policy adds.
 template <class... More>
-using learner_columns = rigid_columns<in<std::int64_t, "jobs/min.gpu">, More...>;
+using learner_columns = tenant_columns<in<std::int64_t, "jobs/min.gpu">, More...>;
 
 /// Jobs that start as in FfDL: in learners of at most `learner` devices, each on one node. `begin` is O(changes log
 /// jobs), or O(jobs + nodes) without a list of changes.
@@ -67,23 +34,24 @@ class learners {
     sparse_permutation swapped_;
     buffer<std::uint32_t> planned_;  // rows of the last plan
     std::size_t most_jobs_ = 0;
-    std::int64_t learner_ = 1;
-    std::int64_t most_free_ = unbounded;  // an upper bound of the free devices of every node
-    // Of the nodes without jobs; the second is beside the whole learners.
-    std::int64_t largest_node_ = 1, slots_ = 0, largest_rest_ = 0;
-    bool has_largest_ = false, has_slots_ = false;  // they are those of the present nodes
-    bool is_skipped_ = false;                       // the last tick was not followed
-    learner_placement where_ = learner_placement::pack;
+    learner_nodes nodes_;
+    empty_nodes empty_;
+    std::int64_t most_starts_ = unbounded;  // learners of more devices do not fit together
+    bool is_skipped_ = false;               // the last tick was not followed
+    bool is_whole_ = false;                 // a job runs with all of its learners, or not
 
     static constexpr std::int64_t unbounded = max_amount;
 
 public:
     /// Reason codes of the grants.
-    enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices, gives_up };
+    enum reason : std::uint16_t { unexplained, fits, not_all_fit, node_lost_devices, gives_up, made_room };
     /// Texts of the reason codes, in their order.
-    static constexpr std::string_view reasons[] = {"", "there is a node on which its learner fits",
-                                                   "its other learners fit nowhere", "a node of its lost devices",
-                                                   "its other learners fit nowhere for too long"};
+    static constexpr std::string_view reasons[] = {"",
+                                                   "there is a node on which its learner fits",
+                                                   "its other learners fit nowhere",
+                                                   "a node of its lost devices",
+                                                   "its other learners fit nowhere for too long",
+                                                   "stopped for a job within the quota of its tenant"};
 
     /// Allocates for the largest tables.
     void reserve(limits const& most) noexcept {
@@ -92,7 +60,7 @@ public:
         waiting_.reserve(most_jobs_ = most.jobs);
         planned_.reserve(most.jobs);
         swapped_.reserve(most.jobs);
-        has_largest_ = has_slots_ = false;
+        empty_.forget();
     }
 
     /// Starts a tick. Returns false if no job lacks devices, or if no device is free and, without `frees`, none will
@@ -112,24 +80,23 @@ public:
         follow(t);
         if (places_.spare() == 0 && !places_.is_overdrawn() && !frees) return false;
         if (waiting_.size() == 0 && !places_.is_overdrawn()) return false;
-        if (learner == 0 && !has_largest_) find_largest_node(t.template get<"nodes/capacity.gpu">());
-        learner_ = learner == 0 ? largest_node_ : learner;
-        where_ = where;
+        nodes_.begin(learner == 0 ? empty_.largest(t.template get<"nodes/capacity.gpu">()) : learner, where);
+        is_whole_ = whole;
         places_.start(t, node_lost_devices);
-        most_free_ = unbounded;
-        for (std::size_t i = 0, n = places_.touched(); i < n; ++i) stop_if_lame(t, places_.touched_row(i), whole);
+        most_starts_ = unbounded;
+        for (std::size_t i = 0, n = places_.touched(); i < n; ++i) stop_if_lame(t, places_.touched_row(i));
         return true;
     }
 
     /// Starts learners one at a time: `draw(jobs)` is the index of the next job among those that are still in the
-    /// queue. A job leaves it when it is complete, or when its next learner does not fit.
-    template <class Tick, class Draw>
-    void start_in_turns(Tick const& t, Draw const& draw) noexcept {
+    /// queue. A job leaves it when it is complete, when its next learner does not fit, or if it is not `admitted`.
+    template <class Tick, class Draw, class Admitted>
+    void start_in_turns(Tick const& t, Draw const& draw, Admitted const& admitted) noexcept {
         swapped_.begin(waiting_.size());
         for (std::size_t left = waiting_.size(); left > 0 && !none_fits();) {
             std::size_t const drawn = draw(left), row = waiting_.nth(swapped_[drawn]);
-            if (learner_of(waiting_.lack(row)) <= largest_free()) {
-                std::int64_t const lacks = start(t, row, false) ? wanted(t, row) - places_.held(t, row) : 0;
+            if (nodes_.next(waiting_.lack(row)) <= largest_free() && admitted(row)) {
+                std::int64_t const lacks = start(t, row, false) ? requests_.wanted(row) - places_.held(t, row) : 0;
                 // It keeps its index until the next tick.
                 waiting_.set_lack(row, lacks);
                 if (lacks > 0) continue;
@@ -156,67 +123,133 @@ public:
                 if (others_pass && places_.spare() < most) most = places_.spare();
                 continue;
             }
-            if (!others_pass && can_run(wanted(t, row), t.template get<"nodes/capacity.gpu">())) return;
+            if (!others_pass) measure(t);
+            if (!others_pass && empty_.have_room(requests_.wanted(row))) return;
             most = lacks - 1;
         }
     }
 
-    /// Starts learners of the job: all missing ones, or one, or as many as its minimum needs.
-    /// Returns false, without an effect, if not all of these fit.
+    /// Reads the capacities of the nodes, after `begin`: `capacity` and `waits` depend on them. O(nodes) if they may
+    /// have changed.
     template <class Tick>
-    [[nodiscard]] bool start(Tick const& t, std::size_t row, bool all) noexcept {
-        std::int64_t const before = places_.held(t, row), asked = wanted(t, row);
-        std::int64_t const least = t.template get<"jobs/min.gpu">()[row], needed = all             ? asked
-                                                                                   : least < asked ? least
-                                                                                                   : asked;
-        for (std::int64_t have = before; have == before || have < needed;) {
-            std::int64_t const size = asked - have < learner_ ? asked - have : learner_;
-            std::size_t const node = node_for(size);
-            if (size <= 0 || node == placement::nowhere) {
-                // The devices that were taken are free again, so the bound no longer holds.
-                if (have > before) most_free_ = unbounded;
-                places_.resize(t, row, before, not_all_fit);
-                return false;
-            }
-            places_.put(t, row, node, size, fits);
-            have += size;
-        }
+    void measure(Tick const& t) noexcept {
+        empty_.count(t.template get<"nodes/capacity.gpu">(), nodes_.size());
+    }
+    /// The devices of all nodes.
+    [[nodiscard]] std::int64_t capacity() const noexcept { return empty_.capacity(); }
+    /// The devices that are free, after the plan so far.
+    [[nodiscard]] std::int64_t spare() const noexcept { return places_.spare(); }
+    /// What jobs request and hold, after the plan so far, as long as `start_in_turns` and `start_in_order` are not part
+    /// of it.
+    [[nodiscard]] device_requests const& requests() const noexcept { return requests_; }
+    /// The devices that count as held by its tenant: all that it requests if one of its learners runs, and others may
+    /// follow.
+    [[nodiscard]] std::int64_t committed(std::size_t row) const noexcept {
+        std::int64_t const wanted = requests_.wanted(row), held = requests_.held(row);
+        return is_whole_ || held == 0 || held > wanted ? held : wanted;
+    }
+    /// True if the job lacks learners, has not given up in this tick, and would fit on empty nodes.
+    [[nodiscard]] bool waits(std::size_t row) const noexcept {
+        return waiting_.contains(row) && empty_.have_room(requests_.wanted(row));
+    }
+    /// False if the learners that `start` would start surely do not fit.
+    template <class Tick>
+    [[nodiscard]] bool may_fit(Tick const& t, std::size_t row) const noexcept {
+        return next_part(t, row, is_whole_) <= most_starts_;
+    }
+    /// Starts as many learners as the rule requires at once. Returns false, without an effect, if they do not fit.
+    template <class Tick>
+    bool start(Tick const& t, std::size_t row) noexcept {
+        return start_and_note(t, row, is_whole_);
+    }
+    /// Starts all missing learners, in the same way.
+    template <class Tick>
+    bool start_whole(Tick const& t, std::size_t row) noexcept {
+        return start_and_note(t, row, true);
+    }
+    /// Frees the learners of the job, so that `put_back` can return them.
+    template <class Tick>
+    void stop(Tick const& t, std::size_t row) noexcept {
+        places_.keep(t, row);
+        places_.resize(t, row, 0, made_room);
+        nodes_.forget();
+        most_starts_ = unbounded;
+        note(t, row);
+    }
+    /// Undoes the last `stop` of the job. Returns false, without an effect, if its devices are not free.
+    template <class Tick>
+    bool put_back(Tick const& t, std::size_t row) noexcept {
+        if (!places_.revert(row)) return false;
+        note(t, row);
         return true;
     }
     /// Frees the learners of the job, and removes it from the queue of this tick.
     template <class Tick>
     void withdraw(Tick const& t, std::size_t row) noexcept {
         places_.resize(t, row, 0, gives_up);
-        most_free_ = unbounded;
+        nodes_.forget();
+        most_starts_ = unbounded;
+        requests_.plan(row, 0);
         waiting_.set(row, 0);
-    }
-    /// True if the job had some of its learners, but not all, at the begin of the tick.
-    template <class Tick>
-    [[nodiscard]] static bool is_incomplete(Tick const& t, std::size_t row) noexcept {
-        std::int64_t const held = t.template get<"jobs/held.gpu">()[row];
-        return held > 0 && held < wanted(t, row);
     }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
 
 private:
-    /// The requested devices of the job; 0 if it is not active.
+    /// The devices of the learners that start together: of all missing ones, or of one, or of as many as the minimum of
+    /// the job needs. After a failure, all that are not smaller fail too: nodes only fill, and the smaller one could
+    /// take the place of a whole learner.
     template <class Tick>
-    [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
-        return wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
+    [[nodiscard]] std::int64_t next_part(Tick const& t, std::size_t row, bool all) const noexcept {
+        std::int64_t const held = places_.held(t, row), lacks = requests_.wanted(row) - held;
+        std::int64_t const needs = t.template get<"jobs/min.gpu">()[row] - held;
+        std::int64_t const learner = nodes_.size();
+        if (all || lacks <= learner || needs >= lacks) return lacks;
+        std::int64_t const part = needs > learner ? (needs + learner - 1) / learner * learner : learner;
+        return part < lacks ? part : lacks;
     }
-
-    /// The devices of the next learner of a job that lacks this number.
-    [[nodiscard]] std::int64_t learner_of(std::int64_t lacks) const noexcept {
-        return lacks < learner_ ? lacks : learner_;
+    /// Starts these learners. Returns false, without an effect, if they do not fit.
+    template <class Tick>
+    [[nodiscard]] bool start(Tick const& t, std::size_t row, bool all) noexcept {
+        std::int64_t const part = next_part(t, row, all);
+        places_.keep(t, row);
+        for (std::int64_t left = part; left > 0; left -= nodes_.next(left)) {
+            std::size_t const node = nodes_.find(places_, nodes_.next(left));
+            if (node == placement::nowhere) {
+                if (left == part) return false;
+                places_.revert(row);
+                places_.explain(row, not_all_fit);
+                nodes_.forget();
+                return false;
+            }
+            places_.put(t, row, node, nodes_.next(left), fits);
+        }
+        return part > 0;
+    }
+    /// The same for `gated_jobs`.
+    template <class Tick>
+    [[nodiscard]] bool start_and_note(Tick const& t, std::size_t row, bool all) noexcept {
+        std::int64_t const part = next_part(t, row, all);
+        bool const has_started = start(t, row, all);
+        if (has_started)
+            note(t, row);
+        else
+            most_starts_ = part - 1;
+        return has_started;
+    }
+    /// Takes in what the plan has changed.
+    template <class Tick>
+    void note(Tick const& t, std::size_t row) noexcept {
+        requests_.plan(row, requests_.wanted(row) > 0 ? places_.held(t, row) : 0);
+        waiting_.set(row, requests_.lack(row));
     }
     /// The most free devices of a node.
     [[nodiscard]] std::int64_t largest_free() const noexcept {
         std::size_t const node = places_.emptiest();
         return node == placement::nowhere ? 0 : places_.free(node);
     }
-    [[nodiscard]] bool none_fits() const noexcept { return learner_of(waiting_.least()) > largest_free(); }
+    [[nodiscard]] bool none_fits() const noexcept { return nodes_.next(waiting_.least()) > largest_free(); }
 
     /// Takes in what has changed since the last tick.
     template <class Tick>
@@ -225,174 +258,20 @@ private:
         for (std::size_t i = 0; i < places_.touched(); ++i) planned_.push_back(places_.touched_row(i));
         bool const moved = requests_.follow(t, planned_.view());
         places_.follow(t, is_skipped_);
-        if (is_skipped_ || !has_same_capacity(t)) has_largest_ = has_slots_ = false;
+        if (is_skipped_ || !has_same_capacity(t)) empty_.forget();
         is_skipped_ = false;
         if (moved || waiting_.room() <= t.jobs())
-            return waiting_.fill(t.jobs(), most_jobs_, [&](std::size_t row) noexcept { return lack(row); });
-        for (std::uint32_t const row : planned_) waiting_.set(row, lack(row));
-        for (std::uint32_t const row : requests_.renewed()) waiting_.set(row, lack(row));
+            return waiting_.fill(t.jobs(), most_jobs_, [&](std::size_t row) noexcept { return requests_.lack(row); });
+        for (std::uint32_t const row : planned_) waiting_.set(row, requests_.lack(row));
+        for (std::uint32_t const row : requests_.renewed()) waiting_.set(row, requests_.lack(row));
     }
-    /// The devices that the job lacks at the begin of the tick.
-    [[nodiscard]] std::int64_t lack(std::size_t row) const noexcept {
-        return requests_.wanted(row) > requests_.held(row) ? requests_.wanted(row) - requests_.held(row) : 0;
-    }
-
-    void find_largest_node(std::span<std::int64_t const> capacities) noexcept {
-        largest_node_ = 1;
-        for (std::int64_t const c : capacities) largest_node_ = c > largest_node_ ? c : largest_node_;
-        has_largest_ = true;
-    }
-    /// Counts the whole learners for which the nodes have room.
-    void count_slots(std::span<std::int64_t const> capacities) noexcept {
-        slots_ = largest_rest_ = 0;
-        for (std::int64_t const c : capacities) {
-            if (c <= 0) continue;
-            slots_ += c / learner_;
-            largest_rest_ = c % learner_ > largest_rest_ ? c % learner_ : largest_rest_;
-        }
-        has_slots_ = true;
-    }
-    /// True if a job of this number of devices fits on empty nodes.
-    [[nodiscard]] bool can_run(std::int64_t asked, std::span<std::int64_t const> capacities) noexcept {
-        if (!has_slots_) count_slots(capacities);
-        std::int64_t const whole = asked / learner_, rest = asked % learner_;
-        return slots_ > whole || (slots_ == whole && largest_rest_ >= rest);
-    }
-
-    /// The node for a learner of this size, or `nowhere`.
-    [[nodiscard]] std::size_t node_for(std::int64_t devices) noexcept {
-        if (devices > most_free_) return placement::nowhere;
-        std::size_t const node = where_ == learner_placement::pack ? places_.tightest(devices) : places_.emptiest();
-        if (node != placement::nowhere && places_.free(node) >= devices) return node;
-        most_free_ = devices - 1;  // until learners are freed, nodes only fill
-        return placement::nowhere;
-    }
-
     /// Stops a job that lost a learner, if it cannot run without, and queues it.
     template <class Tick>
-    void stop_if_lame(Tick const& t, std::uint32_t row, bool whole) noexcept {
+    void stop_if_lame(Tick const& t, std::uint32_t row) noexcept {
         std::int64_t const held = places_.held(t, row);
-        if (held > 0 && (whole || held < t.template get<"jobs/min.gpu">()[row]))
+        if (held > 0 && (is_whole_ || held < t.template get<"jobs/min.gpu">()[row]))
             places_.resize(t, row, 0, node_lost_devices);
-        waiting_.set(row, wanted(t, row) - places_.held(t, row));
-    }
-};
-
-/// The rule of `pack` and `spread`: a job of k devices has ceil(k / learner) learners. The learners
-/// of all queued jobs start in random order, each on the fullest or the emptiest node on which it
-/// fits, and stay until their job ends. So a job can hold devices while it waits for further
-/// learners, and jobs can wait for each other; `gang` is the rule without that. A job never holds
-/// less than its minimum: that many learners start together. A learner that is lost with its node
-/// is queued again.
-///
-/// With `give_up` such a deadlock is temporary. Among the jobs that have been incomplete for that
-/// long, the one submitted last frees its learners, and is queued again at the next call. It is
-/// intended for jobs that make no step before they are complete.
-///
-/// The random order models pods that are created at the same time; this is an interpretation.
-/// O(log jobs) for each job that changes or is drawn, until no learner of a job in the queue fits on a node; with
-/// `give_up`, O(jobs). State: the tick's random seed, and, with `give_up`, the time since which each job is incomplete.
-template <learner_placement Where>
-class one_learner_at_a_time {
-public:
-    /// Declares the class as a policy.
-    using policy_concept = policy_tag;
-    /// The parameters that a user can set.
-    using parameters = learner_parameters;
-    /// The columns that `decide` reads.
-    using inputs = learner_columns<>;
-    /// What it remembers of jobs is renewed for the changed ones only.
-    static constexpr bool follows_changes = true;
-
-    /// With the default parameters.
-    one_learner_at_a_time() = default;
-    /// With these parameters. Precondition: `p.problem()` is empty.
-    explicit one_learner_at_a_time(learner_parameters const& p) noexcept : parameters_(p) {}
-
-    /// Allocates for the largest tables.
-    [[nodiscard]] status prepare(limits const& most) noexcept {
-        jobs_.reserve(most);
-        incomplete_.reserve(most_jobs_ = most.jobs);
-        return status::ok;
-    }
-
-    /// Writes the grants of one tick.
-    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        std::size_t const late = parameters_.give_up > 0 ? latest_to_give_up(t) : t.jobs();
-        if (!jobs_.begin(t, parameters_.learner, Where, false, late < t.jobs())) return status::ok;
-        if (late < t.jobs()) jobs_.withdraw(t, late);
-        std::uint64_t state = t.seed();
-        jobs_.start_in_turns(t, [&](std::size_t jobs) noexcept {
-            // The generator of MMIX (Knuth); its high bits are the random ones
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            return static_cast<std::size_t>((state >> 32) * jobs >> 32);
-        });
-        return jobs_.finish(out);
-    }
-
-    /// Writes the state if it fits, and returns its size in bytes.
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
-        state_writer out(space);
-        out.put(last_);
-        incomplete_.save(out);
-        return out.needed();
-    }
-    /// Restores it; `status::state`, without an effect, for invalid bytes.
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
-        state_reader in(saved);
-        surrender last;
-        auto incomplete = job_memory<since>{};
-        incomplete.reserve(most_jobs_);
-        if (!in.get(last) || !incomplete.load(in) || !in.finished()) return status::state;
-        last_ = last;
-        incomplete_ = std::move(incomplete);
-        return status::ok;
-    }
-
-private:
-    /// The time at which a job was first seen incomplete; -1 = it has all learners or none.
-    struct since {
-        nanoseconds at{-1};
-
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.at.count); }
-        [[nodiscard]] bool sane() const noexcept { return at.count >= -1; }
-    };
-
-    /// The last job that freed its learners, and the time.
-    struct surrender {
-        nanoseconds at{-1};
-        std::uint64_t job = 0;
-
-        [[nodiscard]] static auto fields(auto& self) noexcept { return std::tie(self.at.count, self.job); }
-        [[nodiscard]] bool sane() const noexcept { return at.count >= -1; }
-    };
-
-    learner_parameters parameters_;
-    learners jobs_;
-    surrender last_;
-    job_memory<since> incomplete_;
-    std::size_t most_jobs_ = 0;
-
-    /// The row of the job that frees its learners now; the number of rows if there is none. A tick
-    /// that is asked again at the same time gets the same job.
-    [[nodiscard]] std::size_t latest_to_give_up(tick<inputs> const& t) noexcept {
-        auto const ids = t.template get<"jobs/id">();
-        incomplete_.follow(ids);
-        std::size_t late = t.jobs();
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            auto& from = incomplete_[row].at;
-            if (!learners::is_incomplete(t, row))
-                from = nanoseconds{-1};
-            else if (from.count < 0)
-                from = t.now();
-            if (from.count >= 0 && to_seconds(t.now() - from) >= parameters_.give_up) late = row;
-        }
-        if (t.now() == last_.at) {
-            std::size_t const row = lower_bound(ids, last_.job);
-            return row < t.jobs() && ids[row] == last_.job ? row : t.jobs();
-        }
-        if (late < t.jobs()) last_ = {t.now(), ids[late]};
-        return late;
+        note(t, row);
     }
 };
 

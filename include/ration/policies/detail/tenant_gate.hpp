@@ -3,7 +3,7 @@
 /// Which jobs may start by the quotas of their tenants. Sources: the open part of FfDL's admission (K. R. Jayaram et
 /// al., Middleware 2019), and the cohorts of Kueue, which lend and reclaim quotas.
 ///
-/// For policies for rigid jobs, through gated_jobs.hpp.
+/// For policies for jobs of a fixed size, through gated_jobs.hpp.
 #pragma once
 
 #include <cstddef>

@@ -57,6 +57,8 @@ public:
     /// The fewest devices that a job lacks.
     [[nodiscard]] std::int64_t least() const noexcept { return leaves_ == 0 ? leaf(0).least : nodes_[1].least; }
 
+    /// True if the job waits.
+    [[nodiscard]] bool contains(std::size_t row) const noexcept { return nodes_[leaves_ + row].jobs > 0; }
     /// The devices that the job lacks. Precondition: it waits.
     [[nodiscard]] std::int64_t lack(std::size_t row) const noexcept { return nodes_[leaves_ + row].least; }
     /// The first job that lacks at most this number of devices; `none` if there is none.
