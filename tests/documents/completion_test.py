@@ -60,6 +60,8 @@ class Completion(Installed):
              ("ration run --log jo\t", ["run", "--log", "jobs file.toml"]),
              ("ration run --policy ./lib\t", ["run", "--policy", "./libmine.so"]),
              ("ration run --backend pro\t", ["run", "--backend", "process"]),
+             ("ration measure sca\tjo\t", ["measure", "scaling", "jobs file.toml"]),
+             ("ration measure scaling --jo\tvae --wri\t", ["measure", "scaling", "--job", "vae", "--write"]),
              ("ration new --lang ru\t", ["new", "--lang", "rust"]),
              ("ration doctor jo\t", ["doctor", "jo"]),
              ("ration --ver\t", ["--version"]))

@@ -20,13 +20,17 @@ class Pages(Installed):
     def pages(self):
         return sorted((self.prefix / "share" / "man" / "man1").iterdir())
 
+    @staticmethod
+    def page_of(command: str) -> str:
+        return "-".join(["ration", *command.split()]) + ".1"
+
     def test_there_is_one_for_each_command(self) -> None:
-        expected = {f"ration-{command}.1" if command else "ration.1" for command in helps()}
+        expected = {self.page_of(command) for command in helps()}
         self.assertEqual({page.name for page in self.pages()}, expected)
 
     def test_they_say_what_help_says(self) -> None:
         for command, said in helps().items():
-            text = plain((self.prefix / "share" / "man" / "man1" / (f"ration-{command}.1" if command else "ration.1")).read_text())
+            text = plain((self.prefix / "share" / "man" / "man1" / self.page_of(command)).read_text())
             self.assertEqual([re.findall(r"--[a-z-]+", line)[0] for line in re.findall(r"^(?:-\w, )?--[a-z-]+.*$", text, re.M)], options_of(said), command)
             words = " ".join(text.split())
             for line in said[said.index("ptions:"):].split("\nExample")[0].splitlines():  # each column of the help, in the page's own layout

@@ -15,9 +15,13 @@ def helps() -> dict[str, str]:
     """What `--help` prints, by command; the program's own is ''."""
     def said(*words: str) -> str:
         return subprocess.run([RATION, *words, "--help"], capture_output=True, text=True, check=True).stdout
-    whole = said()
-    commands = re.findall(r"^  ([\w-]+) {2,}\S", whole[whole.index("Subcommands:"):whole.index("Examples:")], re.M)
-    return {"": whole} | {command: said(command) for command in commands}
+    def below(*path: str) -> dict[str, str]:
+        text = said(*path)
+        found = {" ".join(path): text}
+        for command in re.findall(r"^  ([\w-]+) {2,}\S", text.partition("Subcommands:")[2].partition("Examples:")[0], re.M):
+            found |= below(*path, command)
+        return found
+    return below()
 
 
 def options_of(text: str) -> list[str]:

@@ -8,6 +8,7 @@
 #include "cli/doctor_command.hpp"
 #include "cli/list_command.hpp"
 #include "cli/logs_command.hpp"
+#include "cli/measure_command.hpp"
 #include "cli/new_command.hpp"
 #include "cli/policies_command.hpp"
 #include "cli/replay_command.hpp"
@@ -117,11 +118,11 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, replay, report, bench, new");
+        "ration: there is no command 'start'; known here: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -132,6 +133,30 @@ TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns on
           "ration: there is no option '--polcy=none'; did you mean '--policy'?");
     CHECK(refusal({"doctor", "--jsn"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
     CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("measure scaling: a command of a group") {
+    auto const usual = options_of<scaling_options>(parsed({"measure", "scaling", "jobs.toml"}));
+    CHECK((usual.file == "jobs.toml" && usual.job.empty() && usual.devices.empty() && usual.repeat == 3));
+    CHECK((usual.time == ration::seconds(10) && usual.warm_up == ration::seconds(3) && !usual.json && !usual.write));
+    auto const all = options_of<scaling_options>(
+        parsed({"measure", "scaling", "jobs.toml", "--job", "vae", "--devices", "4,1", "--repeat", "5", "--time", "1m",
+                "--warm-up", "250ms", "--json", "--write"}));
+    CHECK((all.job == "vae" && all.devices == std::vector<std::int64_t>{4, 1} && all.repeat == 5));
+    CHECK((all.time == ration::seconds(60) && all.warm_up == ration::milliseconds(250) && all.json && all.write));
+    CHECK(refusal({"measure"}) == "ration: say what to do: scaling; 'ration measure --help' tells more");
+    CHECK(refusal({"measure", "scalng"}) == "ration: there is no command 'scalng'; did you mean 'scaling'?");
+    CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; 'ration measure scaling --help' tells more");
+    CHECK(refusal({"measure", "scaling", "f", "g"}) ==
+          "ration: 'g' is one word too many for 'scaling'; 'ration measure scaling --help' tells more");
+    CHECK(refusal({"measure", "scaling", "f", "--jsn"}) ==
+          "ration: there is no option '--jsn'; did you mean '--json'?");
+    CHECK(refusal({"measure", "scaling", "f", "--time", "10"}) ==
+          "ration: --time: '10' is not a duration; write a number and one of ms, s, m, h");
+    CHECK(refusal({"measure", "scaling", "f", "--devices", "0,1"}) ==
+          "ration: --devices: '0' is no number of devices from 1 to 1024");
+    CHECK(refusal({"measure", "scaling", "f", "--repeat", "nan"}) ==
+          "ration: --repeat: 'nan' is no number of rounds from 1 to 100");
 }
 
 TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {

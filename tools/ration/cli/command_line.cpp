@@ -26,6 +26,7 @@ constexpr auto help_of_ration = R"(Examples:
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
   ration report latest                          a recorded run, or several beside each other, as one page with charts
   ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
+  ration measure scaling jobs.toml --write      the speed of an elastic job by its number of devices, into the jobs file
   ration doctor                                 what this machine lets ration control, and how to get more
   ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
   ration new my-policy                          a folder with a policy of your own, ready to build
@@ -46,9 +47,10 @@ public:
         app_.set_version_flag("--version", "ration " + version_text(), "Print the version and exit");
         app_.require_subcommand(1);
         app_.set_help_flag("-h,--help", "Print this and exit");
-        for (auto const& [name, help, make] : subcommands()) {
-            auto& [to, made] = commands_.emplace_back(app_.add_subcommand(name, help), make());
-            made->declare_options(*to, context_);
+        for (auto const& one : subcommands()) {
+            auto* const to = add(one);
+            if (one.make == nullptr) continue;
+            commands_.emplace_back(to, one.make()).second->declare_options(*to, context_);
         }
     }
 
@@ -63,29 +65,41 @@ public:
         } catch (CLI::ParseError const& e) {
             return answer{"ration: " + printable(sentence(e)) + '\n', exit_code::bad_input};
         }
-        return std::move(std::ranges::find(commands_, app_.get_subcommands().front(),
-                                           &std::pair<CLI::App*, std::unique_ptr<command>>::first)
-                             ->second);
+        return std::move(
+            std::ranges::find(commands_, &reached(), &std::pair<CLI::App*, std::unique_ptr<command>>::first)->second);
     }
 
 private:
+    CLI::App* add(subcommand const& one) {
+        std::string const path = one.name;
+        auto const space = path.find(' ');
+        auto& above = space == path.npos ? app_ : *app_.get_subcommand(path.substr(0, space));
+        auto* const to = above.add_subcommand(path.substr(space == path.npos ? 0 : space + 1), one.help);
+        if (one.make == nullptr) {
+            to->require_subcommand(1);
+            to->footer(fmt::format("'ration {} COMMAND --help' tells more.", path));
+        }
+        return to;
+    }
+
     [[nodiscard]] std::string reply(CLI::Success const& request) const {
         if (request.get_name() == "CallForHelp") return app_.help();
         return std::string(request.what()) + '\n';  // the version
     }
 
-    /// The command that the words got to.
+    /// The command or the group that the words got to.
     [[nodiscard]] CLI::App const& reached() const {
-        auto const commands = app_.get_subcommands();
-        return commands.empty() ? app_ : *commands.front();
+        CLI::App const* at = &app_;
+        while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+        return *at;
     }
 
     [[nodiscard]] std::string sentence(CLI::ParseError const& e) const {
         auto const& where = reached();
         if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
-        std::string const help = &where == &app_ ? "ration --help" : "ration " + where.get_name() + " --help";
-        if (&where == &app_)
-            return fmt::format("say what to do: {}; '{}' tells more", fmt::join(command_names(), ", "), help);
+        std::string const help = path_of(where) + " --help";
+        if (auto const names = command_names(where); !names.empty())
+            return fmt::format("say what to do: {}; '{}' tells more", fmt::join(names, ", "), help);
         if (e.get_name() == "ValidationError") return e.what();
         std::string const reply = e.what();
         if (e.get_name() == "ArgumentMismatch")
@@ -95,11 +109,11 @@ private:
 
     [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {
         if (!word.starts_with('-')) {
-            auto const names = command_names();
-            if (&where == &app_)
+            auto const names = command_names(where);
+            if (!names.empty())
                 return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
-            return fmt::format("{} is one word too many for '{}'; 'ration {} --help' tells more", program::quoted(word),
-                               where.get_name(), where.get_name());
+            return fmt::format("{} is one word too many for '{}'; '{} --help' tells more", program::quoted(word),
+                               where.get_name(), path_of(where));
         }
         std::vector<std::string> names;
         for (auto const* option : where.get_options())
@@ -108,9 +122,16 @@ private:
                suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
     }
 
-    [[nodiscard]] std::vector<std::string> command_names() const {
+    /// "ration measure scaling".
+    [[nodiscard]] static std::string path_of(CLI::App const& where) {
+        auto const* const above = where.get_parent();
+        return above == nullptr ? where.get_name() : path_of(*above) + ' ' + where.get_name();
+    }
+
+    /// Of the program or of a group.
+    [[nodiscard]] static std::vector<std::string> command_names(CLI::App const& of) {
         std::vector<std::string> names;
-        for (auto const* command : app_.get_subcommands({})) names.push_back(command->get_name());
+        for (auto const* command : of.get_subcommands({})) names.push_back(command->get_name());
         return names;
     }
 };

@@ -10,6 +10,7 @@
 #include "cli/jobs_commands.hpp"
 #include "cli/list_command.hpp"
 #include "cli/logs_command.hpp"
+#include "cli/measure_command.hpp"
 #include "cli/new_command.hpp"
 #include "cli/policies_command.hpp"
 #include "cli/policy_command.hpp"
@@ -56,6 +57,9 @@ constexpr subcommand all[] = {
     {"check", "Prove that a plugin keeps the rules of the plugin ABI", make<check_options, check>},
     {"decide", "Answer the requests of another scheduler with the grants of a policy", make<decide_options, decide>},
     {"sim", "Run a trace of jobs on a simulated cluster under several policies", make<simulation_options, simulate>},
+    {"measure", "Measure what keys of a jobs file need", nullptr},
+    {"measure scaling", "Measure the speed of a job by its number of devices, for its key 'speedup'",
+     make<scaling_options, measure_scaling>},
     {"replay", "Say what other policies would have answered in a recorded run", make<replay_options, replay>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},
     {"bench", "Measure what decisions of policies cost, and how near they are to the best ones",

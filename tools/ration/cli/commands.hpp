@@ -10,8 +10,8 @@
 namespace ration::program {
 
 struct subcommand {
-    char const *name, *help;
-    std::unique_ptr<command> (*make)();
+    char const *name, *help;             ///< "run"; a command of the group "measure" is "measure scaling"
+    std::unique_ptr<command> (*make)();  ///< null: a group, whose commands follow
 };
 
 [[nodiscard]] std::span<subcommand const> subcommands();

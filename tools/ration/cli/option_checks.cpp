@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <fmt/core.h>
 
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
@@ -21,6 +22,16 @@ namespace {
 }
 
 }  // namespace
+
+std::function<std::string(std::string const&)> number_check(int most, char const* things) {
+    return checked_by([most, things](std::string const& word) -> result<void, diagnostic> {
+        bool const digits =
+            !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
+        if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most) return {};
+        return diagnostic{.text =
+                              fmt::format("{} is no number of {} from 1 to {}", program::quoted(word), things, most)};
+    });
+}
 
 std::function<std::string(std::string const&)> policy_check(option_context const& context) {
     return checked_by([&context](std::string const& name) { return check_policy(name, context.policies); });

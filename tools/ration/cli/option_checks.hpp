@@ -23,6 +23,8 @@ template <class Parse>
     };
 }
 
+/// Takes a whole number of `things` from 1 to `most`, which has up to four digits. `things`: static text.
+[[nodiscard]] std::function<std::string(std::string const&)> number_check(int most, char const* things);
 /// Takes a name among `context.policies` or the path of a .so. `context` outlives it.
 [[nodiscard]] std::function<std::string(std::string const&)> policy_check(option_context const& context);
 /// The same of the words of a list of policies with parameters, as `read_choices` takes them.

@@ -36,17 +36,6 @@ The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. 
     return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
 }
 
-/// A check for a whole number of `things` from 1 to `most`, which has up to four digits.
-[[nodiscard]] auto check_number(int most, char const* things) {
-    return checked_by([most, things](std::string const& word) -> result<void, diagnostic> {
-        bool const digits =
-            !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
-        if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most) return {};
-        return diagnostic{.text =
-                              fmt::format("{} is no number of {} from 1 to {}", program::quoted(word), things, most)};
-    });
-}
-
 /// Puts the parameters of --set in the place of those of the file. Pre: the policies are chosen.
 void set_parameters(run_options const& options, run_config& config, diagnostics& problems) {
     std::vector<std::string> names{std::string(config.fallback_name())};
@@ -77,7 +66,7 @@ CLI::Option* add_run_policies(CLI::App& to, run_options& into, option_context& c
     to.add_option("--repeat", into.repeat,
                   "Compare so often, in turns and in changing order, and give 95 % confidence intervals")
         ->type_name("N")
-        ->check(check_number(most_rounds, "rounds"))
+        ->check(number_check(most_rounds, "rounds"))
         ->needs(compare);
     add_setting_option(to, into.settings,
                        "A parameter of a policy, as in tradl.alpha=0.8, instead of that of the jobs file");
@@ -102,7 +91,7 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     context.offers[backend].words.assign(backends.begin(), backends.end());
     to.add_option("--cpus", into.cpus, "How many cores the jobs share, instead of the file's number")
         ->type_name("N")
-        ->check(check_number(most_cpus, "cores"));
+        ->check(number_check(most_cpus, "cores"));
     auto* const reattach = to.add_flag("--reattach", into.reattach,
                                        "Take over jobs of this file that a ration which is gone left running");
     to.add_flag("--quiet", into.quiet,

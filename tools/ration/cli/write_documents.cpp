@@ -30,7 +30,7 @@ int main(int count, char** words) {
     auto const program = describe_command_line(policy_names());
     bool good = write(folder / "man1/ration.1", man_page(program));
     for (auto const& command : program.commands)
-        good &= write(folder / "man1" / ("ration-" + command.name + ".1"), man_page(program, command));
+        good &= write(folder / "man1" / (page_name(command) + ".1"), man_page(program, command));
     good &= write(folder / "bash/ration", bash_completion(program));
     good &= write(folder / "zsh/_ration", zsh_completion(program));
     good &= write(folder / "fish/ration.fish", fish_completion(program));

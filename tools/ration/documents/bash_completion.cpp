@@ -19,8 +19,8 @@ _ration() {{
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     if [[ ${{COMP_WORDS[i]}} != -* ]]; then
-      command=${{COMP_WORDS[i]}}
-      break
+      command+=${{command:+ }}${{COMP_WORDS[i]}}
+      [[ " {groups} " == *" $command "* ]] || break
     fi
   done
   case "$command $option" in
@@ -84,17 +84,19 @@ complete -F _ration ration
 }  // namespace
 
 std::string bash_completion(described_program const& program) {
-    std::string values, names, commands;
+    std::string values, names, groups, commands;
     for (auto const& command : program.commands) {
         values += values_of(command);
-        names += (names.empty() ? "" : " ") + command.name;
-        std::string operand = ":";
+        if (command.name.find(' ') == command.name.npos) names += (names.empty() ? "" : " ") + command.name;
+        if (!command.commands.empty()) groups += (groups.empty() ? "" : " ") + command.name;
+        std::string operand = command.commands.empty() ? ":" : offer({.words = command.commands});
         for (auto const& option : command.options)
             if (option.positional) operand = offer(option.offers);
         commands += rest_of(command.name, command, operand);
     }
     commands = rest_of("", program.itself, fmt::format("words='{}'", names)) + commands;
-    return fmt::format(bash_frame, fmt::arg("values", values), fmt::arg("commands", commands));
+    return fmt::format(bash_frame, fmt::arg("groups", groups), fmt::arg("values", values),
+                       fmt::arg("commands", commands));
 }
 
 }  // namespace ration::program

@@ -26,15 +26,16 @@ struct described_option {
 };
 
 struct described_command {
-    std::string name;  ///< "run"; of the program itself: "ration"
+    std::string name;  ///< "run", "measure scaling"; of the program itself: "ration"
     std::string help;
+    std::vector<std::string> commands;  ///< of a group: the last words of their names
     std::vector<described_option> options;
     std::string notes;  ///< what stands below the options: examples, exit codes
 };
 
 struct described_program {
     described_command itself;
-    std::vector<described_command> commands;
+    std::vector<described_command> commands;  ///< those of a group follow it
     std::string version;
 };
 

@@ -2,6 +2,7 @@
 #include "describe.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/version_text.hpp"
 
@@ -37,9 +38,13 @@ constexpr std::string_view in_range = " in [";
     return made;
 }
 
-[[nodiscard]] described_command describe_command(CLI::App const& app, option_offers const& offers) {
-    described_command command{
-        .name = app.get_name(), .help = app.get_description(), .options = {}, .notes = app.get_footer()};
+[[nodiscard]] described_command describe_command(CLI::App const& app, std::string name, option_offers const& offers) {
+    described_command command{.name = std::move(name),
+                              .help = app.get_description(),
+                              .commands = {},
+                              .options = {},
+                              .notes = app.get_footer()};
+    for (auto const* below : app.get_subcommands({})) command.commands.push_back(below->get_name());
     for (auto const* option : app.get_options()) command.options.push_back(describe(*option, offers));
     return command;
 }
@@ -47,12 +52,17 @@ constexpr std::string_view in_range = " in [";
 }  // namespace
 
 described_program describe(CLI::App const& program, option_offers const& offers) {
-    described_program made{.itself = describe_command(program, offers), .commands = {}, .version = version_text()};
+    described_program made{
+        .itself = describe_command(program, program.get_name(), offers), .commands = {}, .version = version_text()};
+    made.itself.commands.clear();
     for (auto const* command : program.get_subcommands({})) {
-        auto& described = made.commands.emplace_back(describe_command(*command, offers));
-        // One without notes of its own shows the program's
-        if (described.notes == made.itself.notes) described.notes.clear();
+        auto const name = command->get_name();
+        made.commands.push_back(describe_command(*command, name, offers));
+        for (auto const* below : command->get_subcommands({}))
+            made.commands.push_back(describe_command(*below, name + ' ' + below->get_name(), offers));
     }
+    for (auto& command : made.commands)
+        if (command.notes == made.itself.notes) command.notes.clear();  // without notes its help has the program's
     return made;
 }
 

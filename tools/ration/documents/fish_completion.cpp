@@ -22,6 +22,10 @@ namespace {
     return offers.list ? fmt::format("(__ration_list {})", words) : words;
 }
 
+[[nodiscard]] std::string seen(std::string_view command) {
+    return fmt::format("__fish_seen_subcommand_from {}", command);
+}
+
 void option(std::string& out, std::string_view condition, described_option const& o) {
     out += fmt::format("complete -c ration -n {}", quoted_for_fish(condition));
     for (auto const& name : o.names) out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -38,11 +42,16 @@ std::string fish_completion(described_program const& program) {
         "function __ration_list\n"
         "    set -l done (string match -r '^(?:.*[,=])?' -- (commandline -ct | string replace -r '^--[a-z-]+=' ''))\n"
         "    printf '%s\\n' $done$argv\nend\ncomplete -c ration -f\n";
-    constexpr auto none = "__fish_use_subcommand";
+    std::string const none = "__fish_use_subcommand";
     for (auto const& o : program.itself.options) option(out, none, o);
     for (auto const& command : program.commands) {
-        out += fmt::format("complete -c ration -n {} -a {} -d {}\n", none, command.name, quoted_for_fish(command.help));
-        auto const condition = "__fish_seen_subcommand_from " + command.name;
+        auto const space = command.name.find(' ');
+        auto const last = command.name.substr(space == command.name.npos ? 0 : space + 1);
+        auto const above =
+            space == command.name.npos ? none : seen(command.name.substr(0, space)) + "; and not " + seen(last);
+        out += fmt::format("complete -c ration -n {} -a {} -d {}\n", quoted_for_fish(above), last,
+                           quoted_for_fish(command.help));
+        auto const condition = seen(last);
         for (auto const& o : command.options)
             if (!o.positional)
                 option(out, condition, o);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "man_page.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ration::program {
@@ -70,6 +71,7 @@ void synopsis(std::string& out, described_command const& command) {
         if (option.required && !option.positional)
             out +=
                 fmt::format(" \\fB{}\\fR \\fI{}\\fR", troff_escaped(option.names.back()), troff_escaped(option.value));
+    if (!command.commands.empty()) out += " \\fICOMMAND\\fR";
     out += " [\\fIOPTIONS\\fR]";
     for (auto const& option : command.options) {
         if (!option.positional) continue;
@@ -118,27 +120,39 @@ void below(std::string& out, described_program const& program, std::string_view 
     if (!found.examples.empty()) out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", troff_escaped(found.examples));
 }
 
+void list_command(std::string& out, described_command const& command) {
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fB{}\\fR(1).\n", troff_escaped(command.name),
+                       troff_escaped(command.help), troff_escaped(page_name(command)));
+}
+
 }  // namespace
+
+std::string page_name(described_command const& command) {
+    auto name = "ration-" + command.name;
+    std::ranges::replace(name, ' ', '-');
+    return name;
+}
 
 std::string man_page(described_program const& program) {
     std::string out;
     head(out, program, "ration", program.itself.help);
     out += ".SH SYNOPSIS\n\\fBration\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
-    for (auto const& command : program.commands)
-        out += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBration\\-{}\\fR(1).\n", troff_escaped(command.name),
-                           troff_escaped(command.help), troff_escaped(command.name));
+    for (auto const& command : program.commands) list_command(out, command);
     options(out, program.itself);
     below(out, program, program.itself.notes);
     std::string others;
     for (auto const& command : program.commands)
-        others += (others.empty() ? "" : ",\n") + fmt::format("\\fBration\\-{}\\fR(1)", troff_escaped(command.name));
+        others += (others.empty() ? "" : ",\n") + fmt::format("\\fB{}\\fR(1)", troff_escaped(page_name(command)));
     return out + ".SH SEE ALSO\n" + others + '\n';
 }
 
 std::string man_page(described_program const& program, described_command const& command) {
     std::string out;
-    head(out, program, "ration-" + command.name, command.help);
+    head(out, program, page_name(command), command.help);
     synopsis(out, command);
+    if (!command.commands.empty()) out += ".SH COMMANDS\n";
+    for (auto const& below : program.commands)
+        if (below.name.starts_with(command.name + ' ')) list_command(out, below);
     options(out, command);
     below(out, program, command.notes);
     return out + ".SH SEE ALSO\n\\fBration\\fR(1)\n";

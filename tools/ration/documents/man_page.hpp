@@ -8,6 +8,8 @@
 
 namespace ration::program {
 
+/// "ration-run", "ration-measure-scaling".
+[[nodiscard]] std::string page_name(described_command const& command);
 /// ration(1), with the commands.
 [[nodiscard]] std::string man_page(described_program const& program);
 /// ration-COMMAND(1).

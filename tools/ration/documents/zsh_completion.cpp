@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "completion.hpp"
 
@@ -73,13 +73,26 @@ _ration "$@"
     return specs;
 }
 
+/// The first word after a group chooses one of its commands.
+[[nodiscard]] std::string group(described_program const& program, described_command const& of) {
+    std::string cases;
+    for (auto const& command : program.commands)
+        if (command.name.starts_with(of.name + ' '))
+            cases += fmt::format("{}) _arguments {} ;; ", command.name.substr(of.name.size() + 1), specs_of(command));
+    return fmt::format(
+        "_arguments -C {} '1:command:({})' '*::argument:->below'; [[ $state == below ]] && case $words[1] in {}esac",
+        specs_of(of), fmt::join(of.commands, " "), cases);
+}
+
 }  // namespace
 
 std::string zsh_completion(described_program const& program) {
     std::string names, commands;
     for (auto const& command : program.commands) {
+        if (command.name.find(' ') != command.name.npos) continue;
         names += fmt::format("{}'{}:{}'", names.empty() ? "" : " ", command.name, zsh_escaped(command.help));
-        commands += fmt::format("        {}) _arguments {} ;;\n", command.name, specs_of(command));
+        commands += fmt::format("        {}) {} ;;\n", command.name,
+                                command.commands.empty() ? "_arguments " + specs_of(command) : group(program, command));
     }
     return fmt::format(zsh_frame, fmt::arg("options", specs_of(program.itself)), fmt::arg("names", names),
                        fmt::arg("commands", commands));

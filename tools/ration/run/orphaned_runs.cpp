@@ -229,6 +229,16 @@ result<std::vector<orphaned_run>> find_orphaned_runs() {
     return all;
 }
 
+error error_of_alive(std::vector<orphaned_run> const& runs, char const* remedy) {
+    std::string names;
+    for (auto const& run : runs)
+        for (auto const& one : run.alive) names += (names.empty() ? "" : ", ") + one.reply;
+    return {.code = errc::busy,
+            .operation = "find jobs of an earlier run that are still going",
+            .subject = std::string_view(names),
+            .remedy = remedy};
+}
+
 std::string sentence_of_damage(orphaned_run const& what) {
     if (what.out_of_sight)
         return fmt::format(

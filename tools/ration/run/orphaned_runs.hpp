@@ -44,6 +44,9 @@ struct orphaned_run {
 /// Errors: those of `abandoned_runs`, and of reading /proc.
 [[nodiscard]] result<std::vector<orphaned_run>> find_orphaned_runs();
 
+/// The error of a command that cannot start beside the jobs of these runs. `remedy`: static text.
+[[nodiscard]] error error_of_alive(std::vector<orphaned_run> const& runs, char const* remedy);
+
 /// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty when nothing is wrong with it.
 [[nodiscard]] std::string sentence_of_damage(orphaned_run const& what);
 

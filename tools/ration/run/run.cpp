@@ -157,16 +157,6 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     return names;
 }
 
-[[nodiscard]] error still_going(std::vector<orphaned_run> const& left, char const* remedy) {
-    std::string names;
-    for (auto const& l : left)
-        for (auto const& one : l.alive) names += (names.empty() ? "" : ", ") + one.reply;
-    return {.code = errc::busy,
-            .operation = "find jobs of an earlier run that are still going",
-            .subject = std::string_view(names),
-            .remedy = remedy};
-}
-
 /// What has ended is not to be done once more, whether ration was there to see it or not.
 [[nodiscard]] bool has_jobs_of(run_config const& config, run_record const& record) {
     return std::ranges::any_of(record.jobs,
@@ -228,10 +218,10 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     auto left = remove_dead_runs(std::move(found).value(), options, config);
     if (left.empty()) return std::optional<orphaned_run>();
     if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
-        return still_going(left, "ration clean ends them: without their record nobody can take them over");
-    if (!options.reattach) return still_going(left, "ration run --reattach takes them over, ration clean ends them");
+        return error_of_alive(left, "ration clean ends them: without their record nobody can take them over");
+    if (!options.reattach) return error_of_alive(left, "ration run --reattach takes them over, ration clean ends them");
     if (std::ranges::any_of(left, is_in_doubt))
-        return still_going(
+        return error_of_alive(
             left,
             "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean");
     std::ranges::partition(left, [](orphaned_run const& l) { return !l.alive.empty(); });

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration measure`: one command for each measurement.
+#pragma once
+
+#include "cli/command.hpp"
+#include "measure/scaling.hpp"
+
+namespace ration::program {
+
+void add_options(CLI::App& to, scaling_options& into, option_context& context);
+
+}  // namespace ration::program
