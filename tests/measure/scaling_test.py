@@ -30,7 +30,7 @@ deadlines = { start = "%(start)s" }
 """
 # The command of docs/elastic-jobs.md, with shorter times
 COMMAND = re.search(r"^ration measure scaling jobs.toml (.*)$", (ROOT / "docs/elastic-jobs.md").read_text(), re.M)[1].split()
-QUICK = ("--time", "600ms", "--warm-up", "350ms", "--repeat", "1")
+QUICK = ("--time", "600ms", "--warm-up", "700ms", "--repeat", "1")
 
 
 class ScalingTest(RunTest):

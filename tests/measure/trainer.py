@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """An elastic trainer with a known speed: a step takes 10 ms and 40 ms divided by the number of ranks. usage: trainer.py MODE [SIZE]
 
-So the speedup is 5/3 on two devices and 5/2 on four. The first two steps take 0.3 s longer each, as those of a framework that compiles.
+So the speedup is 5/3 on two devices and 5/2 on four. The first two steps take 0.15 s longer for each rank, as those of a framework that
+compiles.
 Writes its pid and its first step to `launches`, and saves its step in RATION_CHECKPOINT. Modes other than `good` apply on SIZE devices:
 
 mute     reports no step
@@ -26,7 +27,7 @@ def train(job: progress.Progress) -> None:
         out.write(f"{os.getpid()} {WORLD} {step}\n")
     first = step
     while not (MODE == "ends" and step == 6):
-        time.sleep(0.01 + 0.04 / WORLD + (0.3 if step < first + 2 else 0))
+        time.sleep(0.01 + 0.04 / WORLD + (0.15 * WORLD if step < first + 2 else 0))
         step += 1
         if MODE != "mute":
             job.step(step, 1.0)

@@ -80,8 +80,8 @@ private:
         run_config config = config_;
         auto& wants = *config.jobs.front().elastic;
         wants.devices = {size.devices, size.devices};
-        std::error_code ignored;
-        std::filesystem::remove_all(wants.checkpoint, ignored);  // each launch trains from its first step
+        auto const folder = new_folder();
+        if (!folder) return folder.failure();
         run_policies policies(config, config.policy);
         run_session const session{.options = run_options_,
                                   .config = config,
@@ -95,11 +95,22 @@ private:
         if (!opened) return opened.failure();
         planned_run const planned{.choice = {.policy = config.policy, .label = config.policy}, .folder = {}};
         scaling_probe probe({options_.warm_up, options_.time}, wants.deadlines.start);
-        auto const ended = run_one(session, *opened, {config, planned, policies, probe, scratch_.path()}, [](auto&) {});
+        auto const ended = run_one(session, *opened, {config, planned, policies, probe, *folder}, [](auto&) {});
         if (!ended) return ended.failure();
         interrupted_ = ended->interrupted;
         take(probe, ended->jobs.front(), size);
         return {};
+    }
+
+    /// An empty folder for the next launch, which starts from its first step and reads no output of an earlier one.
+    [[nodiscard]] result<std::string> new_folder() const {
+        auto const folder = scratch_.path() + "/launch";
+        std::error_code failure;
+        std::filesystem::remove_all(folder, failure);
+        if (!failure) std::filesystem::create_directory(folder, failure);
+        if (!failure) return folder;
+        return process::system_error("make the folder for a launch", folder, failure.value(),
+                                     "set TMPDIR to a folder that you can write to");
     }
 
     void take(scaling_probe const& probe, job_summary const& job, measured_size& size) const {
@@ -200,7 +211,7 @@ private:
     quiet.quiet = true;
     auto out = reporter::open(quiet);
     if (!out) return fail(exit_code::internal, to_text(out.failure()));
-    auto const measured = measured_config(config, job, scratch->path() + "/checkpoint");
+    auto const measured = measured_config(config, job);
     scaling_measurement measurement(options, measured, devices, *scratch, *signals, *out);
     if (auto const done = measurement.measure(all.sizes); !done)
         return fail(exit_code::no_backend, to_text(done.failure()));
@@ -227,7 +238,7 @@ private:
 
 [[nodiscard]] exit_code measure_job(scaling_options const& options, run_config const& config, std::size_t number) {
     auto const& job = config.jobs[number];
-    auto const alone = measured_config(config, number, {});
+    auto const alone = measured_config(config, number);
     auto const absent = missing_files(alone);
     print_to_stderr(absent);
     if (!absent.empty()) return exit_code::bad_input;

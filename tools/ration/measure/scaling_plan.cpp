@@ -54,14 +54,14 @@ result<std::size_t, diagnostic> choose_job(run_config const& config, std::string
                           fmt::join(elastic, ", ")));
 }
 
-run_config measured_config(run_config config, std::size_t job, std::string const& folder) {
+run_config measured_config(run_config config, std::size_t job) {
     auto one = std::move(config.jobs[job]);
     one.at = {};
     one.tenant.clear();
     one.at_objective = objective_action::continuation;
     one.saves_at_acceptable = false;
     one.hooks = {};
-    one.elastic->checkpoint = folder;
+    one.elastic->checkpoint.clear();
     // So that --reattach does not continue a measurement as a run of the file
     one.definition.emplace_back("\"measured\" = true");
     config.jobs.clear();

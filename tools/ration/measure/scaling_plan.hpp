@@ -16,9 +16,9 @@ namespace ration::program {
 /// such job, or several have such a range.
 [[nodiscard]] result<std::size_t, diagnostic> choose_job(run_config const& config, std::string const& name);
 
-/// The file with this job alone, as it is measured: at once, under `fifo`, with its checkpoints in `folder`, without
+/// The file with this job alone, as it is measured: at once, under `fifo`, without its own folder of checkpoints,
 /// tenants, hooks and an end at its Objective.
-[[nodiscard]] run_config measured_config(run_config config, std::size_t job, std::string const& folder);
+[[nodiscard]] run_config measured_config(run_config config, std::size_t job);
 
 /// 1, 2, 4 and so on, with `least` and `most`.
 [[nodiscard]] std::vector<std::int64_t> default_sizes(std::int64_t least, std::int64_t most);
