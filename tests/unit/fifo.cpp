@@ -230,6 +230,22 @@ TEST_CASE("fifo with quotas: an owner has its devices back from its own cohort, 
     }
 }
 
+// The quotas are for ten devices, of which four are lost. The lab is within its quota, so the separate tenant has none
+// of its devices back. Within the lab, the first group has.
+TEST_CASE("fifo with quotas: that one owner has nothing back does not hold for others", "[fifo][tenants]") {
+    auto tenants = with_quotas({4, 2, 2, 6});
+    tenants[1].parent = tenants[2].parent = 0;
+    cluster<fifo> c({6}, fifo({.backfill = true, .tenants = rule::reclaim}));
+    c.set_tenants(tenants);
+    submit(c, 2, 2, 2);
+    submit(c, 3, 2);
+    CHECK(c.decide() == counts{2, 2, 2});
+    submit(c, 3, 2);
+    submit(c, 1, 2);
+    CHECK(c.decide() == counts{2, 0, 2, 0, 2});
+    CHECK(c.fault.empty());
+}
+
 TEST_CASE("fifo with quotas: it keeps within the limits of tenants", "[fifo][tenants]") {
     cluster<fifo> c({8}, fifo({.tenants = rule::borrow}));
     auto tenants = with_quotas({2, 2});

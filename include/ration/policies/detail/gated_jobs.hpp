@@ -17,7 +17,6 @@
 #include <ration/policies/detail/row_set.hpp>
 #include <ration/policies/detail/tenant_gate.hpp>
 #include <ration/policy.hpp>
-#include <ration/resource.hpp>
 #include <ration/tenant.hpp>
 
 namespace ration::policies::detail {
@@ -40,7 +39,7 @@ class gated_jobs {
     tenant_gate gate_;
     buffer<std::uint8_t> blocked_;   // by tenant: an earlier job of it was not admitted
     buffer<std::uint32_t> stopped_;  // rows of jobs that are stopped for an owner
-    std::int64_t hopeless_ = 0;      // an owner's job that lacks this number of devices cannot start in this plan
+    buffer<std::int64_t> hopeless_;  // by tenant: the fewest devices for which a reclaim has failed; 0 = none
     /// The next job of a tenant that would borrow.
     struct claim {
         double share;         // `borrowed_share` of its tenant so far
@@ -65,6 +64,7 @@ public:
         gate_.reserve(most);
         blocked_.reserve(most.tenants + 1);
         stopped_.reserve(most.jobs);
+        hopeless_.reserve(most.tenants + 1);
         claims_.reserve(most.tenants + 1);
         first_.reserve(most.tenants + 1);
         next_.reserve(most.jobs);
@@ -170,7 +170,7 @@ private:
             gate_.add(no_tenant, held[row] - jobs.requests().held(row));  // the sum over all jobs has it already
         }
         blocked_.reset(t.tenants() + 1);
-        hopeless_ = max_amount;
+        hopeless_.reset(t.tenants() + 1);
     }
 
     template <class Tick, class Jobs>
@@ -194,8 +194,9 @@ private:
                 blocked_[tenant] = others_pass ? 0 : 1;
                 continue;
             }
-            if (begin_job(t, jobs, row, reclaims) || (reclaims && reclaim_for(t, jobs, row))) continue;
-            if (!others_pass) return false;
+            bool const has_started = begin_job(t, jobs, row, reclaims) || (reclaims && reclaim_for(t, jobs, row));
+            if (has_started && reclaims) hopeless_.reset(t.tenants() + 1);  // its cohort may borrow now
+            if (!has_started && !others_pass) return false;
         }
         return true;
     }
@@ -230,12 +231,13 @@ private:
     template <class Tick, class Jobs>
     [[nodiscard]] bool reclaim_for(Tick const& t, Jobs& jobs, std::size_t row) noexcept {
         std::int64_t const lacks = jobs.requests().wanted(row) - jobs.requests().held(row);
-        if (lacks >= hopeless_) return false;
+        std::int64_t& hopeless = hopeless_[tenant_of(t, row)];
+        if (hopeless != 0 && lacks >= hopeless) return false;
         stopped_.clear();
         while (lacks > jobs.spare() || !begin_job(t, jobs, row, true)) {
             std::size_t const next = next_to_stop(t, jobs, row);
             if (next == row_set::none) {
-                hopeless_ = lacks;  // what is free or borrowed only shrinks during a plan
+                hopeless = lacks;
                 put_back(t, jobs);
                 return false;
             }
