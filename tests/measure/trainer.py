@@ -6,7 +6,7 @@ compiles.
 Writes its pid and its first step to `launches`, and saves its step in RATION_CHECKPOINT. Modes other than `good` apply on SIZE devices:
 
 mute     reports no step
-dies     ends with exit code 3 after its first step
+dies     ends with exit code 1 after its first step
 ends     is complete after six steps
 """
 import os

@@ -141,6 +141,12 @@ inline void write_description(snapshot_store& store, sim_columns const& c, std::
     store.at(s.tiers, row) = tiers;
 }
 
+/// Multiplies all values of a column in a row. A column that no policy reads has none.
+inline void multiply(snapshot_store& store, column<double> of, std::size_t row, double factor) noexcept {
+    if (factor == 1) return;
+    for (double& value : std::span<double>(&store.at(of, row), of.width)) value *= factor;
+}
+
 /// How the job scales from `step` on, for each type of node.
 inline void write_scaling(snapshot_store& store, sim_columns const& c, std::size_t row, workload const& jobs,
                           job_description const& job, double step, std::span<node_group const> groups) noexcept {

@@ -11,6 +11,7 @@
 #include <ration/job.hpp>
 #include <ration/sim/columns.hpp>
 #include <ration/sim/job_records.hpp>
+#include <ration/sim/prediction_noise.hpp>
 
 namespace ration::sim {
 
@@ -125,6 +126,7 @@ class live_jobs {
     std::size_t ended_ = 0;  // rows of jobs that are done
     columns_read read_;
     std::uint64_t seed_ = 0;
+    prediction_noise noise_;
     save_times saves_;
     bool shown_all_ = false;  // at the last tick, any row may have changed
 
@@ -137,10 +139,11 @@ public:
               save_times const& saves) noexcept
         : store_(store), columns_(columns), workload_(kinds), records_(records), saves_(saves) {}
 
-    /// Sets the columns to fill; `seed` is that of the noise in reports.
-    void fill_only(columns_read const& read, std::uint64_t seed) noexcept {
+    /// Sets the columns to fill, and the errors of predictions; `seed` is that of all noise.
+    void fill_only(columns_read const& read, std::uint64_t seed, prediction_noise const& noise) noexcept {
         read_ = read;
         seed_ = seed;
+        noise_ = noise;
     }
 
     /// The number of rows, including jobs that have ended recently.
@@ -174,6 +177,7 @@ public:
         jobs_.push_back({});
         records_.arrive(job);
         write_description(store_, columns_, row, id, job, workload_.models[job.model]->tiers(job));
+        distort<"jobs/remaining", "jobs/total_steps", "jobs/restart_cost">(row);
         scale(row, groups);
         return {};
     }
@@ -182,6 +186,7 @@ public:
     void scale(std::size_t row, std::span<node_group const> groups) noexcept {
         if (!read_.scaling) return;
         write_scaling(store_, columns_, row, workload_, description(row), jobs_[row].done, groups);
+        distort<"jobs/nominal_steps_per_second", "jobs/speedup", "jobs/goodput", "jobs/goodput.fixed">(row);
         mark(row, description_columns);
     }
 
@@ -189,7 +194,7 @@ public:
     /// grows evenly; or, with `jobs/remaining`, as of the begin of the present speed.
     void mark(std::size_t row, std::uint32_t groups) noexcept {
         if (read_.lazy_remaining) {
-            store_.at(columns_.standard.remaining, row) = description(row).length - jobs_[row].done;
+            write_remaining(row, jobs_[row].done);
             return mark_as_of(row, groups, jobs_[row].since);
         }
         mark_as_of(row, groups, jobs_[row].held_since);
@@ -254,10 +259,19 @@ public:
     void show_steps_of(std::size_t row, double steps) noexcept {
         mark(row, 0);
         store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-        store_.at(columns_.standard.remaining, row) = description(row).length - steps;
+        write_remaining(row, steps);
     }
 
 private:
+    void write_remaining(std::size_t row, double steps) noexcept {
+        double const left = description(row).length - steps;
+        store_.at(columns_.standard.remaining, row) = left * noise_.factor<"jobs/remaining">(seed_, id(row));
+    }
+    /// Multiplies values that were just written by the job's factors. Columns that no policy reads have none.
+    template <fixed_string... Columns>
+    void distort(std::size_t row) noexcept {
+        (multiply(store_, columns_.get<Columns>(), row, noise_.factor<Columns>(seed_, id(row))), ...);
+    }
     /// Records that columns have grown up to now. A policy that does not follow changes has no use for that.
     void mark_progress(std::size_t row, nanoseconds now) noexcept {
         if (read_.is_listed && !shown_all_) mark_as_of(row, 0, jobs_[row].since > now ? jobs_[row].since : now);
@@ -296,7 +310,7 @@ private:
             if (!(jobs_[row].rate > 0)) continue;
             double const steps = steps_at(row, now);
             store_.at(columns_.standard.step, row) = static_cast<std::uint64_t>(steps);
-            store_.at(columns_.standard.remaining, row) = description(row).length - steps;
+            write_remaining(row, steps);
             mark_progress(row, now);
         }
     }

@@ -13,6 +13,7 @@
 #include <ration/policy.hpp>
 #include <ration/sim/faults.hpp>
 #include <ration/sim/outcome.hpp>
+#include <ration/sim/prediction_noise.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
@@ -29,6 +30,7 @@ struct sim_options {
     /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
     nanoseconds checkpoint{0};
     nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
+    prediction_noise noise{};          ///< of the predictions that policies read
     nanoseconds half_life{0};          ///< of the usage of tenants; 0 = it never decays
     run_observer* observer = nullptr;  ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.

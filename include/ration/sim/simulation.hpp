@@ -101,8 +101,8 @@ private:
 
     [[nodiscard]] result<void> prepare() {
         workload_shape const shape = source_.shape();
-        // Steps stop during a save; on processors they depend on other jobs
-        bool const is_even = options_.save.count <= 0 && !shape.uses_processors;
+        // Steps stop during a save; on processors they depend on other jobs. A wrong rest falls at another speed
+        bool const is_even = options_.save.count <= 0 && !shape.uses_processors && options_.noise.none();
         columns_read const read = columns_read::by(policy_, fallback_, is_even);
         auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling,
                                              read_columns{policy_, fallback_, !workload_.tenant_terms.empty()});
@@ -111,7 +111,7 @@ private:
         store_.changes().follow();
         if (auto ready = nodes_.prepare(); !ready) return ready;
         if (auto filled = fill_tenants(store_, columns_.standard, tenants_of(workload_)); !filled) return filled;
-        live_.fill_only(read, options_.seed);
+        live_.fill_only(read, options_.seed, options_.noise);
         contention_.prepare(workload_, nodes_.size());
         cpu_.prepare(cluster_);
         feed_.start();

@@ -16,6 +16,7 @@
 #include "sim/cost.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
+#include "sim/noise_options.hpp"
 #include "sim/progress.hpp"
 #include "sim/table.hpp"
 
@@ -30,6 +31,7 @@ constexpr auto notes_of_sim = R"(Examples:
   ration sim --generate cpu --models bench/data/loss/fits.csv --seeds 5 --cluster 1x1core --policy none,equal_share,flowcon,tradl
   ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --faults crashes:every=200h --faults revocations:region=us-east1 --checkpoint 10m --seeds 5
+  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf --noise remaining=0.5 --seeds 5
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
 docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
@@ -38,6 +40,11 @@ jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
 [[nodiscard]] result<void, diagnostic> check_faults(std::string_view word) {
     sim::fault_rates nothing;
     return add_fault_kind(word, nothing);
+}
+
+[[nodiscard]] result<void, diagnostic> check_noise(std::string_view word) {
+    sim::prediction_noise nothing;
+    return add_noise(word, nothing);
 }
 
 [[nodiscard]] result<void, diagnostic> check_time(std::string_view word) {
@@ -119,7 +126,13 @@ void add_policies(CLI::App& to, simulation_options& into, option_context& contex
     context.offers[bad] = {.words = {"go-on", "stop"}};
 }
 
-void add_times_and_faults(CLI::App& to, simulation_options& into) {
+void add_times_and_faults(CLI::App& to, simulation_options& into, option_context& context) {
+    auto* const noise =
+        add_list(to, "--noise", into.noise,
+                 "Standard deviation of the logarithm of an error, by which policies read a prediction");
+    noise->delimiter(',')->type_name("COLUMN=SIGMA")->check(checked_by(check_noise));
+    for (auto const column : sim::predicted_columns)
+        context.offers[noise].words.push_back(std::string(column.substr(column.find('/') + 1)) + '=');
     add_time(
         to, "--interval", into.interval,
         "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never");
@@ -181,7 +194,7 @@ void add_options(CLI::App& to, simulation_options& into, option_context& context
     add_input(to, into);
     add_tenants(to, into);
     add_policies(to, into, context);
-    add_times_and_faults(to, into);
+    add_times_and_faults(to, into, context);
     add_runs_and_output(to, into);
 }
 

@@ -17,6 +17,7 @@
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
 #include "sim/fault_options.hpp"
+#include "sim/noise_options.hpp"
 #include "sim/traces.hpp"
 
 namespace ration::program {
@@ -339,6 +340,8 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     }
     input.machines = *std::move(machines);
     add_settings(options.settings, options.policies, "run", input.settings, problems);
+    for (auto const& word : options.noise)
+        if (auto const added = add_noise(word, input.noise); !added) problems.add(in_file("--noise", added.failure()));
     auto const library = std::make_shared<sim::model_library const>(read_library(options, input.machines, problems));
     if (options.traces.empty() == options.generate.empty())
         problems.add({.text = "name the jobs: either --trace FILE, or --generate KIND"});

@@ -39,6 +39,7 @@ struct sample {
 struct simulation_input {
     sim::cluster machines;
     std::vector<sample> samples;       ///< at least one, none of them empty
+    sim::prediction_noise noise;       ///< of the predictions that policies read
     nanoseconds half_life{};           ///< of the usage of tenants; 0 = it never decays
     run_config settings;               ///< the parameters of policies, as a jobs file would say them
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked

@@ -151,6 +151,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
                          .faults = from.faults,
                          .checkpoint = options.checkpoint,
                          .save = options.save,
+                         .noise = input.noise,
                          .half_life = input.half_life,
                          .observer = &watch,
                          .columns = columns ? &*columns : nullptr};

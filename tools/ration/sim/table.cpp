@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/printable.hpp"
+#include "sim/noise_options.hpp"
 #include "view/text_table.hpp"
 
 namespace ration::program {
@@ -186,6 +187,7 @@ std::string headline(simulation_results const& all) {
     std::string out = fmt::format("{}: {} on {} ({})", names, counted(jobs / samples.size(), "job"),
                                   machines_text(all.input.machines), groups);
     if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), kind_of_samples(all));
+    if (!all.input.noise.none()) out += fmt::format(", noise {}", fmt::join(noise_words(all.input.noise), ", "));
     return printable(out);
 }
 

@@ -5,6 +5,7 @@
 #include "common/version_text.hpp"
 #include "events/json_writer.hpp"
 #include "sim/distribution.hpp"
+#include "sim/noise_options.hpp"
 #include "sim/table.hpp"
 
 namespace ration::program {
@@ -200,6 +201,9 @@ std::string table_json(simulation_results const& all) {
         json.member("interference", all.options.interference);
         json.key("faults").array([&] {
             for (auto const& kind : all.options.faults) json.value(kind);
+        });
+        json.key("noise").array([&] {
+            for (auto const& word : noise_words(all.input.noise)) json.value(word);
         });
         json.member("checkpoint", in_seconds(all.options.checkpoint));
         json.member("save", in_seconds(all.options.save));

@@ -28,12 +28,12 @@ void note_seeds(std::string const& name, simulation_options const& options, simu
         fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", name, options.seeds));
 }
 
-/// A trace leaves nothing to chance but the noise of what its jobs report, and faults: with either it is a sample
-/// for each seed.
+/// A trace leaves nothing to chance but the noise of what its jobs report and of predictions, and faults: with one of
+/// them it is a sample for each seed.
 void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
     bool const noisy =
         std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
-    bool const repeats = noisy || !options.faults.empty();
+    bool const repeats = noisy || !options.faults.empty() || !input.noise.none();
     if (!repeats) note_seeds(jobs.name, options, input);
     for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed)
         input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});
@@ -58,10 +58,17 @@ void add_samples(sim::workload jobs, simulation_options const& options, simulati
 void add_stream(sim::trace::streamed_table table, std::string const& path, simulation_options const& options,
                 simulation_input& input) {
     note_left_out(table.kinds.left_out, path, input);
-    note_seeds(table.kinds.name, options, input);
+    bool const repeats = !input.noise.none();
+    if (!repeats) note_seeds(table.kinds.name, options, input);
     auto const sentence = remark_on_streams();
     if (std::ranges::find(input.remarks, sentence) == input.remarks.end()) input.remarks.push_back(sentence);
-    input.samples.push_back({.jobs = table.kinds, .seed = 0, .needs = {}, .bounds = {}, .stream = std::move(table)});
+    for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed)
+        input.samples.push_back({.jobs = table.kinds, .seed = seed, .needs = {}, .bounds = {}, .stream = table});
+    input.samples.push_back({.jobs = table.kinds,
+                             .seed = repeats ? options.seeds : 0,
+                             .needs = {},
+                             .bounds = {},
+                             .stream = std::move(table)});
 }
 
 void add_whole(std::string const& path, sim::model_library const& library, sim::trace::format as,
