@@ -19,6 +19,7 @@ JOBS = 'policy = "none"\n' + job("a", ["true"])
 # What a command line does with the input that stands for {}.
 READERS = {
     "jobs file": ["run", "{}", "--dry-run"],
+    "jobs file to measure": ["measure", "scaling", "{}"],
     "policy": ["run", "jobs.toml", "--policy", "./{}"],
     "trace": [*SIM, "--trace", "{}"],
     "model file": [*SIM, *GENERATED, "--models", "{}"],
