@@ -240,14 +240,15 @@ def exit_code(status):
     return 1 if status["signal"] is None else 128 + status["signal"]
 
 
-def submit(command, *, name=None, tenant=None, priority=0, retries=0, time_limit=None, after=(), key=None, directory=None, environment=None, state=None):
+def submit(command, *, name=None, tenant=None, priority=0, retries=0, time_limit=None, after=(), on_end=None, key=None, directory=None, environment=None, state=None):
     """Submits a command, which is a list of words, or a jobs file, whose path ends in .toml. `time_limit` is in seconds, `after` has jobs or
-    their numbers. `name`, `tenant` and `priority` are those of a command; a file has its own. The job gets `environment`, or that of this process,
-    and runs in `directory`, or in the folder of this process. Returns a `Job` once the job is durable."""
+    their numbers. `on_end` is a list of words too: a command that the service runs once the job has ended. `name`, `tenant`, `priority` and
+    `on_end` are those of a command; a file has its own. The job gets `environment`, or that of this process, and runs in `directory`, or in
+    the folder of this process. Returns a `Job` once the job is durable."""
     service = Service(state)
     return Job(service, service.submit_job({
         "key": key or secrets.token_hex(16),
-        "definition": _definition(command, name, tenant, priority),
+        "definition": _definition(command, name, tenant, priority, on_end),
         "directory": os.path.abspath(directory or os.getcwd()),
         "environment": [f"{variable}={value}" for variable, value in (os.environ if environment is None else environment).items() if _is_utf8(variable + value)],
         "retries": retries,
@@ -282,23 +283,29 @@ def _is_utf8(text):
     return True
 
 
-def _definition(command, name, tenant, priority):
+def _definition(command, name, tenant, priority, on_end):
     if isinstance(command, (str, os.PathLike)):
         path = os.fspath(command)
         if not path.endswith(".toml"):
             raise ValueError(f"'{path}' is neither a list of words nor a jobs file; give [\"python3\", \"train.py\"] or a path that ends in .toml")
-        if name is not None or tenant is not None or priority:
-            raise ValueError(f"'{path}' has its own name, tenant and priority; write them into the file")
+        if name is not None or tenant is not None or priority or on_end is not None:
+            raise ValueError(f"'{path}' has its own name, tenant, priority and on_end; write them into the file")
         with open(path, encoding="utf-8") as file:
             return file.read()
     words = [os.fspath(word) for word in command]
     if not words:
         raise ValueError("the command is empty; give the program and its arguments")
-    lines = ["[[job]]", f"name = {_quoted(name or _name_of(words[0]))}", f"command = [{', '.join(map(_quoted, words))}]", f"priority = {int(priority)}"]
+    lines = ["[[job]]", f"name = {_quoted(name or _name_of(words[0]))}", f"command = {_array(words)}", f"priority = {int(priority)}"]
     if tenant is not None:
         lines.append(f"tenant = {_quoted(tenant)}")
+    if on_end is not None:
+        lines.append(f"on_end = {_array(map(os.fspath, on_end))}")
     # A job without a target trains to its end.
     return "\n".join([*lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""])
+
+
+def _array(words):
+    return f"[{', '.join(map(_quoted, words))}]"
 
 
 def _quoted(text):

@@ -240,7 +240,7 @@ TEST_CASE("tables of version 1 are brought up to date, with their jobs and the t
         REQUIRE(store.commit());
         auto file = database::open(at.file(), database::access::write);
         REQUIRE(file);
-        REQUIRE(file->execute("DROP TABLE settings"));
+        REQUIRE(file->execute("DROP TABLE settings; DROP TABLE unhandled_ends"));
         for (auto const* const column :
              {"cancelled", "retries", "not_before_ms", "time_limit_ms", "after", "paused", "uncounted"})
             REQUIRE(file->execute(std::string("ALTER TABLE submissions DROP COLUMN ") + column));
@@ -263,7 +263,7 @@ TEST_CASE("tables of version 1 are brought up to date, with their jobs and the t
     REQUIRE(file);
     auto const steps = file->query("SELECT version, at_ms FROM migrations ORDER BY version");
     REQUIRE(steps);
-    REQUIRE(steps->size() == 3);
+    REQUIRE(steps->size() == 4);
     CHECK(number_in(steps->front()[1]) == 1);
     CHECK(number_in(steps->back()[1]) == 77);
 }
@@ -299,6 +299,28 @@ TEST_CASE("pauses and settings of the service are kept, and a paused launch is n
     REQUIRE(store.note(1, wish::paused, false));
     CHECK_FALSE((*store.find(1))->paused);
     CHECK(store.note(99, wish::paused).failure().code == errc::not_found);
+}
+
+TEST_CASE("an end is taken once, also over a restart, and again if the commit of that is lost") {
+    folder const at;
+    {
+        auto store = at.open();
+        for (auto const* const key : {"a", "b", "c"}) static_cast<void>(add(store, key));
+        REQUIRE(store.advance(to(1, stage::halted)));
+        REQUIRE(store.advance(to(3, stage::failed)));
+        REQUIRE(store.commit());
+        REQUIRE(store.take_ended()->size() == 2);
+        store.roll_back();
+    }
+    auto store = at.open();
+    auto const ended = store.take_ended();
+    REQUIRE(ended);
+    REQUIRE(ended->size() == 2);
+    CHECK((ended->front().id == 1 && ended->front().now == stage::halted));
+    CHECK((ended->back().id == 3 && ended->back().now == stage::failed));
+    REQUIRE(store.commit());
+    CHECK(store.take_ended()->empty());
+    CHECK(at.open().take_ended()->empty());
 }
 
 TEST_CASE("a repeated key is the same job in another environment, whose own is kept") {

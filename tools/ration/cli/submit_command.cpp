@@ -12,6 +12,7 @@ constexpr auto notes_of_submit = R"(Examples:
   ration submit -- python3 train.py --lr 0.1
   ration submit --name vae --priority 5 --retries 2 --time-limit 8h -- python3 vae.py
   ration submit --after vae-17 job.toml
+  ration submit --on-end 'notify-send "$RATION_JOB: $RATION_STAGE"' -- python3 train.py
   ration submit --array 1-20 -- sh -c 'python3 train.py --seed $RATION_ARRAY_INDEX'
   ration wait $(ration submit -- make check)
 
@@ -39,6 +40,8 @@ void add_options(CLI::App& to, submit_options& into, option_context&) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     to.add_option("--time-limit", into.time_limit, "Stop a launch after this time, such as 90s or 2h")
         ->type_name("TIME");
+    to.add_option("--on-end", into.on_end, "Run this once the job has ended, by sh; RATION_STAGE has the outcome")
+        ->type_name("COMMAND");
     auto const check_array = [](std::string const& word) {
         return array_of(word) ? std::string() : "write the first and the last number, at most 1000, as in 1-20";
     };

@@ -102,6 +102,7 @@ private:
     void read_jobs() {
         value const* const v = keys_.take("job");
         if (rules_.for_service) {
+            config_.on_end = read_command(keys_, hook_keys[static_cast<std::size_t>(hook::end)], problems_);
             if (v != nullptr) refuse(v->at, "the configuration of a service has no jobs; give them to ration submit");
             return;
         }

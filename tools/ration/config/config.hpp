@@ -154,6 +154,8 @@ struct run_config {
     nanoseconds tick = milliseconds(500);
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
     tenant_tree tenants;           ///< those that the file describes
+    /// The `on_end` of the jobs of a service that have none
+    std::vector<std::string> on_end;
 
     /// The policy that decides once ration no longer calls the chosen one. By default `none`, and `fifo` where devices
     /// are shared out, since `none` starts no job that needs devices.

@@ -8,36 +8,34 @@
 #include <ration/process/launch.hpp>
 
 #include "common/error_text.hpp"
-#include "run/job_environment.hpp"
 
 namespace ration::program {
-namespace {
-
-[[nodiscard]] std::string_view key_of(hook what) noexcept { return hook_keys[static_cast<std::size_t>(what)]; }
-
-}  // namespace
 
 void hook_runner::run(live_job const& job, hook what, nanoseconds now) {
     auto const index = static_cast<std::size_t>(what);
-    auto const& command = job.config->hooks[index];
-    if (command.empty() || std::exchange(started_[job][index], true)) return;
-    auto child = process::launch({.command = command,
-                                  .working_directory = job.config->directory,
-                                  .environment = environment_of(job, what),
-                                  .output_file = output_folder_ + '/' + job.config->name + ".hooks.log"});
-    if (!child) return warn(job.config->name, what, to_text(child.failure()), now);
-    running_.push_back({job.config->name, what, std::move(child).value(), now + longest});
+    if (job.config->hooks[index].empty() || std::exchange(started_[job][index], true)) return;
+    std::vector<std::string> facts{fmt::format("RATION_JOB_ID={}", job.id.value),
+                                   fmt::format("RATION_CONDITION={}", name_of(job.now))};
+    if (!job.checkpoint.empty()) facts.push_back("RATION_CHECKPOINT=" + job.checkpoint);
+    start(make_hook_call(*job.config, what, facts, output_folder_), now);
 }
 
-std::vector<std::string> hook_runner::environment_of(live_job const& job, hook what) const {
-    auto out = process::user_environment(process::current_environment(), declared_entries(*job.config));
-    out.push_back(fmt::format("RATION_JOB={}", job.config->name));
-    out.push_back(fmt::format("RATION_JOB_ID={}", job.id.value));
-    out.push_back(fmt::format("RATION_HOOK={}", key_of(what)));
-    out.push_back(fmt::format("RATION_CONDITION={}", name_of(job.now)));
-    out.push_back(fmt::format("RATION_OUTPUT={}/{}.log", output_folder_, job.config->name));
-    if (!job.checkpoint.empty()) out.push_back("RATION_CHECKPOINT=" + job.checkpoint);
-    return out;
+void hook_runner::start(hook_call call, nanoseconds now) {
+    waiting_.push_back(std::move(call));
+    start_waiting(now);
+}
+
+void hook_runner::start_waiting(nanoseconds now) {
+    while (!waiting_.empty() && running_.size() < most_running) {
+        launch(waiting_.front(), now);
+        waiting_.pop_front();
+    }
+}
+
+void hook_runner::launch(hook_call const& call, nanoseconds now) {
+    auto child = process::launch(call.how);
+    if (!child) return warn(call.job, call.what, to_text(child.failure()), now);
+    running_.push_back({call.job, call.what, std::move(child).value(), now + longest});
 }
 
 void hook_runner::advance(nanoseconds now) {
@@ -56,10 +54,12 @@ void hook_runner::advance(nanoseconds now) {
                  now);
         return how.has_value();
     });
+    start_waiting(now);
 }
 
 void hook_runner::warn(std::string_view job, hook what, std::string const& why, nanoseconds now) {
-    events_.warn_once(job, fmt::format("its command {} has failed: {}", key_of(what), why), now);
+    events_.warn_once(job, fmt::format("its command {} has failed: {}", hook_keys[static_cast<std::size_t>(what)], why),
+                      now);
 }
 
 }  // namespace ration::program

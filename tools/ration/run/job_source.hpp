@@ -17,6 +17,7 @@
 
 #include "config/settings.hpp"
 #include "run/job_table.hpp"
+#include "run/hook_call.hpp"
 #include "run/training_progress.hpp"
 
 namespace ration::program {
@@ -35,6 +36,7 @@ struct policy_change {
 /// Orders to the run after a turn of its loop.
 struct turn_orders {
     std::vector<job_id> stop, forget;     ///< forgotten jobs are over
+    std::vector<hook_call> hooks;         ///< to be started
     std::optional<policy_change> policy;  ///< decides from now on
 };
 

@@ -169,6 +169,7 @@ void run_loop::stop(live_job& job, nanoseconds now) {
 void run_loop::take_turn(nanoseconds now) {
     auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
+    for (auto& call : orders.hooks) c_.hooks.start(std::move(call), now);
     for (auto const id : orders.forget) {
         auto& job = c_.jobs.job(id);
         c_.usage.forget(job);

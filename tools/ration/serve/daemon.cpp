@@ -134,7 +134,8 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     auto log = stage_log::open(folder.database());
     if (!log) return cannot_serve(log.failure());
     event_streams events(std::move(log).value());
-    job_queue queue(store, api, control, server, events, folder, options.max_running);
+    end_hooks ends(store, folder, config.on_end);
+    job_queue queue(store, api, control, server, events, ends, folder, options.max_running);
     for (auto& job : earlier.launched) queue.restore(std::move(job));
     auto const planned = order_runs(wanted.policies, 1);
     announce_start(options, folder, control);

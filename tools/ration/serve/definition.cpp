@@ -33,14 +33,11 @@ std::vector<std::string> unused_keys(std::string_view text) {
     return unused;
 }
 
-std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder, std::int64_t incarnation,
-                                   nanoseconds at) {
+std::shared_ptr<job_config> described_job(stored_job const& stored) {
     auto read = read_definition(stored.what.definition);
     if (!read.problems.empty()) return nullptr;
     auto job = std::make_shared<job_config>(std::move(read.config.jobs.front()));
-    auto const label = label_of(stored.what.name, stored.id);
-    job->name = label;
-    job->at = at;
+    job->name = label_of(stored.what.name, stored.id);
     job->tenant = stored.what.tenant;
     job->priority = stored.what.priority;
     if (job->directory.empty())
@@ -54,6 +51,17 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
         job->environment.emplace_back(entry.substr(0, end), entry.substr(end + 1));
     }
     std::ranges::move(own, std::back_inserter(job->environment));
+    return job;
+}
+
+std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder, std::int64_t incarnation,
+                                   nanoseconds at) {
+    auto job = described_job(stored);
+    if (job == nullptr) return nullptr;
+    job->at = at;
+    // A launch that ends is not yet the end of the job: see end_hooks.hpp
+    for (auto const what : {hook::end, hook::failure}) job->hooks[static_cast<std::size_t>(what)].clear();
+    auto const& label = job->name;
     std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
                                      folder.end_of(label, incarnation), folder.checkpoint_of(label),
                                      folder.log_of(label)};

@@ -49,8 +49,12 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// The keys of a jobs file beside the job, which a service does not use.
 [[nodiscard]] std::vector<std::string> unused_keys(std::string_view text);
 
-/// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run. Null if the definition
-/// cannot be read, since another version of ration accepted it.
+/// The job as it was submitted, with its label as its name. Null if the definition cannot be read, since another
+/// version of ration accepted it.
+[[nodiscard]] std::shared_ptr<job_config> described_job(stored_job const& stored);
+
+/// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run, without the
+/// hooks of its end. Null as `described_job`.
 [[nodiscard]] std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder,
                                                  std::int64_t incarnation, nanoseconds at);
 

@@ -171,7 +171,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
         auto const step = static_cast<std::int64_t>(progress[job.slot].step);
         if (auto change = change_of(job, *t, step, now)) moves.push_back({t, std::move(*change)});
     }
-    auto const written = write(moves);
+    auto const written = write(moves, orders);
     if (!written) {
         warn(written.failure());
         store_.roll_back();
@@ -216,10 +216,14 @@ void job_queue::send_events(job_table const& jobs, std::span<training_progress c
 }
 
 /// If one change fails, all changes of this turn are lost and tried again.
-result<void> job_queue::write(std::vector<move> const& moves) {
+result<void> job_queue::write(std::vector<move> const& moves, turn_orders& orders) {
     for (auto const& [t, change] : moves)
         if (auto moved = store_.advance(change); !moved) return moved;
-    return store_.commit();
+    auto calls = ends_.take();
+    if (!calls) return calls.failure();
+    auto done = store_.commit();
+    if (done) orders.hooks = std::move(calls).value();
+    return done;
 }
 
 void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs) {

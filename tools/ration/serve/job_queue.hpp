@@ -12,6 +12,7 @@
 #include "run/job_source.hpp"
 #include "serve/api.hpp"
 #include "serve/api_server.hpp"
+#include "serve/end_hooks.hpp"
 #include "serve/job_store.hpp"
 #include "serve/service_control.hpp"
 
@@ -35,6 +36,7 @@ class job_queue final : public job_source {
     service_control& control_;
     api_server& server_;
     event_streams& events_;
+    end_hooks& ends_;
     service_folder folder_;
     std::size_t max_running_;
     std::map<std::string, tracked, std::less<>> tracked_;  // by label
@@ -43,9 +45,9 @@ class job_queue final : public job_source {
 
 public:
     job_queue(job_store& store, service_api& api, service_control& control, api_server& server, event_streams& events,
-              service_folder folder, std::size_t max_running)
-        : store_(store), api_(api), control_(control), server_(server), events_(events), folder_(std::move(folder)),
-          max_running_(max_running) {}
+              end_hooks& ends, service_folder folder, std::size_t max_running)
+        : store_(store), api_(api), control_(control), server_(server), events_(events), ends_(ends),
+          folder_(std::move(folder)), max_running_(max_running) {}
 
     /// A job that an earlier service has launched.
     void restore(stored_job job);
@@ -82,7 +84,7 @@ private:
                                                         nanoseconds now) const;
     [[nodiscard]] static bool ended_by_pause(live_job const& job, tracked const& t) noexcept;
     [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
-    [[nodiscard]] result<void> write(std::vector<move> const& moves);
+    [[nodiscard]] result<void> write(std::vector<move> const& moves, turn_orders& orders);
     [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
     void settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs);
 };

@@ -251,6 +251,9 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
     }
     if (change.end)
         if (auto noted = note_end(job, change); !noted) return noted;
+    if (is_final(change.to))
+        if (auto added = file_.query("INSERT INTO unhandled_ends VALUES (?)", {change.job}); !added)
+            return added.failure();
     return note_stage(incarnation, change);
 }
 
@@ -303,6 +306,15 @@ result<std::vector<stored_job>> job_store::in_stages(std::span<stage const> want
         values.emplace_back(std::string(name_of(s)));
     }
     return select(condition + ")", values);
+}
+
+result<std::vector<stored_job>> job_store::take_ended() {
+    auto ended = select("WHERE id IN (SELECT job FROM unhandled_ends)", {});
+    if (!ended || ended->empty()) return ended;
+    return whole([&]() -> result<std::vector<stored_job>> {
+        if (auto removed = file_.query("DELETE FROM unhandled_ends"); !removed) return removed.failure();
+        return std::move(ended).value();
+    });
 }
 
 result<std::vector<past_stage>> job_store::history(std::int64_t job) {

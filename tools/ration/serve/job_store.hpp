@@ -131,6 +131,8 @@ public:
     [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
     /// Those in one of these stages.
     [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);
+    /// Those that have entered a final stage since the last call, each once, also over restarts of the service.
+    [[nodiscard]] result<std::vector<stored_job>> take_ended();
     /// The stages of a job, from the first one.
     [[nodiscard]] result<std::vector<past_stage>> history(std::int64_t job);
     /// The boot in which the present incarnation of a job was launched; empty before its first launch.

@@ -56,7 +56,9 @@ constexpr std::array steps{
        ALTER TABLE submissions ADD COLUMN uncounted INTEGER NOT NULL DEFAULT 0;
        CREATE TABLE settings (
          name TEXT PRIMARY KEY,
-         value TEXT NOT NULL) STRICT, WITHOUT ROWID;)"};
+         value TEXT NOT NULL) STRICT, WITHOUT ROWID;)",
+    R"(CREATE TABLE unhandled_ends (
+         job INTEGER PRIMARY KEY REFERENCES submissions (id)) STRICT;)"};
 
 [[nodiscard]] result<std::int64_t> version_of(database& file) {
     auto const rows = file.query("PRAGMA user_version");

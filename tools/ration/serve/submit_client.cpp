@@ -49,18 +49,25 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
     return name.substr(0, longest_submitted_name);
 }
 
+/// The words as an array of TOML, whose strings are those of JSON.
+[[nodiscard]] std::string array_of_words(std::vector<std::string> const& words) {
+    std::string text;
+    json_writer json(text);
+    json.array([&] {
+        for (auto const& word : words) json.value(word);
+    });
+    return text;
+}
+
 /// A jobs file with the command. A job without a target trains to its end.
 [[nodiscard]] std::string definition_of(submit_options const& options) {
-    std::string words;
-    json_writer json(words);  // the strings of JSON are strings of TOML
-    json.array([&] {
-        for (auto const& word : options.words) json.value(word);
-    });
-    return fmt::format(
+    auto text = fmt::format(
         "[[job]]\nname = \"{}\"\ncommand = {}\npriority = {}\ntarget = {{ loss = {{ objective = 0 }} }}\n"
         "at_objective = \"continue\"\n",
-        options.name.empty() ? name_of_command(options.words.front()) : options.name, words,
+        options.name.empty() ? name_of_command(options.words.front()) : options.name, array_of_words(options.words),
         options.priority.value_or(0));
+    if (!options.on_end.empty()) text += fmt::format("on_end = {}\n", array_of_words({"sh", "-c", options.on_end}));
+    return text;
 }
 
 [[nodiscard]] bool is_file(submit_options const& options) {
@@ -123,6 +130,9 @@ struct request {
 
 /// A sentence if a word of the command line is wrong.
 [[nodiscard]] result<request, diagnostic> read_request(submit_options const& options, service_folder const& folder) {
+    if (is_file(options) && !options.on_end.empty())
+        return diagnostic{.text = fmt::format("--on-end: {} has its own commands; write on_end into the file",
+                                              quoted(options.words.front()))};
     auto definition = read_definition_of(options);
     if (!definition) return diagnostic{.text = to_text(definition.failure())};
     auto after = predecessors_of(options, folder);

@@ -21,6 +21,7 @@ struct submit_options {
     std::vector<std::string> after;
     std::string time_limit;  ///< as `parse_duration` takes it; empty: none
     std::string key;         ///< empty: a random one
+    std::string on_end;      ///< a command for sh at the end of the job; empty: none
     std::string array;       ///< "1-20": a job for each of these numbers; empty: one job
     bool json = false;
 };
