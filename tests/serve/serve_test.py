@@ -152,6 +152,28 @@ class Recorded(ServiceTest):
             self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class Listed(ServiceTest):
+    def runs(self) -> list[dict]:
+        done = subprocess.run([RATION, "runs", "--json"], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_the_service_is_a_row_beside_the_runs(self) -> None:
+        (self.folder / "jobs.toml").write_text(f'policy = "none"\n{JOB}')
+        subprocess.run([RATION, "run", "jobs.toml", "--backend", "process"], cwd=self.folder, env=self.environment, capture_output=True, check=True)
+        label = self.submit("--name", "runs", "--", "sleep", "60")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        run, service = self.runs()
+        self.assertEqual((run["state"], run["file"]), ("ended", "jobs.toml"))
+        self.assertEqual((service["run"], service["state"], service["policy"], service["ended_ms"]), (str(self.state), "running", "equal_share", None))
+        self.assertEqual([job["job"] for job in service["jobs"]], [label])
+        self.assertLess(run["started_ms"] - service["started_ms"], PATIENCE * 1000)
+        self.assertGreater(run["started_ms"], service["started_ms"])
+        table = subprocess.run([RATION, "runs"], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertRegex(table[2], rf"^{self.state} +\S+ \S+ +equal_share +{self.state}/jobs.db +{label} +running$")
+        self.kill()
+        self.assertEqual([row["state"] for row in self.runs()], ["ended", "down"])
+
+
 class Document(ServiceTest):
     def test_routes_and_fields_are_those_of_the_document(self) -> None:
         document = json.loads((ROOT / "docs/service-api.json").read_text())

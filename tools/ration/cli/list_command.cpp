@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/error_text.hpp"
@@ -14,6 +13,7 @@
 #include "events/json_writer.hpp"
 #include "run/live_state.hpp"
 #include "run/run_directory.hpp"
+#include "serve/definition.hpp"
 #include "view/job_text.hpp"
 #include "view/text_table.hpp"
 
@@ -50,10 +50,8 @@ struct listed_run {
 [[nodiscard]] std::string text_of(listed_run const& one) {
     auto const& record = one.run.record;
     auto text = fmt::format("{}\n  {} under {}, ", record.output, record.file, record.policy);
-    constexpr std::string_view list_of_service = "/jobs.db";
-    if (!one.run.alive && record.file.ends_with(list_of_service))
-        return text + fmt::format("its service is down; start it again: ration serve --state {}\n",
-                                  record.file.substr(0, record.file.size() - list_of_service.size()));
+    if (auto const state = state_folder_of(record.file); state && !one.run.alive)
+        return text + fmt::format("its service is down; start it again: ration serve --state {}\n", *state);
     if (!one.run.alive)
         return text + fmt::format("killed; ration run --reattach {} continues its jobs, ration clean ends them\n",
                                   record.file);

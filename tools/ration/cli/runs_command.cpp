@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <ration/process/proc.hpp>
+
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
@@ -18,6 +20,8 @@
 #include "run/kept_run.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_folder.hpp"
+#include "serve/api.hpp"
+#include "serve/definition.hpp"
 #include "view/text_table.hpp"
 
 namespace ration::program {
@@ -29,7 +33,7 @@ constexpr auto notes_of_runs = R"(Examples:
   ration runs --json | jq -r 'select(.state == "ended") | .run'
 
 'ration logs JOB --run RUN' prints the output of a job, 'ration report RUN' makes a page. ration never removes the folder of a run;
-to remove a run, remove its folder.
+to remove a run, remove its folder. The services of this user are listed too, by their state folders.
 Exit codes: 0 also without a run; 2 wrong command line.)";
 
 constexpr std::size_t most_names = 4;
@@ -37,7 +41,7 @@ constexpr std::size_t most_names = 4;
 struct past_run {
     std::string name;
     kept_run kept;
-    std::string_view state;  ///< "running", "killed" or "ended"
+    std::string_view state;  ///< "running", "killed" or "ended"; of a service "running" or "down"
 };
 
 [[nodiscard]] std::string_view state_of(kept_run const& run) {
@@ -70,6 +74,7 @@ struct past_run {
 }
 
 [[nodiscard]] std::string time_text(std::int64_t ms) {
+    if (ms == 0) return "";  // of another boot
     auto const time = static_cast<std::time_t>(ms / 1000);
     std::tm local{};
     return ::localtime_r(&time, &local) != nullptr ? fmt::format("{:%Y-%m-%d %H:%M:%S}", local) : "?";
@@ -126,6 +131,30 @@ struct past_run {
     return runs;
 }
 
+/// When the first service of this run started, since 1970; 0 if that was in another boot.
+[[nodiscard]] std::int64_t start_of(run_record const& record) {
+    if (record.boot != this_boot()) return 0;
+    auto const age = process::now() - nanoseconds{record.written_ns - record.clock_ns};
+    return wall_clock_ms() - age.count / 1'000'000;
+}
+
+/// The services of this user, wherever their folders are.
+void add_services(std::vector<past_run>& to) {
+    auto const found = present_runs();
+    if (!found) std::fprintf(stderr, "ration: %s\n", printable(to_text(found.failure())).c_str());
+    if (!found) return;
+    for (auto const& run : *found) {
+        auto const state = state_folder_of(run.record.file);
+        if (!state || !run.damage.empty()) continue;
+        past_run service{.name = *state, .kept = {}, .state = run.alive ? "running" : "down"};
+        service.kept.started_ms = start_of(run.record);
+        service.kept.file = run.record.file;
+        service.kept.policy = run.record.policy;
+        for (auto const& job : run.record.jobs) service.kept.jobs.push_back({.name = job.name});
+        to.push_back(std::move(service));
+    }
+}
+
 }  // namespace
 
 void add_options(CLI::App& to, runs_options& into, option_context&) {
@@ -140,7 +169,8 @@ exit_code list_past_runs(runs_options const& options) {
     if (!std::filesystem::is_directory(options.folder, failure))
         return fail(exit_code::bad_input,
                     fmt::format("{} is not a folder; name one in which ration runs were started", options.folder));
-    auto const runs = read_runs(options.folder);
+    auto runs = read_runs(options.folder);
+    add_services(runs);
     if (options.json)
         for (auto const& run : runs) std::puts(json_of(run).c_str());
     else if (runs.empty())

@@ -9,6 +9,12 @@
 
 namespace ration::program {
 
+std::optional<std::string> state_folder_of(std::string_view file) {
+    auto const name = service_folder{}.database();  // with its slash
+    if (!file.starts_with('/') || !file.ends_with(name)) return std::nullopt;
+    return std::string(file.substr(0, file.size() - name.size()));
+}
+
 parsed_config read_definition(std::string const& text) {
     auto read = parse_config(text, "submission", {.policies = {}, .policy_given = true});
     auto& problems = read.problems;

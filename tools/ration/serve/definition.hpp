@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct service_folder {
         return ends() + '/' + label + '.' + std::to_string(incarnation);
     }
 };
+
+/// The state folder whose list of jobs this file is, as the record of a run names it; none for a jobs file.
+[[nodiscard]] std::optional<std::string> state_folder_of(std::string_view file);
 
 /// The entry of a submission's environment that has the number of the job in its array. Jobs get no other variable of
 /// ration from their submitter.
