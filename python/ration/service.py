@@ -15,11 +15,13 @@ import json
 import math
 import os
 import secrets
+import select
 import shlex
 import socket
 import time
 
 _PATIENCE = 30.0  # seconds for one answer
+_MOST_BYTES = 65536  # of events, in one read
 _ATTEMPTS = 5  # to submit, if an answer was lost
 _SHORTEST_DELAY, _LONGEST_DELAY = 0.05, 1.0  # seconds between two requests of a wait
 _FINAL = ("COMPLETED", "FAILED", "HALTED")
@@ -84,18 +86,28 @@ class Service:
 
     def watch_events(self, last=None):
         """Yields (id, name, content) of each event until the service ends. `id` is None for limits; `last` resumes after an id."""
+        for event in self.poll_events(_PATIENCE, last):
+            if event is None:
+                raise ServiceError(f"the service at {self.socket} sends nothing; read its messages, and repeat the call")
+            yield event
+
+    def poll_events(self, delay, last=None):
+        """As `watch_events`, and yields None whenever the service has sent nothing for `delay` seconds."""
         with self._open("GET", "/v1/events", None, {} if last is None else {"Last-Event-ID": str(last)}) as answer:
             if answer.status != 200:
                 _content(answer.status, answer.read())
-            fields = {}
-            for line in answer:
-                name, _, value = line.decode().rstrip("\n").partition(": ")
-                if name:
-                    fields[name] = value
-                    continue
-                if "data" in fields:
-                    yield int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"])
-                fields = {}
+            bytes_there = select.poll()
+            bytes_there.register(answer.fileno(), select.POLLIN)
+            text = b""
+            # The first ones may be in the buffer already, behind the head
+            while some := answer.read1(_MOST_BYTES):
+                *events, text = (text + some).split(b"\n\n")
+                for event in events:
+                    fields = dict(line.split(": ", 1) for line in event.decode().splitlines() if ": " in line)
+                    if "data" in fields:
+                        yield int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"])
+                while not bytes_there.poll(delay * 1000):
+                    yield None
 
     def list_jobs(self):
         return self._ask("GET", "/v1/jobs")["jobs"]
@@ -127,8 +139,19 @@ class Service:
         with self._open(method, path, body) as answer:
             return _content(answer.status, answer.read())
 
+    def _check_owner(self):
+        """Root may use the services of all users."""
+        for path in (self.state, self.socket):
+            try:
+                owner = os.stat(path).st_uid
+            except OSError:
+                continue  # the connection reports it
+            if owner not in (0, os.geteuid()) and os.geteuid() != 0:
+                raise ServiceError(f"another user owns {path}; name your own state folder", 403)
+
     @contextlib.contextmanager
     def _open(self, method, path, body=None, headers=None):
+        self._check_owner()
         connection = _Connection(self.socket)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers or {})

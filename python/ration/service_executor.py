@@ -8,6 +8,7 @@ A call and its result are pickled into files of a folder of this user alone. As 
 function has to be importable, and a main script needs `if __name__ == "__main__":`.
 """
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import sys
@@ -15,9 +16,10 @@ import tempfile
 import threading
 
 from ration import service_call
-from ration.service import ServiceError, exit_code, submit
+from ration.service import Service, ServiceError, exit_code, submit
 
-_DELAY = 0.1  # seconds between two requests for the status of each call
+_DELAY = 0.1  # seconds after which a cancelled future is seen
+_REST = 1.0  # seconds until the next attempt to watch the service
 
 
 class JobFailed(Exception):
@@ -30,18 +32,29 @@ class _Call:
         self.future = concurrent.futures.Future()
         self._noted = False  # the future runs, or its cancellation was passed on
 
-    def is_done(self):
-        """Updates the future. Returns whether the call has ended."""
+    def is_cancelled(self):
+        """Whether the future was cancelled, which is passed on to the job."""
+        if not self.future.cancelled():
+            return False
         try:
-            if self.future.cancelled():
-                self.job.cancel()
-                self._note()
-                return True
-            status = self.job.status()
+            self.job.cancel()
         except ServiceError as error:
             if error.is_temporary:
                 return False
-            return self._fail(error)
+        self._note()
+        return True
+
+    def ask(self):
+        """Updates the future by a request. Returns whether the call has ended."""
+        try:
+            return self.take(self.job.status())
+        except ServiceError as error:
+            return False if error.is_temporary else self._fail(error)
+
+    def take(self, status):
+        """Updates the future. Returns whether the call has ended. `status`: of the job, or the event of a stage."""
+        if self.future.cancelled() and not self._noted:
+            return False  # `is_cancelled` passes it on
         if status["stage"] not in ("QUEUED", "PENDING") and not self._note():
             return False  # cancelled a moment ago
         code = exit_code(status)
@@ -83,9 +96,10 @@ class ServiceExecutor(concurrent.futures.Executor):
         if "key" in options:
             raise TypeError("one key would make all calls the same job; leave it out")
         self._options = dict(options, name=name)
+        self._service = Service(options.get("state"))
         self._folder = tempfile.mkdtemp(prefix="ration-calls-")
         self._changed = threading.Condition()
-        self._calls = []
+        self._calls = {}  # by the number of the job
         self._count = 0
         self._closed = False
         self._watcher = None
@@ -98,7 +112,7 @@ class ServiceExecutor(concurrent.futures.Executor):
             path = os.path.join(self._folder, str(self._count))
             service_call.write(path, fn, args, kwargs)
             call = _Call(submit([sys.executable, service_call.__file__, path], **self._options), path)
-            self._calls.append(call)
+            self._calls[call.job.id] = call
             if self._watcher is None:
                 self._watcher = threading.Thread(target=self._watch, name="ration-calls", daemon=True)
                 self._watcher.start()
@@ -109,7 +123,7 @@ class ServiceExecutor(concurrent.futures.Executor):
         with self._changed:
             self._closed = True
             if cancel_futures:
-                for call in self._calls:
+                for call in self._calls.values():
                     call.future.cancel()
             self._changed.notify_all()
             watcher = self._watcher
@@ -119,14 +133,46 @@ class ServiceExecutor(concurrent.futures.Executor):
             watcher.join()
 
     def _watch(self):
-        while True:
+        while self._wait_for_calls():
+            try:
+                self._follow()
+            except ServiceError:
+                self._each(_Call.ask)  # also if too many clients watch the service
+            self._each(_Call.is_cancelled)
             with self._changed:
-                self._changed.wait_for(lambda: self._calls or self._closed)
-                calls = list(self._calls)
-            if not calls:
-                break
-            done = [call for call in calls if call.is_done()]
-            with self._changed:
-                self._calls = [call for call in self._calls if call not in done]
-                self._changed.wait(_DELAY)
+                self._changed.wait_for(lambda: not self._calls, _REST)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _wait_for_calls(self):
+        """Whether there are some, or False after the shutdown."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._calls or self._closed)
+            return bool(self._calls)
+
+    def _follow(self):
+        """Takes the stages of all calls from one connection, until no call is left or the service ends."""
+        with contextlib.closing(self._service.poll_events(_DELAY)) as events:
+            for event in events:
+                _, name, content = event or (None, None, None)
+                if name in ("open", "reset"):
+                    self._each(_Call.ask)
+                elif name == "stage":
+                    with self._changed:  # a submission that holds the lock adds its call
+                        call = self._calls.get(content["job"])
+                    if call is not None and call.take(content):
+                        self._remove(call)
+                self._each(_Call.is_cancelled)
+                if not self._calls:
+                    return
+
+    def _each(self, is_done):
+        with self._changed:
+            calls = list(self._calls.values())
+        for call in calls:
+            if is_done(call):
+                self._remove(call)
+
+    def _remove(self, call):
+        with self._changed:
+            del self._calls[call.job.id]
+            self._changed.notify_all()

@@ -5,9 +5,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from support import JOB, PATIENCE, RATION, ROOT, Connection, ServiceTest
@@ -97,12 +100,57 @@ class Access(ListeningTest):
         for line in ("GET", "GET  HTTP/1.1", "GET http://127.0.0.1/ HTTP/1.1", "GET / HTTP/2"):
             self.assertEqual(self.raw(line + "\r\nHost: 127.0.0.1\r\n\r\n"), 400)
 
+    def test_a_head_is_bounded_before_it_is_read(self) -> None:
+        self.service.send_signal(signal.SIGSTOP)  # so that all bytes are there at once
+        os.waitpid(self.service.pid, os.WUNTRACED)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            connection.connect(str(self.state / "socket"))
+            connection.sendall(b"x" * 100_000)
+            self.service.send_signal(signal.SIGCONT)
+            answer = connection.makefile("rb")
+            self.assertIn(b" 413 ", answer.readline())
+            self.assertRaises(ConnectionResetError, answer.read)  # the other bytes were never read
+
     def test_idle_clients_over_tcp_do_not_shut_out_the_socket(self) -> None:
         idle = [socket.create_connection(("127.0.0.1", self.port), PATIENCE) for _ in range(80)]
         self.assertEqual(self.ask("GET", "/v1/jobs")[0], 200)
         for one in idle:
             one.close()
         self.assertEqual(self.over_tcp()[0], 200)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs two other users")
+class Foreign(unittest.TestCase):
+    """A folder with the socket of another user."""
+    USER, OTHER = 12345, 12346
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rs-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.folder.chmod(0o755)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.listener.close)
+        self.listener.bind(str(self.folder / "socket"))
+        self.listener.listen()
+        (self.folder / "socket").chmod(0o666)
+
+    def ask(self, *command: str) -> tuple[int, str]:
+        become = f"import os, ration.service; os.setgroups([]); os.setgid({self.USER}); os.setuid({self.USER})"  # another user may not be able to start this Python
+        action = f"os.execv({command[0]!r}, {command!r})" if command else f"ration.jobs({str(self.folder)!r})"
+        done = subprocess.run([sys.executable, "-c", f"{become}; {action}"], cwd="/", env=dict(os.environ, PYTHONPATH=str(ROOT / "python")), capture_output=True, text=True, check=False,
+                              timeout=PATIENCE)
+        return done.returncode, done.stderr
+
+    def test_clients_send_nothing_to_it(self) -> None:
+        for foreign in (self.folder, self.folder / "socket"):
+            os.chown(foreign, self.OTHER, self.OTHER)
+            code, text = self.ask(RATION, "drain", "--state", str(self.folder))
+            self.assertEqual((code, text), (3, f"ration: ask the service at {self.folder}: permission denied; another user owns its folder or its socket: name your own by --state\n"))
+            self.assertIn(f"ServiceError: another user owns {foreign}; name your own state folder", self.ask()[1])
+            os.chown(foreign, 0, 0)
+        self.listener.setblocking(False)
+        self.assertRaises(BlockingIOError, self.listener.accept)
 
 
 class Page(ServiceTest):

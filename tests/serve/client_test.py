@@ -36,6 +36,12 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
+def wait_for_file(path: str) -> str:
+    while not os.path.exists(path):
+        time.sleep(0.05)
+    return "waited"
+
+
 class Recorded(ration.Service):
     """Notes its last request."""
 
@@ -197,6 +203,26 @@ class Executor(ClientTest):
         self.assertRaises(RuntimeError, executor.submit, square, 2)
         self.assertRaises(TypeError, ration.ServiceExecutor, key="k", state=self.state)
         self.assertEqual([job.name for job in ration.jobs(self.state)], ["square"] * 5)
+
+    def test_calls_share_one_connection(self) -> None:
+        ask = ration.Service._ask
+        with mock.patch.object(ration.Service, "_ask", autospec=True, side_effect=ask) as asking:
+            with ration.ServiceExecutor(state=self.state) as executor:
+                self.assertEqual(list(executor.map(time.sleep, (1, 1.5))), [None, None])
+        paths = [call.args[2] for call in asking.call_args_list if call.args[1] == "GET"]
+        self.assertLessEqual(len(paths), 4, paths)  # each call at the start, not ten times a second
+
+    def test_calls_end_without_events_and_over_a_restart(self) -> None:
+        with mock.patch.object(ration.Service, "poll_events", side_effect=ration.ServiceError("too many clients", 503)):
+            with ration.ServiceExecutor(state=self.state) as executor:
+                self.assertEqual(executor.submit(square, 3).result(PATIENCE), 9)
+        with ration.ServiceExecutor(state=self.state) as executor:
+            call = executor.submit(wait_for_file, str(self.folder / "end"))
+            self.wait_for(call.running)
+            self.kill()
+            (self.folder / "end").touch()
+            self.start()
+            self.assertEqual(call.result(PATIENCE), "waited")
 
     def test_a_queued_call_is_cancelled(self) -> None:
         self.kill()

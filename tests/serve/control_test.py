@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """The service: pauses, drains, policies that change, its configuration, devices and tenants."""
+import contextlib
 import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -161,6 +163,40 @@ class Configured(ServiceTest):
         restart(to=("tradl", {"alpha": 0.8}))
         set_policy("tradl", to=("tradl", {"alpha": 0.5}))
         restart("--policy", "tradl", "--set", "tradl.alpha=0.7", to=("tradl", {"alpha": 0.7}))
+
+    def test_a_policy_that_cannot_be_used_any_more_costs_a_warning(self) -> None:
+        label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        gone = f"{self.folder}/libgone.so"
+        unusable = [f"ration: warning: {gone}: ", f"ration: warning: policy '{gone}': it was set and cannot be used now, so that 'tradl' decides; set a policy: ration policy set NAME\n"]
+        unreadable = [f"ration: warning: {self.state}/jobs.db: the policy that was set last cannot be read; set it again: ration policy set NAME\n"]
+        for kept, warnings in ((json.dumps({"policy": gone, "settings": []}), unusable), ("{", unreadable), ('{"policy": "las", "settings": ["x"]}', unreadable)):
+            self.kill()
+            with contextlib.closing(sqlite3.connect(self.state / "jobs.db")) as jobs, jobs:
+                jobs.execute("INSERT OR REPLACE INTO settings VALUES ('policy', ?)", (kept,))
+            self.start("--config", self.tradl())
+            for warning in warnings:
+                self.assertIn(warning, self.service.stderr.readline())
+            self.assertEqual(self.ask("GET", "/v1/service")[1]["policy"], "tradl")
+        (self.folder / "end").touch()
+        self.ration("wait", label)
+        self.assertEqual(self.job(label)["incarnation"], 1)
+
+    def test_the_fallback_of_the_file_follows_a_policy_that_was_set(self) -> None:
+        self.configure('fallback = "equal_share"\ntick = "100ms"\n')
+        label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        reason = lambda: [job["reason"] for job in self.ask("GET", "/v1/running")[1]["jobs"]]
+        for policy, reasons in ((f"{os.environ['RATION_PLUGINS']}/limits_then_aborts.so", ["one n-th of the machine for each of n jobs"]),
+                                ("none", ["no policy: the operating system shares the machine out"])):
+            self.ration("policy", "set", policy)
+            self.wait_for(lambda: reason() == reasons)
+        self.assertIn("equal_share decides from now on", (self.state / "events.jsonl").read_text())
+        (self.folder / "end").touch()
+        self.ration("wait", label)
+
+    def tradl(self) -> str:
+        (self.folder / "service.toml").write_text('policy = "tradl"\n')
+        return str(self.folder / "service.toml")
 
     def test_devices_are_assigned_and_never_shared(self) -> None:
         self.configure('policy = "drf"\ndevices = { count = 3, cpu = 0.1 }\ntick = "100ms"\n')

@@ -142,7 +142,8 @@ class Safe(PageTest):
         label = self.submit("--name", "secret", "--", "true")
         self.browser.open(self.origin)
         self.until("!document.getElementById('login').hidden")
-        for token, condition in (("wrong" * 8, "document.getElementById('login-error').innerText.includes('token')"), (TOKEN, "!document.getElementById('jobs').hidden")):
+        for token, condition in (("wrong" * 8, "document.getElementById('login-error').innerText.includes('token')"),
+                                 ("\u20ac" * 40, "document.getElementById('login-error').innerText === 'the token has characters that no token has; copy it from the token file'"), (TOKEN, "!document.getElementById('jobs').hidden")):
             self.assertNotIn("secret", self.browser.evaluate("document.body.innerText"))
             self.browser.evaluate(f"document.getElementById('token').value = {json.dumps(token)}; 0")
             self.click("Open")

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -16,8 +17,8 @@
 #include <ration/progress/update.hpp>
 
 #include "config/settings.hpp"
-#include "run/job_table.hpp"
 #include "run/hook_call.hpp"
+#include "run/job_table.hpp"
 #include "run/training_progress.hpp"
 
 namespace ration::program {
@@ -33,11 +34,14 @@ struct policy_change {
     std::unique_ptr<any_policy> policy;
 };
 
+/// Exchanges the policy of the run, at once. `next` has the earlier policy then, so that the same call with it goes
+/// back. After an error the earlier policy decides, and `next` is as before.
+using policy_exchange = std::function<result<void>(policy_change& next)>;
+
 /// Orders to the run after a turn of its loop.
 struct turn_orders {
-    std::vector<job_id> stop, forget;     ///< forgotten jobs are over
-    std::vector<hook_call> hooks;         ///< to be started
-    std::optional<policy_change> policy;  ///< decides from now on
+    std::vector<job_id> stop, forget;  ///< forgotten jobs are over
+    std::vector<hook_call> hooks;      ///< to be started
 };
 
 /// The loop calls each function from its own thread; none of them waits for more than the disk.
@@ -62,9 +66,9 @@ public:
     virtual void handle_change(live_job const& job, std::string_view reason) = 0;
     /// How the present incarnation of a job ended, if the kernel did not tell this process; none: that is not known.
     [[nodiscard]] virtual std::optional<process::exit_report> end_of(live_job const& job) const = 0;
-    /// Once in each turn of the loop, after its events. `progress`: by slot.
+    /// Once in each turn of the loop, after its events. `progress`: by slot. `exchange`: until this returns.
     [[nodiscard]] virtual turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                                nanoseconds now) = 0;
+                                                policy_exchange const& exchange, nanoseconds now) = 0;
     /// The run was interrupted, and would stop its jobs next. Need not return.
     virtual void interrupted() = 0;
 };
@@ -79,7 +83,8 @@ public:
     void handle(live_job const&, progress::report const&) override {}
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
-    [[nodiscard]] turn_orders take_turn(job_table const&, std::span<training_progress const>, nanoseconds) override {
+    [[nodiscard]] turn_orders take_turn(job_table const&, std::span<training_progress const>, policy_exchange const&,
+                                        nanoseconds) override {
         return {};
     }
     void interrupted() override {}

@@ -167,7 +167,8 @@ void run_loop::stop(live_job& job, nanoseconds now) {
 }
 
 void run_loop::take_turn(nanoseconds now) {
-    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), now);
+    auto const exchange = [&](policy_change& next) { return c_.change_policy(next, now); };
+    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
     for (auto& call : orders.hooks) c_.hooks.start(std::move(call), now);
     for (auto const id : orders.forget) {
@@ -177,8 +178,7 @@ void run_loop::take_turn(nanoseconds now) {
         c_.assigner.remove(job);
         c_.jobs.forget(job);
     }
-    if (orders.policy) c_.change_policy(*orders.policy, now);
-    if (!orders.forget.empty() || orders.policy) c_.record.save();
+    if (!orders.forget.empty()) c_.record.save();
 }
 
 void run_loop::tick(nanoseconds now) {

@@ -50,7 +50,7 @@ struct loop_components {
     event_sink& events;
     run_status& status;
     reporter& out;
-    std::function<void(policy_change&, nanoseconds)> change_policy;
+    std::function<result<void>(policy_change&, nanoseconds)> change_policy;
 };
 
 class run_loop {

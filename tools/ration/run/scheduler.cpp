@@ -22,7 +22,9 @@ scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& 
 result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now) {
     policy_.exchange(policy);
     auto bound = rebind(now);
-    if (!bound) {
+    if (bound) {
+        forget_cpu_limits(now);
+    } else {
         policy_.exchange(policy);
         static_cast<void>(rebind(now));  // it was bound before
     }
@@ -84,10 +86,14 @@ void scheduler::limit_refused(tick_report const& report) {
     }
 }
 
-/// No job keeps a CPU limit of the policy that is gone: to the fallback, none holds a grant. Devices stay, since a
-/// change of them restarts a job.
 void scheduler::replace_policy(nanoseconds now) {
     policy_.replace();
+    forget_cpu_limits(now);
+}
+
+/// No job keeps a CPU limit of the policy that is gone: to the next one, none holds a grant. Else `none` would leave
+/// these limits. Devices stay, since a change of them restarts a job.
+void scheduler::forget_cpu_limits(nanoseconds now) {
     for (auto const& job : jobs_.jobs())
         if (job.alive()) engine_.reattach({job.id, 0, resource_id::cpu, 0}, now);
 }

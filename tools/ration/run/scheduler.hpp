@@ -76,6 +76,7 @@ public:
 private:
     [[nodiscard]] result<void> rebind(nanoseconds now);
     void replace_policy(nanoseconds now);
+    void forget_cpu_limits(nanoseconds now);
     void limit_refused(tick_report const& report);
 };
 

@@ -43,8 +43,8 @@ namespace {
 }  // namespace
 
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
-    : parts_(parts), clock_(clock_of(parts.reattached)), events_(parts.out), elastic_(parts.devices.names()),
-      jobs_(parts.config.jobs, supply_of(parts), parts.slots),
+    : parts_(parts), choice_(parts.planned.choice), clock_(clock_of(parts.reattached)), events_(parts.out),
+      elastic_(parts.devices.names()), jobs_(parts.config.jobs, supply_of(parts), parts.slots),
       progress_(std::move(receiver), jobs_, parts.node, events_), commands_(parts.slots), usage_(parts.slots),
       policy_(parts.policy, parts.fallback), scheduler_(policy_, parts.node, jobs_, usage_, parts.config.tick, events_),
       gpus_(parts.devices, elastic_.table(), parts.slots, scheduler_, events_),
@@ -104,19 +104,21 @@ result<run_summary> supervisor::run() {
                    .events = events_,
                    .status = status_,
                    .out = parts_.out,
-                   .change_policy = [this](policy_change& next, nanoseconds now) { change_policy(next, now); }});
+                   .change_policy = [this](policy_change& next, nanoseconds now) { return change_policy(next, now); }});
     return loop.run();
 }
 
 /// The log continues with another run: its readers attribute the decisions to the new policy.
-void supervisor::change_policy(policy_change& next, nanoseconds now) {
+result<void> supervisor::change_policy(policy_change& next, nanoseconds now) {
     tick_events_.emit_policy_log(now);
-    if (auto const changed = scheduler_.change_policy(next.policy, now); !changed)
-        return events_.warn_once("policy " + next.choice.policy, to_text(changed.failure()), now);
-    tick_events_.rename_policy(next.choice.policy);
-    status_.rename_policy(next.choice);
-    record_.rename_policy(next.choice.policy);
-    static_cast<void>(announce_policy(parts_, next.choice, jobs_, assigner_, events_, now));
+    if (auto changed = scheduler_.change_policy(next.policy, now); !changed) return changed;
+    std::swap(choice_, next.choice);
+    tick_events_.rename_policy(choice_.policy);
+    status_.rename_policy(choice_);
+    record_.rename_policy(choice_.policy);
+    static_cast<void>(announce_policy(parts_, choice_, jobs_, assigner_, events_, now));
+    record_.save();
+    return {};
 }
 
 void supervisor::reattach(orphaned_run const& run) {

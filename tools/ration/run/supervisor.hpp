@@ -10,6 +10,7 @@ namespace ration::program {
 
 class supervisor {
     run_parts parts_;
+    policy_choice choice_;
     run_clock clock_;
     event_sink events_;
     elastic_jobs elastic_;
@@ -45,7 +46,7 @@ public:
     void emit_final_message() { tick_events_.emit_policy_log(clock_.now()); }
 
 private:
-    void change_policy(policy_change& next, nanoseconds now);
+    [[nodiscard]] result<void> change_policy(policy_change& next, nanoseconds now);
     void reattach(orphaned_run const& run);
 };
 

@@ -46,10 +46,12 @@ void api_server::accept_some(std::size_t through, nanoseconds now) {
     }
 }
 
+/// Reads no more than a head before it was admitted.
 void api_server::read_from(client& c) {
     std::array<char, 65536> some;
-    while (c.text.size() <= longest_head + longest_body) {
-        auto const count = ::recv(c.socket.get(), some.data(), some.size(), 0);
+    auto const most = 1 + longest_head + (c.admitted ? longest_body : 0);
+    while (c.text.size() < most) {
+        auto const count = ::recv(c.socket.get(), some.data(), std::min(some.size(), most - c.text.size()), 0);
         if (count == 0) c.gone = true;
         if (count < 0) c.gone = !would_wait();
         if (count <= 0) return;
@@ -72,6 +74,7 @@ void api_server::receive(nanoseconds now, api_handler const& answer) {
         if (c.answered || c.gone) continue;
         read_from(c);
         auto const refused = refusal(c);
+        if (!refused && c.admitted) read_from(c);
         auto const state = refused ? message_state::complete : state_of_request(c.text);
         if (state == message_state::partial) continue;
         if (!refused && hand_over(c)) continue;
@@ -98,7 +101,8 @@ bool api_server::hand_over(client& c) {
 /// The bytes of the answer to a message that was not refused by its head.
 std::string api_server::reply_to(client const& c, message_state state, api_handler const& answer) const {
     if (state == message_state::too_long)
-        return refusal_http({413, error_json("the request is too long: send at most 4 MiB")});
+        return refusal_http({413, error_json(c.admitted ? "the body is too long: send at most 4 MiB"
+                                                        : "the head is too long: send at most 8 KiB")});
     if (!c.admitted)
         return refusal_http({400, error_json("the head is not one of HTTP/1: read docs/service-api.json")});
     auto const head = parse_head(c.text);

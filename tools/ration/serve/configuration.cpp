@@ -25,12 +25,25 @@ namespace {
     return problems.empty();
 }
 
+void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: %s\n", printable(sentence).c_str()); }
+
 /// The policy that an operator has set; nothing if the command line names one, which replaces it.
-[[nodiscard]] result<std::optional<kept_policy>> policy_of_operator(serve_options const& options, job_store& store) {
-    if (options.policy.empty()) return policy_kept_in(store);
-    auto forgotten = forget_policy(store);
-    if (!forgotten) return forgotten.failure();
-    return std::optional<kept_policy>();
+[[nodiscard]] result<std::optional<policy_choice>> policy_of_operator(serve_options const& options, job_store& store,
+                                                                      service_folder const& folder) {
+    if (!options.policy.empty()) {
+        auto forgotten = forget_policy(store);
+        return forgotten ? result<std::optional<policy_choice>>(std::nullopt) : forgotten.failure();
+    }
+    auto const text = policy_kept_in(store);
+    if (!text) return text.failure();
+    if (!*text) return std::optional<policy_choice>();
+    diagnostics problems;
+    auto const kept = read_policy(text->value());
+    auto choice = kept ? std::optional(choice_of(*kept, problems)) : std::nullopt;
+    if (choice && problems.empty()) return choice;
+    warn(fmt::format("{}: the policy that was set last cannot be read; set it again: ration policy set NAME",
+                     folder.database()));
+    return std::optional<policy_choice>();
 }
 
 [[nodiscard]] parsed_config read_file(serve_options const& options) {
@@ -50,14 +63,31 @@ namespace {
     return problems;
 }
 
+/// The reasons why the policy, or its fallback, cannot be made or lacks a column.
+[[nodiscard]] diagnostics faults_of(policy_choice const& policy, run_config const& given, host_devices const& devices,
+                                    std::size_t slots) {
+    auto const config = with_parameters(given, policy);
+    host_supply supply{.cpu = {}, .memory = {}, .tenants = config.tenants, .open = true};
+    if (config.shares_devices()) supply.devices = std::ssize(devices.names());
+    job_table const board(config.jobs, supply, slots);
+    diagnostics faults;
+    for (auto const& name : {policy.policy, std::string(config.fallback_name())}) {
+        auto const made = make_policy(config, name, policy_log::for_good(), faults);
+        if (made == nullptr) continue;
+        auto const bound = made->bind(board.store().schema(), {.jobs = slots, .nodes = 1});
+        if (!bound)
+            faults.add(position{}, fmt::format("policy {}: {}", program::quoted(name), to_text(bound.failure())));
+    }
+    return faults;
+}
+
 }  // namespace
 
 std::optional<service_configuration> read_configuration(serve_options const& options, job_store& store,
                                                         service_folder const& folder) {
-    auto const known = policy_of_operator(options, store);
-    if (!known) std::fprintf(stderr, "ration: %s\n", printable(to_text(known.failure())).c_str());
-    if (!known) return std::nullopt;
-    auto const& kept = *known;
+    auto kept = policy_of_operator(options, store, folder);
+    if (!kept) std::fprintf(stderr, "ration: %s\n", printable(to_text(kept.failure())).c_str());
+    if (!kept) return std::nullopt;
     auto read = read_file(options);
     if (!is_good(read.problems, "")) return std::nullopt;
     auto& config = read.config;
@@ -67,13 +97,10 @@ std::optional<service_configuration> read_configuration(serve_options const& opt
     run_config given;
     add_settings(options.settings, {config.policy, std::string(config.fallback_name())}, "run", given, problems);
     for (auto const& parameters : given.parameters) override_parameters(parameters, config);
-    policy_choice policy{.policy = config.policy, .label = config.policy};
-    if (kept) policy = choice_of(*kept, problems);
     if (!is_good(problems, "ration: ")) return std::nullopt;
-    config.policy = policy.policy;
     if (options.cpus) config.cpus = options.cpus;
     config.file = folder.database();
-    return service_configuration{std::move(config), std::move(policy)};
+    return service_configuration{std::move(config), std::move(kept).value()};
 }
 
 host_devices find_devices(run_config& config) {
@@ -88,20 +115,22 @@ void add_jobs(std::span<stored_job const> launched, service_folder const& folder
         if (auto one = job_of(job, folder, job.incarnation, nanoseconds{})) config.jobs.push_back(std::move(*one));
 }
 
-bool check_configuration(run_config const& config, host_devices const& devices, std::size_t slots) {
-    if (!is_good(impossible(config, devices), "ration: ")) return false;
-    host_supply supply{.cpu = {}, .memory = {}, .tenants = config.tenants, .open = true};
-    if (config.shares_devices()) supply.devices = std::ssize(devices.names());
-    job_table const board(config.jobs, supply, slots);
-    diagnostics faults("--policy");
-    for (auto const& name : {config.policy, std::string(config.fallback_name())}) {
-        auto const made = make_policy(config, name, policy_log::for_good(), faults);
-        if (made == nullptr) continue;
-        auto const bound = made->bind(board.store().schema(), {.jobs = slots, .nodes = 1});
-        if (!bound)
-            faults.add(position{}, fmt::format("policy {}: {}", program::quoted(name), to_text(bound.failure())));
+std::optional<policy_choice> choose_policy(service_configuration const& given, host_devices const& devices,
+                                           std::size_t slots) {
+    auto const& config = given.config;
+    if (!is_good(impossible(config, devices), "ration: ")) return std::nullopt;
+    policy_choice const configured{.policy = config.policy, .label = config.policy};
+    if (given.kept) {
+        auto const faults = faults_of(*given.kept, config, devices, slots);
+        if (faults.empty()) return given.kept;
+        print_to_stderr(faults, "ration: warning: ");
+        warn(
+            fmt::format("policy {}: it was set and cannot be used now, so that {} decides; set a policy: ration "
+                        "policy set NAME",
+                        program::quoted(given.kept->policy), program::quoted(configured.policy)));
     }
-    return is_good(faults, "ration: ");
+    if (!is_good(faults_of(configured, config, devices, slots), "ration: ")) return std::nullopt;
+    return configured;
 }
 
 }  // namespace ration::program

@@ -14,8 +14,8 @@
 namespace ration::program {
 
 struct service_configuration {
-    run_config config;     ///< without jobs
-    policy_choice policy;  ///< the one to start with, and its parameters beside those of `config`
+    run_config config;                  ///< without jobs; with the policy of the command line or the file
+    std::optional<policy_choice> kept;  ///< the policy that an operator has set, which goes before that
 };
 
 /// The configuration of the service. A policy on the command line replaces what an
@@ -29,8 +29,10 @@ struct service_configuration {
 /// Adds the jobs that an earlier service has launched.
 void add_jobs(std::span<stored_job const> launched, service_folder const& folder, run_config& config);
 
-/// Whether the policies can be made and find the columns that they read, and whether the tenants and the devices can
-/// have the amounts of the file. Prints the problems.
-[[nodiscard]] bool check_configuration(run_config const& config, host_devices const& devices, std::size_t slots);
+/// The policy to start with, and its parameters beside those of the configuration. Jobs may run, so that a policy of an
+/// operator that cannot be made costs a warning, and that of the configuration decides. None: that cannot be made or
+/// lacks a column, or the tenants or the devices cannot have the amounts of the file; the problems were printed.
+[[nodiscard]] std::optional<policy_choice> choose_policy(service_configuration const& given,
+                                                         host_devices const& devices, std::size_t slots);
 
 }  // namespace ration::program

@@ -111,9 +111,11 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     auto const devices = find_devices(config);
     add_jobs(earlier.launched, folder, config);
     auto const slots = std::max<std::size_t>(options.max_running, config.jobs.size());
-    auto const chosen = with_parameters(config, given.policy);
-    if (!check_configuration(chosen, devices, slots)) return exit_code::bad_input;
-    auto const wanted = run_options_of(options, given.policy);
+    auto const policy = choose_policy(given, devices, slots);
+    if (!policy) return exit_code::bad_input;
+    config.policy = policy->policy;
+    auto const chosen = with_parameters(config, *policy);
+    auto const wanted = run_options_of(options, *policy);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return cannot_serve(signals.failure());

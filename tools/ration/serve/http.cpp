@@ -66,7 +66,7 @@ message_state state_of_request(std::string_view received) {
     auto const end = received.find("\r\n\r\n");
     if (end == received.npos) return received.size() > longest_head ? message_state::too_long : message_state::partial;
     auto const length = content_length(lower(received.substr(0, end + 2)));
-    if (!length || *length > longest_body || end > longest_head) return message_state::too_long;
+    if (!length || *length > longest_body || end + 4 > longest_head) return message_state::too_long;
     return received.size() >= end + 4 + *length ? message_state::complete : message_state::partial;
 }
 

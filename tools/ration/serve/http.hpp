@@ -12,6 +12,7 @@
 
 namespace ration::program {
 
+/// The head with its empty line.
 inline constexpr std::size_t longest_head = 8192, longest_body = std::size_t{4} << 20;
 
 enum class message_state : unsigned char { partial, complete, too_long };

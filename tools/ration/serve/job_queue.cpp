@@ -152,10 +152,11 @@ std::optional<process::exit_report> job_queue::end_of(live_job const& job) const
                                    : recorded_end(folder_.end_of(found->first, found->second.job.incarnation));
 }
 
-turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now) {
+turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress,
+                                 policy_exchange const& exchange, nanoseconds now) {
     turn_orders orders;
     std::vector<move> moves;
-    control_.attach(jobs);
+    control_.attach(jobs, exchange);
     server_.receive(process::now(), [&](api_request const& request) {
         if (request.method == "GET" && request.path == running_path)
             return api_reply{200, running(jobs, progress, request.uid)};
@@ -179,7 +180,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     }
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
     server_.send(process::now(), written ? nullptr : &lost);
-    orders.policy = control_.end_turn(static_cast<bool>(written));
+    control_.end_turn(static_cast<bool>(written));
     for (auto const& job : jobs.jobs())
         if (auto* const t = tracked_of(job); t != nullptr && must_stop(job, *t, now)) orders.stop.push_back(job.id);
     send_events(jobs, progress);

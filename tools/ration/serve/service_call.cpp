@@ -2,6 +2,8 @@
 #include "serve/service_call.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
@@ -10,8 +12,28 @@
 
 namespace ration::program {
 
+namespace {
+
+/// Whether the socket is of this user or of root, so that no other user gets the request, which may have an
+/// environment. Root may ask the services of all users. A socket that does not exist is reported later.
+[[nodiscard]] bool is_trusted(service_folder const& folder) {
+    for (auto const& path : {folder.path, folder.socket()}) {
+        struct stat about{};
+        if (::stat(path.c_str(), &about) != 0) continue;
+        if (about.st_uid != 0 && about.st_uid != ::geteuid() && ::geteuid() != 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
 result<http_reply> ask_service(service_folder const& folder, std::string const& method, std::string const& path,
                                std::string const& body) {
+    if (!is_trusted(folder))
+        return error{.code = errc::denied,
+                     .operation = "ask the service at",
+                     .subject = std::string_view(folder.path),
+                     .remedy = "another user owns its folder or its socket: name your own by --state"};
     return ask_http(folder.socket(), method, path, body);
 }
 

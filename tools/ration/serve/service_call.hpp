@@ -10,7 +10,8 @@
 
 namespace ration::program {
 
-/// Asks the service of a folder. Errors: `not_found` without a service there; `io`.
+/// Asks the service of a folder. Errors: `not_found` without a service there; `denied` if another user but root owns
+/// its socket; `io`.
 [[nodiscard]] result<http_reply> ask_service(service_folder const& folder, std::string const& method,
                                              std::string const& path, std::string const& body = {});
 

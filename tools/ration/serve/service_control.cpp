@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,22 +20,6 @@ namespace {
 constexpr auto drain_setting = "drain", policy_setting = "policy";
 constexpr std::size_t most_settings = 64;
 
-/// {"policy": "las", "settings": ["las.promote=0"]}; none for another text.
-[[nodiscard]] std::optional<kept_policy> read_policy(std::string const& text) {
-    auto const json = parse_json(text);
-    kept_policy out;
-    if (!json.is_object() || !json.contains("policy") || !json["policy"].is_string()) return std::nullopt;
-    out.policy = json["policy"].get<std::string>();
-    if (!json.contains("settings")) return json.size() == 1 ? std::optional(out) : std::nullopt;
-    auto const& settings = json["settings"];
-    if (json.size() != 2 || !settings.is_array() || settings.size() > most_settings) return std::nullopt;
-    for (auto const& one : settings) {
-        if (!one.is_string()) return std::nullopt;
-        out.settings.push_back(one.get<std::string>());
-    }
-    return out;
-}
-
 [[nodiscard]] std::string text_of(kept_policy const& policy) {
     std::string text;
     json_writer json(text);
@@ -49,11 +34,22 @@ constexpr std::size_t most_settings = 64;
 
 }  // namespace
 
-result<std::optional<kept_policy>> policy_kept_in(job_store& store) {
-    auto const text = store.setting(policy_setting);
-    if (!text) return text.failure();
-    auto const& kept = *text;
-    return kept ? read_policy(*kept) : std::nullopt;
+result<std::optional<std::string>> policy_kept_in(job_store& store) { return store.setting(policy_setting); }
+
+/// As {"policy": "las", "settings": ["las.promote=0"]}.
+std::optional<kept_policy> read_policy(std::string const& text) {
+    auto const json = parse_json(text);
+    kept_policy out;
+    if (!json.is_object() || !json.contains("policy") || !json["policy"].is_string()) return std::nullopt;
+    out.policy = json["policy"].get<std::string>();
+    if (!json.contains("settings")) return json.size() == 1 ? std::optional(out) : std::nullopt;
+    auto const& settings = json["settings"];
+    if (json.size() != 2 || !settings.is_array() || settings.size() > most_settings) return std::nullopt;
+    for (auto const& one : settings) {
+        if (!one.is_string()) return std::nullopt;
+        out.settings.push_back(one.get<std::string>());
+    }
+    return out;
 }
 
 policy_choice choice_of(kept_policy const& kept, diagnostics& problems) {
@@ -69,7 +65,7 @@ result<void> forget_policy(job_store& store) { return store.keep(policy_setting,
 result<void> service_control::restore() {
     auto const kept = store_.setting(drain_setting);
     if (!kept) return kept.failure();
-    draining_ = durably_draining_ = kept->has_value();
+    now_.draining = durable_.draining = kept->has_value();
     return {};
 }
 
@@ -87,29 +83,29 @@ std::string service_control::why_not(std::string const& tenant, run_config const
     one.jobs = definition.jobs;
     if (auto const missing = missing_devices(one, supply_.devices, supply_.cpu); !missing.empty())
         return to_text(*missing.begin());
-    return gives_devices() ? std::string()
-                           : fmt::format(
-                                 "the job needs devices, and policy {} gives none: change it, as by ration "
-                                 "policy set drf",
-                                 quoted(facts_.policy));
+    if (now_.gives_devices) return {};
+    return fmt::format("the job needs devices, and policy {} gives none: change it, as by ration policy set drf",
+                       quoted(now_.policy));
 }
 
-bool service_control::gives_devices() const noexcept {
-    return next_ ? next_->policy->reads(devices_to_share) : gives_devices_;
+void service_control::end_turn(bool committed) {
+    if (committed)
+        durable_ = now_;
+    else if (!earlier_ || go_back(*earlier_))
+        now_ = durable_;
+    else
+        now_.draining = durable_.draining;
+    earlier_.reset();
 }
 
-std::optional<policy_change> service_control::end_turn(bool committed) {
-    if (!committed) {
-        next_.reset();
-        facts_.policy = durable_policy_;
-        draining_ = durably_draining_;
-        return std::nullopt;
-    }
-    gives_devices_ = gives_devices();
-    auto next = std::exchange(next_, std::nullopt);
-    durable_policy_ = facts_.policy;
-    durably_draining_ = draining_;
-    return next;
+/// False: the policy that was to be replaced decides.
+bool service_control::go_back(policy_change& earlier) {
+    auto const name = earlier.choice.policy;
+    auto const back = exchange_(earlier);
+    if (!back)
+        std::fprintf(stderr, "ration: warning: policy %s: %s; set it again\n", printable(quoted(name)).c_str(),
+                     printable(to_text(back.failure())).c_str());
+    return static_cast<bool>(back);
 }
 
 std::optional<api_reply> service_control::answer(api_request const& request) {
@@ -135,10 +131,10 @@ api_reply service_control::describe() {
         json.member("version", version_text());
         json.member("pid", facts_.pid);
         json.member("uid", facts_.uid);
-        json.member("policy", facts_.policy);
+        json.member("policy", now_.policy);
         json.member("max_running", facts_.max_running);
         json.member("running", std::ssize(*jobs));
-        json.member("draining", draining_);
+        json.member("draining", now_.draining);
         json.member("folder", facts_.folder);
     });
     return out;
@@ -146,7 +142,7 @@ api_reply service_control::describe() {
 
 api_reply service_control::drain(bool wanted) {
     if (auto kept = store_.keep(drain_setting, wanted ? "true" : ""); !kept) return failed(kept.failure());
-    draining_ = wanted;
+    now_.draining = wanted;
     return describe();
 }
 
@@ -157,10 +153,17 @@ api_reply service_control::change_policy(std::string const& body) {
         return refusal(400, "the path of the plugin is relative: send an absolute path");
     auto prepared = prepare(*wanted);
     if (!prepared) return refusal(400, prepared.failure().text);
-    if (auto kept = store_.keep(policy_setting, text_of(*wanted)); !kept) return failed(kept.failure());
-    next_ = std::move(prepared).value();
-    facts_.policy = wanted->policy;
-    return describe();
+    auto next = std::move(prepared).value();
+    bool const gives_devices = next.policy->reads(devices_to_share);
+    if (auto const changed = exchange_(next); !changed)
+        return refusal(400, fmt::format("policy {}: {}; {} stays the policy", quoted(wanted->policy),
+                                        to_text(changed.failure()), quoted(now_.policy)));
+    auto const kept = store_.keep(policy_setting, text_of(*wanted));
+    if (!kept && go_back(next)) return failed(kept.failure());
+    if (!earlier_) earlier_ = std::move(next);
+    now_.policy = wanted->policy;
+    now_.gives_devices = gives_devices;
+    return kept ? describe() : failed(kept.failure());
 }
 
 /// The policy, which reads only columns that the service has.

@@ -23,7 +23,7 @@ struct service_supply {
 /// The description of the service in the API.
 struct service_facts {
     std::int64_t uid = 0, pid = 0;
-    std::string policy;
+    std::string policy;  ///< at its start
     std::int64_t max_running = 0;
     std::string folder;
 };
@@ -34,9 +34,11 @@ struct kept_policy {
     std::vector<std::string> settings;  ///< as `add_setting` takes them
 };
 
-/// The policy that `POST /v1/service/policy` has set in this or an earlier service; none: it was never set. Errors:
-/// those of the list of jobs.
-[[nodiscard]] result<std::optional<kept_policy>> policy_kept_in(job_store& store);
+/// The policy that `POST /v1/service/policy` has set in this or an earlier service, as text for `read_policy`; none: it
+/// was never set. Errors: those of the list of jobs.
+[[nodiscard]] result<std::optional<std::string>> policy_kept_in(job_store& store);
+/// None: the text names no policy with settings.
+[[nodiscard]] std::optional<kept_policy> read_policy(std::string const& text);
 
 /// The policy with its settings as parameters, and problems of these.
 [[nodiscard]] policy_choice choice_of(kept_policy const& kept, diagnostics& problems);
@@ -46,24 +48,31 @@ struct kept_policy {
 
 /// The user of the service and root are its operators. Their settings outlive the service.
 class service_control {
+    struct state {
+        std::string policy;
+        bool gives_devices;  // its policy does
+        bool draining = false;
+    };
     job_store& store_;
     service_supply supply_;
     service_facts facts_;
-    std::string durable_policy_;
-    bool gives_devices_;  // its policy does
-    bool draining_ = false, durably_draining_ = false;
+    state now_, durable_;
     job_table const* jobs_ = nullptr;
-    std::optional<policy_change> next_;  // of this turn; its commit is still to come
+    policy_exchange exchange_;
+    std::optional<policy_change> earlier_;  // the policy before this turn, if it has changed it
 
 public:
     service_control(job_store& store, service_supply const& supply, service_facts facts, bool gives_devices)
-        : store_(store), supply_(supply), facts_(std::move(facts)), durable_policy_(facts_.policy),
-          gives_devices_(gives_devices) {}
+        : store_(store), supply_(supply), facts_(std::move(facts)),
+          now_{.policy = facts_.policy, .gives_devices = gives_devices}, durable_(now_) {}
 
     /// Reads whether an earlier service drained.
     [[nodiscard]] result<void> restore();
-    /// The table that policies read. To be called before `answer`.
-    void attach(job_table const& jobs) noexcept { jobs_ = &jobs; }
+    /// The table that policies read, and the exchange of the policy. To be called in each turn before `answer`.
+    void attach(job_table const& jobs, policy_exchange exchange) {
+        jobs_ = &jobs;
+        exchange_ = std::move(exchange);
+    }
 
     [[nodiscard]] bool is_operator(std::int64_t uid) const noexcept { return uid == facts_.uid || uid == 0; }
     /// Why the service can never run a job of this tenant with this definition; empty: it can.
@@ -73,19 +82,18 @@ public:
         return !job.elastic || !supply_.devices.names().empty();
     }
     /// No further job may be launched.
-    [[nodiscard]] bool draining() const noexcept { return draining_; }
+    [[nodiscard]] bool draining() const noexcept { return now_.draining; }
     /// None: the path is that of another part of the API.
     [[nodiscard]] std::optional<api_reply> answer(api_request const& request);
-    /// To be called after each commit, with whether it succeeded. Returns the policy that decides from now on, if it
-    /// changes.
-    [[nodiscard]] std::optional<policy_change> end_turn(bool committed);
+    /// To be called after each commit, with whether it succeeded. If not, the policy before this turn decides again.
+    void end_turn(bool committed);
 
 private:
     [[nodiscard]] api_reply describe();
     [[nodiscard]] api_reply drain(bool wanted);
     [[nodiscard]] api_reply change_policy(std::string const& body);
     [[nodiscard]] result<policy_change, diagnostic> prepare(kept_policy const& wanted);
-    [[nodiscard]] bool gives_devices() const noexcept;  // with the change of this turn
+    [[nodiscard]] bool go_back(policy_change& earlier);
     [[nodiscard]] std::string job_with_devices();
 };
 

@@ -12,6 +12,11 @@ export function start(given) {
   return Boolean(token);
 }
 
+// What a header can carry, and a token file can have; fetch fails with anything else as with a service that is down.
+function isToken(text) {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 export function forget() {
   attempt += 1;
   token = null;
@@ -52,8 +57,15 @@ async function read(answer, last, listener, mine) {
   }
 }
 
+function refuse(listener, message) {
+  forget();
+  listener.state("");
+  listener.refused(message);
+}
+
 // Passes the events on until the token is refused, and connects again when the service restarts.
 export async function connect(listener) {
+  if (!isToken(token)) return refuse(listener, "the token has characters that no token has; copy it from the token file");
   const last = {}, mine = ++attempt;
   for (let delay = 500; mine === attempt; delay = Math.min(longestDelay, delay * 2)) {
     try {
@@ -63,11 +75,7 @@ export async function connect(listener) {
       delay = 500;
       await read(answer, last, listener, mine);
     } catch (error) {
-      if (error.status === 401) {
-        forget();
-        listener.state("");
-        return listener.refused(error.message);
-      }
+      if (error.status === 401) return refuse(listener, error.message);
       listener.state(error.status ? error.message : "the service is down; trying again");
     }
     await new Promise(done => setTimeout(done, delay));
