@@ -126,6 +126,21 @@ class Shown(PageTest):
         self.assertEqual([job[name] for name in ("tenant", "priority", "retries", "time_limit_ms")], ["lab", -2, 1, 90000])
         self.check_quiet()
 
+    def test_a_job_is_paused_and_resumed(self) -> None:
+        label = self.submit("--name", "runs", "--", "sh", "-c", "echo x >> launches; sleep 60")
+        self.open()
+        self.until_text("running", label)
+        self.click("Pause " + label)
+        self.until_text("queue", "paused")
+        self.assertTrue(self.job(label)["paused"])
+        self.click("Resume " + label)
+        self.until_text("running", label)
+        self.wait_for(lambda: (self.folder / "launches").read_text() == "x\nx\n")
+        self.assertFalse(self.job(label)["paused"])
+        self.ration("pause", label)  # another client
+        self.until_text("queue", "Resume")
+        self.check_quiet()
+
     def test_the_page_follows_a_restart(self) -> None:
         self.open()
         self.until_text("connection", "live")

@@ -11,10 +11,10 @@ let running = {cores: 0, jobs: []};
 
 const by = id => document.getElementById(id);
 
-async function cancel(id, button) {
+async function change(method, path, button) {
   button.disabled = true;
   try {
-    take(await request("DELETE", `/v1/jobs/${id}`));
+    take(await request(method, path));
     by("fault").textContent = "";
   } catch (error) {
     by("fault").textContent = error.message;
@@ -24,8 +24,19 @@ async function cancel(id, button) {
 
 function cancelButton(job) {
   const button = element("button", {type: "button", disabled: job.cancelled, "aria-label": `Cancel ${job.label}`}, job.cancelled ? "Stopping" : "Cancel");
-  button.addEventListener("click", () => cancel(job.id, button));
+  button.addEventListener("click", () => change("DELETE", `/v1/jobs/${job.id}`, button));
   return button;
+}
+
+function pauseButton(job) {
+  const action = job.paused ? "resume" : "pause", name = job.paused ? "Resume" : "Pause";
+  const button = element("button", {type: "button", disabled: job.cancelled, "aria-label": `${name} ${job.label}`}, name);
+  button.addEventListener("click", () => change("POST", `/v1/jobs/${job.id}/${action}`, button));
+  return button;
+}
+
+function buttons(job) {
+  return element("span", {class: "buttons"}, pauseButton(job), cancelButton(job));
 }
 
 function nameOf(job) {
@@ -55,9 +66,9 @@ function table(head, rows, empty) {
 function drawQueue() {
   const queued = [...jobs.values()].filter(job => job.stage === "QUEUED").sort((a, b) => b.priority - a.priority || a.id - b.id);
   by("queue-count").textContent = queued.length || "";
-  const waits = job => job.why || (job.after.length ? `after job ${job.after.join(", ")}` : "");
+  const waits = job => (job.paused ? "paused" : job.why) || (job.after.length ? `after job ${job.after.join(", ")}` : "");
   const rows = queued.map(job => row(cell(nameOf(job)), cell(job.tenant, "wide-only"), cell(number(job.priority), "wide-only"),
-    cell([duration(Date.now() - job.stage_ms), element("div", {class: "soft"}, waits(job))]), cell(cancelButton(job), "end")));
+    cell([duration(Date.now() - job.stage_ms), element("div", {class: "soft"}, waits(job))]), cell(buttons(job), "end")));
   fill(by("queue"), table([["job"], ["tenant", "wide-only"], ["priority", "wide-only"], ["waits"], [""]], rows, "No job waits."));
 }
 
@@ -96,7 +107,7 @@ function drawRunning() {
   by("running-count").textContent = shown.length ? `${shown.length} on ${number(running.cores)} cores` : "";
   const cards = shown.map(live => {
     const job = jobs.get(live.id);
-    return card(live, job, running.cores, nameOf(live), job ? cancelButton(job) : "");
+    return card(live, job, running.cores, nameOf(live), job ? buttons(job) : "");
   });
   fill(by("running"), ...(cards.length ? cards : [soft("No job runs.")]));
 }
@@ -114,8 +125,10 @@ function take(job) {
 
 async function takeStage(stage) {
   const job = jobs.get(stage.job);
-  if (!job) return take(await request("GET", `/v1/jobs/${stage.job}`));
+  // A job is queued again with what the stage does not tell: whether it is paused
+  if (!job || stage.stage === "QUEUED") return take(await request("GET", `/v1/jobs/${stage.job}`));
   Object.assign(job, {stage: stage.stage, stage_ms: stage.at_ms, step: stage.step, why: stage.why, incarnation: stage.incarnation});
+  if (stage.stage === "PENDING") job.paused = false;
   if (final.has(stage.stage)) Object.assign(job, {exit_code: stage.exit_code, signal: stage.signal});
 }
 
