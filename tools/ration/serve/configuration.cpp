@@ -36,9 +36,10 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
     }
     auto const text = policy_kept_in(store);
     if (!text) return text.failure();
-    if (!*text) return std::optional<policy_choice>();
+    auto const& written = *text;
+    if (!written) return std::optional<policy_choice>();
     diagnostics problems;
-    auto const kept = read_policy(text->value());
+    auto const kept = read_policy(*written);
     auto choice = kept ? std::optional(choice_of(*kept, problems)) : std::nullopt;
     if (choice && problems.empty()) return choice;
     warn(fmt::format("{}: the policy that was set last cannot be read; set it again: ration policy set NAME",
@@ -119,7 +120,7 @@ std::optional<policy_choice> choose_policy(service_configuration const& given, h
                                            std::size_t slots) {
     auto const& config = given.config;
     if (!is_good(impossible(config, devices), "ration: ")) return std::nullopt;
-    policy_choice const configured{.policy = config.policy, .label = config.policy};
+    policy_choice configured{.policy = config.policy, .label = config.policy};
     if (given.kept) {
         auto const faults = faults_of(*given.kept, config, devices, slots);
         if (faults.empty()) return given.kept;
