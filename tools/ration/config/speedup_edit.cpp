@@ -104,7 +104,7 @@ result<std::string, diagnostic> with_speedup(std::string_view text, std::size_t 
     auto const wanted = content_of(fmt::format("[[job]]\n{} = {}", speedup_key, list), 0);
     for (auto& one : candidates)
         if (auto const after = content_of(one, job);
-            after && after->rest == before->rest && after->list == wanted->list)
+            wanted && after && after->rest == before->rest && after->list == wanted->list)
             return std::move(one);
     return diagnostic{.text = find(*from, speedup_key) != nullptr
                                   ? "its list 'speedup' has comments, or is not a list of numbers"

@@ -78,8 +78,9 @@ public:
 private:
     [[nodiscard]] result<void> measure_once(measured_size& size) {
         run_config config = config_;
-        auto& wants = *config.jobs.front().elastic;
+        auto wants = elastic_of(config.jobs.front());
         wants.devices = {size.devices, size.devices};
+        config.jobs.front().elastic = wants;
         auto const folder = new_folder();
         if (!folder) return folder.failure();
         run_policies policies(config, config.policy);
@@ -150,9 +151,9 @@ private:
 
 /// The devices that the job can have here.
 [[nodiscard]] std::int64_t most_devices(job_config const& job, host_devices const& devices) {
-    auto const there =
-        job.elastic->gpu_memory.count > 0 ? devices.with_memory(job.elastic->gpu_memory) : std::ssize(devices.names());
-    return std::min<std::int64_t>(there, job.elastic->devices.maximum);
+    auto const& wants = elastic_of(job);
+    auto const there = wants.gpu_memory.count > 0 ? devices.with_memory(wants.gpu_memory) : std::ssize(devices.names());
+    return std::min<std::int64_t>(there, wants.devices.maximum);
 }
 
 [[nodiscard]] exit_code check_sizes(std::vector<std::int64_t> const& sizes, std::int64_t most, job_config const& job) {
@@ -233,7 +234,7 @@ private:
 [[nodiscard]] result<std::vector<std::int64_t>, diagnostic> sizes_of(scaling_options const& options,
                                                                      job_config const& job, std::int64_t most) {
     if (!options.devices.empty()) return chosen_sizes(options, job);
-    return default_sizes(job.elastic->devices.minimum, most);
+    return default_sizes(elastic_of(job).devices.minimum, most);
 }
 
 [[nodiscard]] exit_code measure_job(scaling_options const& options, run_config const& config, std::size_t number) {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <utility>
+
+#include <ration/assert.hpp>
 
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
@@ -54,6 +57,11 @@ result<std::size_t, diagnostic> choose_job(run_config const& config, std::string
                           fmt::join(elastic, ", ")));
 }
 
+elastic_config const& elastic_of(job_config const& job) noexcept {
+    RATION_ASSERT(job.elastic, "a job that can be measured describes its devices");
+    return *job.elastic;
+}
+
 run_config measured_config(run_config config, std::size_t job) {
     auto one = std::move(config.jobs[job]);
     one.at = {};
@@ -61,7 +69,9 @@ run_config measured_config(run_config config, std::size_t job) {
     one.at_objective = objective_action::continuation;
     one.saves_at_acceptable = false;
     one.hooks = {};
-    one.elastic->checkpoint.clear();
+    auto wants = elastic_of(one);
+    wants.checkpoint.clear();
+    one.elastic = std::move(wants);
     // So that --reattach does not continue a measurement as a run of the file
     one.definition.emplace_back("\"measured\" = true");
     config.jobs.clear();
@@ -82,7 +92,7 @@ std::vector<std::int64_t> default_sizes(std::int64_t least, std::int64_t most) {
 }
 
 result<std::vector<std::int64_t>, diagnostic> chosen_sizes(scaling_options const& options, job_config const& job) {
-    auto const& accepted = job.elastic->devices;
+    auto const& accepted = elastic_of(job).devices;
     auto sizes = options.devices;
     std::ranges::sort(sizes);
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());

@@ -16,6 +16,9 @@ namespace ration::program {
 /// such job, or several have such a range.
 [[nodiscard]] result<std::size_t, diagnostic> choose_job(run_config const& config, std::string const& name);
 
+/// What the file says of the devices of a job. Pre: `choose_job` has chosen the job.
+[[nodiscard]] elastic_config const& elastic_of(job_config const& job) noexcept;
+
 /// The file with this job alone, as it is measured: at once, under `fifo`, without its own folder of checkpoints,
 /// tenants, hooks and an end at its Objective.
 [[nodiscard]] run_config measured_config(run_config config, std::size_t job);
