@@ -131,7 +131,7 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule, wi
         }
 }
 
-TEST_CASE("simulation: the list of changes makes no difference to a schedule within quotas", "[sim][tenants]") {
+TEST_CASE("simulation: the list of changes makes no difference to a schedule with tenants", "[sim][tenants]") {
     using policies::tenant_rule;
     auto const jobs = jobs_within_quotas(4);
     for (nanoseconds const interval : {nanoseconds{}, seconds(60)}) {
@@ -141,6 +141,7 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule wit
         check_same_schedule(policies::gang{{.backfill = false, .tenants = tenant_rule::borrow}}, jobs, 4, interval);
         check_same_schedule(policies::pack{{.learner = 2, .tenants = tenant_rule::quota}}, jobs, 4, interval);
         check_same_schedule(policies::spread{{.give_up = 50, .tenants = tenant_rule::reclaim}}, jobs, 4, interval);
+        check_same_schedule(policies::max_min{{.round = 100, .by_tenant = true}}, jobs, 4, interval);
     }
 }
 

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // max_min: nobody could have more without taking it from one that has no more for its weight.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include <ration/policies/max_min.hpp>
+#include <ration/testing/policy_laws.hpp>
 
 #include "cluster_random.hpp"
+#include "support/allocations.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -107,5 +114,119 @@ TEST_CASE("max_min: feasible answers in any cluster", "[max_min]") {
         INFO("seed " << seed);
         CHECK(trouble(seed, max_min{}, false) == "");
         CHECK(trouble(seed, max_min({.round = 100}), true) == "");
+    }
+}
+
+namespace {
+
+/// Tenants without a parent, with these weights.
+[[nodiscard]] std::vector<ration::tenant_description> weighing(std::vector<double> const& weights) {
+    std::vector<ration::tenant_description> all(weights.size());
+    for (std::size_t t = 0; t < all.size(); ++t) {
+        all[t].id = t + 1;
+        all[t].weight = weights[t];
+    }
+    return all;
+}
+[[nodiscard]] cluster<max_min> divided_by(std::vector<ration::tenant_description> const& tenants, std::int64_t devices,
+                                          double round = 360) {
+    cluster<max_min> c({devices}, max_min({.round = round, .by_tenant = true}));
+    c.set_tenants(tenants);
+    return c;
+}
+void submit(cluster<max_min>& c, std::uint32_t tenant, std::int64_t most, double weight = 1) {
+    c.submit({.least = 1, .most = most, .tenant = tenant, .weight = weight});
+}
+
+}  // namespace
+
+TEST_CASE("max_min by tenant: a tenant with more jobs has no more devices", "[max_min][tenants]") {
+    for (auto const& [weight, expected] : {std::pair<double, counts>{1, {6, 2, 2, 2}}, {3, {9, 1, 1, 1}}}) {
+        auto c = divided_by(weighing({weight, 1}), 12);
+        submit(c, 0, 12);
+        for (int i = 0; i < 3; ++i) submit(c, 1, 12);
+        CHECK(c.decide() == expected);
+        CHECK(c.fault.empty());
+    }
+}
+
+TEST_CASE("max_min by tenant: the weights of jobs count within their tenant", "[max_min][tenants]") {
+    auto c = divided_by(weighing({1, 1}), 8);
+    submit(c, 0, 8, 1);
+    submit(c, 0, 8, 3);
+    submit(c, 1, 8, 100);
+    submit(c, ration::no_tenant, 8);
+    c.end(4);
+    CHECK(c.decide() == counts{1, 3, 4});
+    submit(c, ration::no_tenant, 8, 2);  // beside both tenants, with twice their weight
+    CHECK(c.decide() == counts{1, 1, 2, 4});
+}
+
+// Of its six devices, the lab's first group can use one.
+TEST_CASE("max_min by tenant: what a tenant cannot use goes to its own cohort first", "[max_min][tenants]") {
+    auto tenants = weighing({1, 1, 1, 1});
+    tenants[1].parent = tenants[2].parent = 0;
+    auto c = divided_by(tenants, 12);
+    submit(c, 1, 1);
+    submit(c, 2, 12);
+    submit(c, 3, 12);
+    CHECK(c.decide() == counts{1, 5, 6});
+    c.end(2);
+    CHECK(c.decide() == counts{1, 11});
+    submit(c, 0, 12);  // of the lab itself
+    CHECK(c.decide() == counts{1, 6, 5});
+    CHECK(c.fault.empty());
+}
+
+TEST_CASE("max_min by tenant: an odd device stays with the tenant that has it", "[max_min][tenants]") {
+    auto c = divided_by(weighing({1, 1}), 5);
+    submit(c, 1, 8);
+    CHECK(c.decide() == counts{5});
+    submit(c, 0, 8);
+    CHECK(c.decide() == counts{3, 2});
+    CHECK(c.decide() == counts{3, 2});
+}
+
+TEST_CASE("max_min by tenant: tenants take turns where not all fit", "[max_min][tenants]") {
+    auto c = divided_by(weighing({1, 1}), 1, 10);
+    for (int i = 0; i < 3; ++i) submit(c, 0, 1);
+    submit(c, 1, 1);
+    std::int64_t of_second = 0;
+    for (int round = 0; round < 60; ++round) {
+        of_second += c.decide()[3];
+        c.pass(10);
+    }
+    CHECK(of_second >= 29);
+    CHECK(of_second <= 31);
+    CHECK(c.fault.empty());
+}
+
+namespace {
+
+/// A tree of tenants with weights that change.
+void change_weights(ration::snapshot_store& store, std::uint64_t tick) {
+    auto const weight = must(store.find<double>("tenants/weight"));
+    auto const parent = must(store.find<std::uint32_t>("tenants/parent"));
+    for (std::uint32_t t = 0; t < store.rows(table_id::tenants); ++t) {
+        store[weight][t] = static_cast<double>((tick / 20 + t) % 3 + 1);
+        store[parent][t] = t % 2 == 1 ? t - 1 : ration::no_tenant;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("max_min by tenant: feasible answers in any cluster, and the laws of policies", "[max_min][tenants][laws]") {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        INFO("seed " << seed);
+        CHECK(trouble(seed, max_min({.by_tenant = true}), false) == "");
+        auto const kept = ration::testing::policy_laws([] { return max_min({.round = 3, .by_tenant = true}); },
+                                                       {.seed = seed,
+                                                        .ticks = 300,
+                                                        .most = {.jobs = 8, .nodes = 2},
+                                                        .fill = change_weights,
+                                                        .allocations = allocations});
+        INFO(std::string(kept ? "" : kept.failure().operation)
+             << std::string(kept ? "" : kept.failure().subject.view()));
+        CHECK(kept);
     }
 }

@@ -39,7 +39,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_queue_parameters, order, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_tree_parameters, backfill);

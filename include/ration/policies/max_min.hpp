@@ -16,10 +16,13 @@
 #include <ration/buffer.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/attained_service.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/followed_shares.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/priority_order.hpp>
+#include <ration/policies/detail/tenant_shares.hpp>
+#include <ration/policies/detail/weight.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
 #include <ration/state.hpp>
@@ -29,14 +32,17 @@ namespace ration::policies {
 
 /// Parameters of `max_min`; each member has its unit and its default.
 struct max_min_parameters {
-    double round = 360;  ///< seconds after which jobs that waited replace jobs that ran
+    double round = 360;      ///< seconds after which jobs that waited replace jobs that ran
+    bool by_tenant = false;  ///< devices are divided among tenants first
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "round",
          .meaning = "seconds after which those that waited change places with those that ran, 0 to 1000000",
          .least = 0,
-         .most = 1e6}};
+         .most = 1e6},
+        {.name = "by_tenant",
+         .meaning = "divide devices among tenants by their weights first, and then among the jobs of each"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -54,10 +60,14 @@ struct max_min_parameters {
 /// does not fit lets others overtake. Ties go to the job that holds more already, then to the job
 /// submitted first.
 ///
+/// With `by_tenant`, the device goes down the tree of tenants, each time to the one with the fewest for its weight, and
+/// then to one of its jobs. What a tenant cannot use goes to those of the same parent first. The service of a job then
+/// counts for the part of the cluster that all weights give it.
+///
 /// Between two rounds, devices are divided again only when jobs or devices come or go. O(log jobs) for each job that
 /// changes and each device that changes hands, and at a new round for each job that has held devices since the last
-/// one. Without a list of changes, O((jobs + devices) log jobs) for a division, and O(jobs + nodes) otherwise. State:
-/// one entry for each job.
+/// one. Without a list of changes, O((jobs + devices) log jobs) for a division, and O(jobs + nodes) otherwise. So it is
+/// with `by_tenant`, where each device costs as much for each level of the tree. State: one entry for each job.
 class max_min {
 public:
     /// Declares the class as a policy.
@@ -65,7 +75,9 @@ public:
     /// The parameters that a user can set.
     using parameters = max_min_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">>;
+    using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">,
+                                           in<std::uint32_t, "jobs/tenant">, in<std::uint32_t, "tenants/parent">,
+                                           in<double, "tenants/weight">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
@@ -86,6 +98,8 @@ public:
         order_.reserve(most.jobs);
         services_.reserve(most_jobs_ = most.jobs);
         claims_.reserve(most.jobs);
+        tenants_.reserve(most);
+        attained_.reserve(most);
         place_of_.reserve(most.jobs);
         return status::ok;
     }
@@ -93,17 +107,20 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const new_round = !started_ || t.now() == round_ || to_seconds(t.now() - round_) >= parameters_.round;
-        bool const has_list = t.changes(table_id::jobs).everything == 0;
+        bool const has_list = !parameters_.by_tenant && t.changes(table_id::jobs).everything == 0;
         has_list ? followed_.follow(t, jobs_.places(), services_) : followed_.skip(t.now());
+        if (parameters_.by_tenant) attained_.follow(t);
         if (!(has_list ? is_due(t) : jobs_.is_due(t, no_interval, true)) && !new_round) return status::ok;
         if (new_round) {
             started_ = true;
             round_ = t.now();
         }
         if (has_list) return divide_followed(t, new_round, out);
+        if (parameters_.by_tenant) tenants_.begin(t);
         measure(t, new_round);
         auto const shares = jobs_.list(t, [](std::size_t) noexcept { return max_amount; });
-        fill(t, shares, admit(t, shares));
+        std::int64_t const left = admit(t, shares);
+        parameters_.by_tenant ? tenants_.fill(t, shares, left) : fill(t, shares, left);
         return jobs_.apply(t, out);
     }
 
@@ -154,6 +171,8 @@ private:
     detail::followed_shares followed_;  // for hosts that list changes; the rest is for others
     detail::priority_order order_;
     detail::heap<claim> claims_;
+    detail::tenant_shares tenants_;
+    detail::attained_service attained_;
     buffer<std::uint32_t> place_of_;  // by row: its share's place + 1; 0 = it has none
     job_memory<detail::weighted_service> services_;
     std::size_t most_jobs_ = 0;
@@ -180,12 +199,15 @@ private:
         return places.finish(out);
     }
 
+    [[nodiscard]] detail::weighted_service service_of(tick<inputs> const& t, std::size_t row) noexcept {
+        return parameters_.by_tenant ? detail::weighted_service::of(attained_.of(t, row), tenants_.weight(t, row))
+                                     : detail::weighted_service::of(t.get<"jobs/attained">()[row], weight(t, row));
+    }
     /// Records the service: of all jobs at the begin of a round, and otherwise of new ones.
     void measure(tick<inputs> const& t, bool all) noexcept {
         services_.follow(t.get<"jobs/id">());
         for (std::size_t row = 0; row < t.jobs(); ++row)
-            if (all || !services_[row].is_measured)
-                services_[row] = detail::weighted_service::of(t.get<"jobs/attained">()[row], weight(t, row));
+            if (all || !services_[row].is_measured) services_[row] = service_of(t, row);
     }
 
     /// Grants the minima, in the order of service, while devices are left. Returns the number of

@@ -116,7 +116,8 @@ public:
     [[nodiscard]] std::span<share> list(Tick const& t, Usable const& usable) noexcept {
         auto const least = t.template get<"jobs/min.gpu">(), most = t.template get<"jobs/max.gpu">();
         auto const state = t.template get<"jobs/state">();
-        places_.begin(t, node_lost_devices);
+        places_.follow(t, true);  // other ticks were not followed
+        places_.start(t, node_lost_devices);
         devices_ = places_.spare();
         shares_.clear();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
