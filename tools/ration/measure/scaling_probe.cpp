@@ -19,7 +19,8 @@ void scaling_probe::handle(live_job const& job, progress::report const& reply) {
     window_.add(reply.step, process::now());
 }
 
-turn_orders scaling_probe::take_turn(job_table const& jobs, std::span<training_progress const>, nanoseconds) {
+turn_orders scaling_probe::take_turn(job_table const& jobs, std::span<training_progress const>, policy_exchange const&,
+                                     nanoseconds) {
     turn_orders orders;
     if (stopped_ || (!window_.complete() && process::now() < deadline())) return orders;
     stopped_ = true;
