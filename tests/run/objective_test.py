@@ -9,6 +9,9 @@ HEAD = 'policy = "tradl"\ncpus = 1\ntick = "100ms"\n'
 # Writes its model after its last step, as `mnist --save-model` does.
 SAVES_LATE = "for i in 1 2 3 4; do echo loss=1; sleep 0.1; done; for i in $(seq 15); do echo loss=0.01; sleep 0.1; done; echo model > model"
 
+TRAINS_ON = ('it takes no commands, so it trains to its end after its Objective; write at_objective = "continue" to accept this, or "stop" to end it there. '
+             '"stop" ends the process by its stop signal, so that everything it writes at its end is lost')
+
 
 def shell(script: str, more: str = "") -> str:
     return job("a", ["/bin/sh", "-c", script], f"{LOG}\n{more}")
@@ -33,12 +36,11 @@ class Objective(RunTest):
                 self.assertEqual((ended["how"], ended["why"], ended["exit_code"]), ("finished", "", 0))
                 self.assertTrue((self.folder / "model").exists(), "the job was ended before it saved")
                 self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [2])
-                said = any("it takes no commands, so it trains to its end" in w for w in self.warnings())
-                self.assertEqual(said, more == "")
+                self.assertEqual([w for w in self.warnings() if "trains" in w], [TRAINS_ON] if more == "" else [])
 
     def test_a_job_whose_metrics_are_in_a_file_takes_no_commands(self) -> None:
         self.run_one(job("a", ["/bin/sh", "-c", "echo step,loss > m.csv; echo 1,0.01 >> m.csv; sleep 2"], 'metrics = { csv = "m.csv" }'))
-        self.assertTrue(any("it takes no commands, so it trains to its end" in w for w in self.warnings()), self.warnings())
+        self.assertIn(TRAINS_ON, self.warnings())
 
     def test_a_job_that_may_be_stopped_gets_its_signal(self) -> None:
         script = "trap 'echo asked > asked; exit 0' USR1; while :; do echo loss=0.01; sleep 0.1; done"

@@ -55,7 +55,8 @@ void job_stopper::warn_if_it_trains_on(live_job const& job, nanoseconds now) {
     if (may_end_at_objective(job) || !scheduler_.reads_tiers()) return;
     events_.warn_once(job.config->name,
                       "it takes no commands, so it trains to its end after its Objective; write at_objective = "
-                      "\"stop\" to end it there, or \"continue\" to accept this",
+                      "\"continue\" to accept this, or \"stop\" to end it there. \"stop\" ends the process by its stop "
+                      "signal, so that everything it writes at its end is lost",
                       now);
 }
 
