@@ -296,6 +296,15 @@ TEST_CASE("comparison: jobs that were released are marked, and unequal work is s
     CHECK(has_line(squeezed(text_of(runs)), "makespan, unequal work 60.0 s 57.0 s -5.0 %"));
 }
 
+TEST_CASE("comparison: a job that did not train in one run has unequal work") {
+    std::vector<run_summary> runs{none_run(), tradl_run()};
+    runs[0].jobs[1].step = 24;
+    CHECK(has_line(text_of(runs), "Unequal work: second ended at step 24 under none, and without a step under tradl."));
+    CHECK(has_line(squeezed(text_of(runs)), "makespan, unequal work 60.0 s 57.0 s -5.0 %"));
+    std::swap(runs[0].jobs[1].step, runs[1].jobs[1].step);
+    CHECK(has_line(text_of(runs), "Unequal work: second ended without a step under none, and at step 24 under tradl."));
+}
+
 TEST_CASE("comparison: rounds of one side may differ in their steps") {
     auto runs = two_rounds();
     runs[0].jobs[0].step = runs[1].jobs[0].step = 100;

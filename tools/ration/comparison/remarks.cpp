@@ -25,7 +25,7 @@ public:
 /// Coarse steps, such as epochs, may differ by one.
 [[nodiscard]] bool is_alike(std::uint64_t steps, std::uint64_t others) noexcept {
     auto const [least, most] = std::minmax({static_cast<double>(steps), static_cast<double>(others)});
-    return least == 0 || most - least <= std::max(most / 20, 1.0);
+    return most - least <= std::max(most / 20, 1.0);
 }
 
 [[nodiscard]] bool ended_alike(job_summary const& one, job_summary const& other) noexcept {
@@ -87,12 +87,17 @@ void add_releases(remark_list& to, comparison const& all) {
                        fmt::join(counts, ", ")));
 }
 
+/// The step of a job that reported none is 0.
+[[nodiscard]] std::string at_step(std::uint64_t step) {
+    return step == 0 ? "without a step" : fmt::format("at step {}", step);
+}
+
 void add_steps(remark_list& to, comparison const& all) {
     find_pair(all, [&](job_pair const& pair) {
         auto const& [first, other, side, round] = pair;
         if (!ended_alike(first, other) || is_alike(first.step, other.step)) return false;
-        to.add(fmt::format("Unequal work: {} ended at step {} under {}, and at step {} under {}{}.", first.name,
-                           first.step, all.sides.front().label, other.step, side.label, in_round(all, round)));
+        to.add(fmt::format("Unequal work: {} ended {} under {}, and {} under {}{}.", first.name, at_step(first.step),
+                           all.sides.front().label, at_step(other.step), side.label, in_round(all, round)));
         return true;
     });
 }
