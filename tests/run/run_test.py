@@ -77,6 +77,17 @@ class Hints(RunTest):
                 self.assertEqual(self.run_jobs("--policy", policy).returncode == 0, policy in named)
 
 
+class DryRun(RunTest):
+    def test_a_limit_that_is_not_set_is_a_word(self) -> None:
+        self.write(job("a", ["/bin/true"]), job("b", ["/bin/true"]))
+        for words in ((), ("--backend", "process")):
+            with self.subTest(words=words):
+                planned = self.run_jobs("--dry-run", *words).stdout.split("\nand, once")[1].splitlines()[1:]
+                self.assertEqual([line.split()[0] for line in planned], ["a", "b"])
+                for line in planned:
+                    self.assertRegex(line, r" unlimited -> unlimited +live$")
+
+
 class Endings(RunTest):
     def test_a_crash_is_told_with_its_last_line_and_the_others_go_on(self) -> None:
         self.write(job("broken", [PYTHON, "-c", "print('no such layer: conv9'); raise SystemExit(3)"]), trainer("good", 2, 0.4))

@@ -29,6 +29,8 @@
 namespace ration::program {
 namespace {
 
+constexpr std::string_view no_limit = "unlimited";  // instead of the words of the kernel, such as -1
+
 /// Plans as this machine's backend would, on groups that do not exist. Reads, never writes.
 class dry_run_backend {
     cgroup::kernel_io machine_;
@@ -85,8 +87,8 @@ public:
                      .new_value = {}};
         if (kind_ == cgroup::version::none) {
             op.subject = std::string_view("CPU time of its processes");
-            op.old_value = "unlimited";
-            op.new_value = std::string_view(wanted.amount == unlimited ? "unlimited"
+            op.old_value = no_limit;
+            op.new_value = std::string_view(wanted.amount == unlimited ? std::string(no_limit)
                                                                        : fmt::format("{} millicores", wanted.amount));
         } else {
             auto const limit = cgroup::cpu_quota::of(millicores{wanted.amount});
@@ -94,8 +96,9 @@ public:
             bool const v2 = kind_ == cgroup::version::v2;
             op.subject = std::string_view(
                 fmt::format("{}/ration-run/{}/{}", directory_, job, v2 ? "cpu.max" : "cpu.cfs_quota_us"));
-            op.old_value = v2 ? "max 100000" : "-1";
-            op.new_value = std::string_view(v2 ? limit->v2_text() : limit->v1_text());
+            op.old_value = no_limit;
+            op.new_value =
+                limit->is_unlimited() ? no_limit : std::string_view(v2 ? limit->v2_text() : limit->v1_text());
         }
         out.push_back(op);
         return {};
