@@ -107,6 +107,11 @@ TEST_CASE("a match that holds no number is counted, not guessed", "[log]") {
     log << "step=1,000 loss=1\nstep=1 loss=n/a\nstep=2 loss=0.5.\nstep=-1 loss=1\nstep=3 loss=+\n";
     CHECK(log.reported.all.empty());
     CHECK(log.adapter.counts().unreadable == 5);
+    CHECK(log.adapter.unreadable().group == "loss");
+    CHECK(log.adapter.unreadable().text == "+");
+    log << "step=1,000 loss=1\n";
+    CHECK(log.adapter.unreadable().group == "step");
+    CHECK(log.adapter.unreadable().text == "1,000");
 }
 
 TEST_CASE("a line that is too long is counted, and the next one is read", "[log]") {

@@ -67,6 +67,11 @@ class TryLog(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.stdout, "step 1  loss 2\n1 of 2 lines match, 1 give a record\nThe first lines that were not read:\n  hello\n")
 
+    def test_the_text_of_a_group_that_is_not_a_number_is_shown(self) -> None:
+        done = subprocess.run([RATION, "try-log", "-", "--pattern", r"Loss: (?<loss>\S+)"], input="Loss: 2.0000, lr\nLoss: 1.5,\n", capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, "2 of 2 lines match, 0 give a record\nGroups that are not a number: 2; the last is '1.5,' of 'loss'\n"
+                                                             "The first lines that were not read:\n  Loss: 2.0000, lr\n  Loss: 1.5,\n"))
+
     def test_the_exit_code_tells_that_nothing_was_read(self) -> None:
         for text in ("", "other\n", "loss x=\n"):
             with self.subTest(text=text):
@@ -86,9 +91,9 @@ class TryLog(unittest.TestCase):
 class Unread(RunTest):
     """A job whose output ration cannot read."""
 
-    def run_script(self, script: str) -> tuple[list[str], str]:
+    def run_script(self, script: str, more: str = r"log = 'loss=(?<loss>\S+)'", **options) -> tuple[list[str], str]:
         """The warnings, and the reason at the job's end."""
-        self.write(job("plain", [PYTHON, "-c", script], more=r"log = 'loss=(?<loss>\S+)'"))
+        self.write(job("plain", [PYTHON, "-c", script], more, **options))
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, 0, done.stderr)
         events = self.events()
@@ -102,9 +107,31 @@ class Unread(RunTest):
         self.assertIn("whose last line is 'loss: end'", why)
 
     def test_a_short_job_is_named_at_its_end_only(self) -> None:
-        warnings, why = self.run_script("for i in range(199): print('loss=n/a')")
+        warnings, why = self.run_script("for i in range(199): print('loss:', i)")
         self.assertEqual(warnings, [])
         self.assertIn("'log' read nothing", why)
+
+    def test_a_group_that_is_not_a_number_is_named_with_its_text(self) -> None:
+        warnings, why = self.run_script("for i in range(24): print('Loss: 2.0000, lr')\nprint('saved')", r"log = 'Loss: (?<loss>\S+)'")
+        self.assertEqual(warnings, [])
+        self.assertEqual(why.split(" /")[0], "'log' matched 24 lines of its output, but group 'loss' has the text '2.0000,', not a number; "
+                                             "test a pattern with ration try-log")
+
+    ACCURACY = "target = { val_acc = { acceptable = 65, objective = 80 } }"
+
+    def test_a_target_without_its_metric_is_named_although_another_one_is_read(self) -> None:
+        warnings, why = self.run_script("import time\nfor i in range(220): print('acc: 50, loss=1')\ntime.sleep(1)",
+                                        r"log = ['loss=(?<loss>\S+)', 'acc=(?<val_acc>\S+)']", target=self.ACCURACY)
+        unread = r"'log' read no 'val_acc', the metric of the target, from its output by the pattern 'acc=(?<val_acc>\S+)'; test a pattern with ration try-log"
+        self.assertEqual([text.split(" /")[0] for text in (*warnings, why)], ["so far, " + unread, unread])
+
+    def test_a_metric_of_the_target_that_is_not_a_number_is_named_although_another_one_is_read(self) -> None:
+        _, why = self.run_script("print('acc 50%, loss 1')", r"log = 'acc (?<val_acc>\S+), loss (?<val_loss>\S+)'", target=self.ACCURACY)
+        self.assertIn("'log' matched 1 line of its output, but group 'val_acc' has the text '50%', not a number; test a pattern with", why)
+
+    def test_one_record_of_the_target_is_enough(self) -> None:
+        pattern = r"log = ['loss=(?<loss>\S+)', 'acc=(?<val_acc>\S+)']"
+        self.assertEqual(self.run_script("print('acc=50')\nfor i in range(220): print('loss=1')", pattern, target=self.ACCURACY), ([], ""))
 
     def test_one_record_is_enough(self) -> None:
         self.assertEqual(self.run_script("for i in range(250): print('other')\nprint('loss=3')")[1], "")
@@ -130,8 +157,8 @@ class Unread(RunTest):
 class MetricFiles(RunTest):
     """Jobs whose metrics are in a file. The file of Lightning's CSVLogger has a column that its first rows lack."""
 
-    def run_job(self, script: str, metrics: str) -> list[dict]:
-        self.write(job("filed", [PYTHON, "-c", script], more=f"metrics = {metrics}"))
+    def run_job(self, script: str, metrics: str, **options) -> list[dict]:
+        self.write(job("filed", [PYTHON, "-c", script], f"metrics = {metrics}", **options))
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.events()
@@ -160,6 +187,24 @@ class MetricFiles(RunTest):
         events = self.run_job("file = open('m.csv', 'w'); file.write('step,train_loss\\n1,0.5\\n'); file.close(); import time; time.sleep(2)", "{ csv = 'm.csv' }")
         why = next(e["why"] for e in events if e["event"] == "job_ended")
         self.assertRegex(why, "'metrics' read nothing from m.csv, whose columns are step, train_loss; name a column")
+
+    def test_a_target_without_its_metric_is_named_although_another_column_is_read(self) -> None:
+        events = self.run_job("file = open('m.csv', 'w'); file.write('step,val_loss\\n' + 201 * '1,0.5\\n'); file.close(); import time; time.sleep(2)",
+                              "{ csv = 'm.csv', val_loss = 'val_loss' }", target="target = { val_acc = { acceptable = 65, objective = 80 } }")
+        unread = "'metrics' read no 'val_acc', the metric of the target, from m.csv, whose columns are step, val_loss; name a column for the metric of the target"
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "filed"], ["so far, " + unread])
+        self.assertEqual(next(e["why"] for e in events if e["event"] == "job_ended"), unread)
+
+    def test_jobs_that_follow_the_same_file_are_named(self) -> None:
+        (self.folder / "own").mkdir()
+        same = "metrics = { csv = 'runs/*/m.csv' }"
+        self.write(job("a", ["/bin/true"], same), job("b", ["/bin/true"], f'{same}\ndirectory = "./"'), job("c", ["/bin/true"], f'{same}\ndirectory = "own"'))
+        sentence = ("it follows the same 'metrics' as 'a', 'runs/*/m.csv', so each job may be judged by the metrics of the other; "
+                    "give each job a file or a directory of its own")
+        planned = self.run_jobs("--dry-run")
+        self.assertEqual((planned.returncode, planned.stderr), (0, f"ration: warning: b: {sentence}\n"))
+        self.run_jobs("--log", "log.jsonl")
+        self.assertEqual([(e["subject"], e["message"]) for e in self.events() if e["event"] == "warning" and "judged" in e["message"]], [("b", sentence)])
 
     def test_a_missing_file_is_named_at_the_end(self) -> None:
         why = next(e["why"] for e in self.run_job("pass", "{ jsonl = 'x/*.jsonl' }") if e["event"] == "job_ended")

@@ -64,11 +64,12 @@ void print_record(record const& one, bool as_json) {
     std::puts(line.c_str());
 }
 
-void print_result(progress::log_counts const& counts, std::uint64_t records, std::vector<std::string> const& unread,
+void print_result(progress::log_adapter const& adapter, std::uint64_t records, std::vector<std::string> const& unread,
                   bool as_json) {
+    auto const& counts = adapter.counts();
     if (as_json) {
-        std::string line;
-        json_writer json(line);
+        std::string written;
+        json_writer json(written);
         json.object([&] {
             json.member("lines", counts.lines);
             json.member("matched", counts.matched);
@@ -76,17 +77,20 @@ void print_result(progress::log_counts const& counts, std::uint64_t records, std
             json.member("unreadable", counts.unreadable);
             json.member("overlong", counts.overlong);
             json.key("unread").array([&] {
-                for (auto const& text : unread) json.value(text);
+                for (auto const& line : unread) json.value(line);
             });
         });
-        std::puts(line.c_str());
+        std::puts(written.c_str());
         return;
     }
     fmt::print("{} of {} lines match, {} give a record\n", counts.matched, counts.lines, records);
-    if (counts.unreadable > 0) fmt::print("{} groups are not a number\n", counts.unreadable);
+    auto const& [group, text] = adapter.unreadable();
+    if (!group.empty())
+        fmt::print("Groups that are not a number: {}; the last is {} of '{}'\n", counts.unreadable, quoted(text),
+                   group);
     if (counts.overlong > 0) fmt::print("{} lines are longer than 4096 bytes and were not read\n", counts.overlong);
     if (!unread.empty()) std::puts("The first lines that were not read:");
-    for (auto const& text : unread) fmt::print("  {}\n", printable(text));
+    for (auto const& line : unread) fmt::print("  {}\n", printable(line));
 }
 
 /// Passes the bytes of a log to an adapter, and collects what it does with each line.
@@ -106,7 +110,7 @@ public:
 
     [[nodiscard]] exit_code finish() {
         feed("\n");
-        print_result(adapter_.counts(), records_, unread_, as_json_);
+        print_result(adapter_, records_, unread_, as_json_);
         return records_ > 0 ? exit_code::ok : exit_code::nothing_read;
     }
 

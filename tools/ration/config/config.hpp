@@ -197,6 +197,13 @@ struct parsed_config {
 /// of the file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
 [[nodiscard]] diagnostics missing_files(run_config const& config);
 
+/// A job, and a sentence on it.
+struct job_remark {
+    std::string job, text;
+};
+/// Jobs whose `metrics` name the same files as those of an earlier job, so that ration cannot tell whose rows they are.
+[[nodiscard]] std::vector<job_remark> shared_metric_files(run_config const& config);
+
 /// Whether a policy is meant as a file: it has a slash or ends in ".so".
 [[nodiscard]] bool is_plugin_path(std::string_view policy) noexcept;
 

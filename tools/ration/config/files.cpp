@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +68,22 @@ diagnostics missing_files(run_config const& config) {
         else if (!has_path && !is_on_path(job, program))
             out.add(job.command_at,
                     "no directory of PATH has a program " + quoted(program) + "; install it or write its path");
+    }
+    return out;
+}
+
+std::vector<job_remark> shared_metric_files(run_config const& config) {
+    std::vector<job_remark> out;
+    std::map<std::filesystem::path, std::string> first;  // the job that follows these files
+    for (auto const& job : config.jobs) {
+        if (!job.metrics) continue;
+        auto const& files = job.metrics->path;
+        auto const [found, is_new] =
+            first.emplace(std::filesystem::path(from_here(job, files)).lexically_normal(), job.name);
+        if (is_new) continue;
+        out.push_back({job.name, "it follows the same 'metrics' as " + quoted(found->second) + ", " + quoted(files) +
+                                     ", so each job may be judged by the metrics of the other; give each job a file or "
+                                     "a directory of its own"});
     }
     return out;
 }

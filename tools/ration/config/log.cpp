@@ -42,11 +42,6 @@ constexpr preset presets[] = {
     return out;
 }
 
-[[nodiscard]] bool has_group(std::string const& pattern, std::string const& metric) {
-    return pattern.find("(?<" + metric + '>') != std::string::npos ||
-           pattern.find("(?P<" + metric + '>') != std::string::npos;
-}
-
 /// A line of output never contains such a character, so that the pattern would never match.
 [[nodiscard]] bool has_control_character(std::string const& pattern) noexcept {
     return std::ranges::any_of(pattern, [](unsigned char c) { return c < ' ' && c != '\t'; });
@@ -77,6 +72,11 @@ constexpr preset presets[] = {
 }
 
 }  // namespace
+
+bool has_group(std::string const& pattern, std::string const& metric) {
+    return pattern.find("(?<" + metric + '>') != std::string::npos ||
+           pattern.find("(?P<" + metric + '>') != std::string::npos;
+}
 
 std::vector<std::string_view> log_presets() {
     std::vector<std::string_view> names;

@@ -19,6 +19,9 @@ namespace ration::program {
 [[nodiscard]] result<std::vector<std::string>, diagnostic> preset_patterns(std::string_view preset,
                                                                            std::string const& metric);
 
+/// Whether a group of the pattern reads this metric.
+[[nodiscard]] bool has_group(std::string const& pattern, std::string const& metric);
+
 /// Refuses patterns that cannot be compiled or lack a group. `metric`: of the job's target, for which one pattern needs
 /// a group; empty when it is not known.
 [[nodiscard]] result<void, diagnostic> check_log_patterns(std::vector<std::string> const& patterns,

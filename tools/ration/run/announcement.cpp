@@ -76,6 +76,7 @@ void announce(run_parts const& parts, job_table const& jobs, device_assigner& as
     for (auto const& sentence : parts.node.jobs().approximations()) events.print("approximate: " + sentence);
     if (auto const shared = parts.node.cpus().shared(); !shared.empty()) events.warn_once("cpus", shared, now);
     warn_of_placement(parts.topology, events, now);
+    for (auto const& [job, sentence] : shared_metric_files(parts.config)) events.warn_once(job, sentence, now);
 }
 
 }  // namespace ration::program

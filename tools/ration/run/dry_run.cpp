@@ -263,6 +263,8 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
 
 exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices,
                   machine_topology const& topology) {
+    for (auto const& [job, sentence] : shared_metric_files(config))
+        std::fprintf(stderr, "ration: warning: %s: %s\n", job.c_str(), sentence.c_str());
     for (auto const& choice : options.policies)
         if (auto const code = plan_policy(options, config, devices, topology, choice.policy); code != exit_code::ok)
             return code;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/progress_monitor.hpp"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 #include <utility>
 
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
+#include "config/log.hpp"
 
 namespace ration::program {
 namespace {
@@ -15,15 +17,36 @@ constexpr std::uint64_t patient_lines = 200;
 constexpr nanoseconds first_match_within = seconds(30);
 constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
 
-/// A sentence on a file that gave no report; empty if it did.
-[[nodiscard]] std::string unread_metrics(metric_file const& file) {
-    if (file.reported() > 0) return {};
+[[nodiscard]] std::string no_metric(std::string const& metric) {
+    return fmt::format("no '{}', the metric of the target,", metric);
+}
+
+/// A sentence on a file that did not give this metric, which is that of the target.
+[[nodiscard]] std::string unread_metrics(metric_file const& file, std::string const& metric) {
     if (!file.problem().empty()) return file.problem();
     if (file.rows() == 0)
         return fmt::format("'metrics' found no rows in {}; name the file that the job writes", file.path());
+    auto const unread = file.reported() == 0 ? "nothing" : no_metric(metric);
     auto const columns = fmt::format("{}", fmt::join(file.header(), ", ")).substr(0, 2 * most_of_a_line);
-    return fmt::format("'metrics' read nothing from {}{}; name a column for the metric of the target", file.path(),
+    return fmt::format("'metrics' read {} from {}{}; name a column for the metric of the target", unread, file.path(),
                        columns.empty() ? "" : ", whose columns are " + columns);
+}
+
+/// The same of an output.
+[[nodiscard]] std::string unread_log(progress::log_adapter const& adapter, job_config const& job) {
+    auto const& counts = adapter.counts();
+    auto const& [group, text] = adapter.unreadable();
+    if (counts.lines == 0) return {};
+    if (group == job.target.metric || (counts.reported == 0 && !group.empty()))
+        return fmt::format("'log' matched {} line{} of its output, but group '{}' has the text {}, not a number",
+                           counts.matched, counts.matched == 1 ? "" : "s", group, quoted(text));
+    if (counts.reported > 0)
+        return fmt::format("'log' read {} from its output by the pattern {}", no_metric(job.target.metric),
+                           quoted(*std::ranges::find_if(job.log, [&](std::string const& pattern) {
+                               return has_group(pattern, job.target.metric);
+                           })));
+    auto const line = adapter.unread_line().substr(0, most_of_a_line);
+    return "'log' read nothing from its output" + (line.empty() ? "" : ", whose last line is " + quoted(line));
 }
 
 }  // namespace
@@ -89,7 +112,7 @@ void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
         else if (source.adapter)
             read_log(job, *source.adapter, now, handle);
         else if (job.alive())
-            warn_of_unread_output(job, 1, source.reported ? 1 : 0, now);
+            warn_of_unread_output(job, 1, now);
     }
 }
 
@@ -97,33 +120,35 @@ void progress_monitor::read_log(live_job const& job, progress::log_adapter& adap
                                 handler const& handle) {
     auto& output = sources_[job].output;
     for (auto text = output.read(); !text.empty(); text = output.read()) adapter.feed(text, handle);
-    warn_of_unread_output(job, adapter.counts().lines, adapter.counts().reported, now);
+    warn_of_unread_output(job, adapter.counts().lines, now);
 }
 
 void progress_monitor::read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle) {
     file.poll(now, handle);
     if (!file.problem().empty()) events_.warn_once(job.config->name, file.problem(), now);
-    warn_of_unread_output(job, file.rows(), file.reported(), now);
+    warn_of_unread_output(job, file.rows(), now);
 }
 
 std::string progress_monitor::unread_output(live_job const& job) const {
     auto const& source = sources_[job];
-    if (source.metrics) return unread_metrics(*source.metrics);
-    if (!source.adapter)
-        return source.reported || !source.warned_unread
-                   ? ""
-                   : "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script "
-                     "report it";
-    if (source.adapter->counts().lines == 0 || source.adapter->counts().reported > 0) return {};
-    auto const line = source.adapter->unread_line().substr(0, most_of_a_line);
-    return fmt::format("'log' read nothing from its output{}; test a pattern with ration try-log {} --pattern REGEX",
-                       line.empty() ? "" : fmt::format(", whose last line is {}", quoted(line)), source.output.path());
+    bool const has_log = source.adapter.has_value();
+    if (source.metrics || has_log) {
+        if (source.reported_target) return {};
+        if (source.metrics) return unread_metrics(*source.metrics, job.config->target.metric);
+        auto const sentence = unread_log(*source.adapter, *job.config);
+        if (sentence.empty()) return {};
+        return sentence + "; test a pattern with ration try-log " + source.output.path() + " --pattern REGEX";
+    }
+    return source.reported || !source.warned_unread
+               ? ""
+               : "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script "
+                 "report it";
 }
 
-void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t lines, std::uint64_t reported,
-                                             nanoseconds now) {
+void progress_monitor::warn_of_unread_output(live_job const& job, std::uint64_t lines, nanoseconds now) {
     auto& source = sources_[job];
-    if (source.warned_unread || lines == 0 || reported > 0) return;
+    bool const read = source.metrics || source.adapter ? source.reported_target : source.reported;
+    if (source.warned_unread || lines == 0 || read) return;
     if (!source.first_line_at) source.first_line_at = now;
     if (lines < patient_lines && now - *source.first_line_at < first_match_within) return;
     source.warned_unread = true;
@@ -138,6 +163,7 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
     said_done = said_done || (body.type == progress::message_type::bye && body.why == "done");
     bool const reached = progress.take(body, now);
     bool const is_step = body.type == progress::message_type::step;
+    if ((is_step ? "loss" : body.metric) == job.config->target.metric) sources_[job].reported_target = true;
     if (!is_step && body.type != progress::message_type::eval) return reached;
     events_.emit(job_progress{.job = job.config->name,
                               .incarnation = reply.run.value,

@@ -31,8 +31,9 @@ class progress_monitor {
         std::optional<nanoseconds>
             first_line_at;  // of the output or the file, when it was read; without both the launch
         bool warned_unread = false;
-        bool reported = false;   // in any incarnation
-        bool said_done = false;  // in this incarnation
+        bool reported = false;         // in any incarnation
+        bool reported_target = false;  // the metric of the target, in any incarnation
+        bool said_done = false;        // in this incarnation
     };
     progress::receiver receiver_;
     job_table& jobs_;
@@ -83,8 +84,8 @@ public:
     [[nodiscard]] std::string const& output_of(live_job const& job) const noexcept {
         return sources_[job].output.path();
     }
-    /// A sentence on a job whose output or file gave no report, although `log` or `metrics` reads it, or that has
-    /// neither and did not report for a while; otherwise empty.
+    /// A sentence on a job whose output or file did not give the metric of its target, although `log` or `metrics`
+    /// reads it, or that has neither and did not report for a while; otherwise empty.
     [[nodiscard]] std::string unread_output(live_job const& job) const;
     /// Whether the present incarnation has reported that its training is done.
     [[nodiscard]] bool said_done(live_job const& job) const noexcept { return sources_[job].said_done; }
@@ -96,7 +97,7 @@ private:
     void read_outputs(nanoseconds now, handler const& handle);
     void read_log(live_job const& job, progress::log_adapter& adapter, nanoseconds now, handler const& handle);
     void read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle);
-    void warn_of_unread_output(live_job const& job, std::uint64_t lines, std::uint64_t reported, nanoseconds now);
+    void warn_of_unread_output(live_job const& job, std::uint64_t lines, nanoseconds now);
 };
 
 }  // namespace ration::program

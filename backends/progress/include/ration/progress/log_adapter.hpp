@@ -30,6 +30,11 @@ struct log_counts {
     std::uint64_t overlong = 0;    ///< not parsed: a line that is cut off may end inside a number
 };
 
+/// A group of a pattern, and its text in a line.
+struct named_text {
+    std::string group, text;
+};
+
 /// Splits bytes, in pieces of any size, into the lines that a terminal would show, without escape
 /// sequences. A line ends with a newline, or with the carriage return or backspace with which a
 /// progress bar redraws itself.
@@ -141,6 +146,8 @@ public:
     [[nodiscard]] log_counts const& counts() const noexcept { return counts_; }
     /// The last line that did not match, or had a group that is not a number; empty before the first.
     [[nodiscard]] std::string_view unread_line() const noexcept { return unread_; }
+    /// The last group that matched a text that is not a number; empty before the first.
+    [[nodiscard]] named_text const& unreadable() const noexcept { return unreadable_; }
 
 private:
     /// The text of a group in the present line.
@@ -236,10 +243,19 @@ private:
     }
 
     /// Parses `step` and `total` if the line has them. Returns false if one is not a number.
-    [[nodiscard]] bool read_counters(report& out) const noexcept {
-        return std::ranges::all_of(fields_, [&](field const& f) {
-            return !is_counter(f.group) || detail::read_number(f.text, f.group == "step" ? out.step : out.total_steps);
-        });
+    [[nodiscard]] bool read_counters(report& out) noexcept {
+        for (auto const& [group, text] : fields_) {
+            if (!is_counter(group) || detail::read_number(text, group == "step" ? out.step : out.total_steps)) continue;
+            add_unreadable(group, text);
+            return false;
+        }
+        return true;
+    }
+
+    void add_unreadable(std::string_view group, std::string_view text) noexcept {
+        ++counts_.unreadable;
+        unreadable_.group = group;
+        unreadable_.text = text;
     }
 
     template <class Sink>
@@ -247,10 +263,7 @@ private:
     void take_fields(Sink& sink) noexcept {
         report base;
         base.step = step_;
-        if (!read_counters(base)) {
-            ++counts_.unreadable;
-            return;
-        }
+        if (!read_counters(base)) return;
         // Reported with the update: the job went back to a checkpoint.
         bool const back = base.step < step_;
         if (counts_evaluations_) ++base.step;
@@ -280,10 +293,7 @@ private:
     void take_loss(std::string_view text, report reply, bool back, Sink& sink) noexcept {
         reply.type = message_type::step;
         auto const kind = read_value(text, reply.loss_mean);
-        if (kind == number::unreadable) {
-            ++counts_.unreadable;
-            return;
-        }
+        if (kind == number::unreadable) return add_unreadable("loss", text);
         if (counts_steps_)
             reply.step = ++step_;
         else if (is_repeated("loss", text, reply.step))
@@ -302,10 +312,7 @@ private:
         reply.type = message_type::eval;
         reply.metric = name;
         auto const kind = read_value(text, reply.value);
-        if (kind == number::unreadable) {
-            ++counts_.unreadable;
-            return;
-        }
+        if (kind == number::unreadable) return add_unreadable(name, text);
         if (!counts_steps_ && is_repeated(name, text, reply.step)) return;
         reply.non_finite = kind == number::finite ? 0 : 1;
         reply.value = kind == number::finite ? reply.value : 0;
@@ -318,6 +325,7 @@ private:
     std::vector<field> fields_;  ///< of the present line; they refer to `patterns_` and `reader_`
     line_reader reader_;
     std::string unread_;
+    named_text unreadable_;
     log_counts counts_;
     job_id job_;
     incarnation_id run_;
