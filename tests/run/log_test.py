@@ -116,6 +116,8 @@ class Unread(RunTest):
         self.assertEqual(warnings, [])
         self.assertEqual(why.split(" /")[0], "'log' matched 24 lines of its output, but group 'loss' has the text '2.0000,', not a number; "
                                              "test a pattern with ration try-log")
+        _, why = self.run_script("print('step 1,000 loss 1')", r"log = 'step (?<step>\S+) loss (?<loss>\S+)'")
+        self.assertIn("'log' matched 1 line of its output, but group 'step' has the text '1,000', not a number; test", why)
 
     ACCURACY = "target = { val_acc = { acceptable = 65, objective = 80 } }"
 
