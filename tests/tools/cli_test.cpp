@@ -135,6 +135,24 @@ TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns on
     CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("parse_command_line: the sentence on a wrong option is the same before a program behind '--'") {
+    std::string const array = "ration: --array: write the first and the last number, at most 1000, as in 1-20";
+    for (std::string const word : {"5-1", "3", "x"}) {
+        CHECK(refusal({"submit", "--array", word, "echo"}) == array);
+        CHECK(refusal({"submit", "--array", word, "--", "echo", "a", "--retries"}) == array);
+    }
+    CHECK(refusal({"submit", "--retries", "many", "--", "echo"}) == refusal({"submit", "--retries", "many", "echo"}));
+    CHECK(refusal({"submit", "--retries", "many", "--", "echo"}).find("'--'") == std::string::npos);
+    for (auto const& behind : std::vector<std::vector<std::string>>{{"--", "echo", "-x"}, {"--", "echo"}, {}}) {
+        std::vector<std::string> words{"submit", "--arry", "1-2"};
+        words.insert(words.end(), behind.begin(), behind.end());
+        CHECK(refusal(words) == "ration: there is no option '--arry'; did you mean '--array'?");
+    }
+    CHECK(refusal({"doctor", "--jsn", "--", "x"}) == "ration: there is no option '--jsn'; did you mean '--json'?");
+    CHECK(refusal({"doctor", "--", "x"}) ==
+          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+}
+
 TEST_CASE("measure scaling: a command of a group") {
     auto const usual = options_of<scaling_options>(parsed({"measure", "scaling", "jobs.toml"}));
     CHECK((usual.file == "jobs.toml" && usual.job.empty() && usual.devices.empty() && usual.repeat == 3));

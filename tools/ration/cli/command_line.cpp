@@ -96,7 +96,7 @@ private:
 
     [[nodiscard]] std::string sentence(CLI::ParseError const& e) const {
         auto const& where = reached();
-        if (auto const rest = app_.remaining(true); !rest.empty()) return sentence_on_unknown(where, rest.front());
+        if (auto const word = first_unknown(where); !word.empty()) return sentence_on_unknown(where, word);
         std::string const help = path_of(where) + " --help";
         if (auto const names = command_names(where); !names.empty())
             return fmt::format("say what to do: {}; '{}' tells more", fmt::join(names, ", "), help);
@@ -105,6 +105,15 @@ private:
         if (e.get_name() == "ArgumentMismatch")
             return fmt::format("'{}' takes one value; '{}' tells more", reply.substr(0, reply.find(':')), help);
         return fmt::format("{}; '{}' tells more", reply, help);
+    }
+
+    /// The first word that CLI11 could not use; empty: none. Words behind '--' can be left to the program, and come
+    /// after those of the command. The mark itself is not at fault.
+    [[nodiscard]] std::string first_unknown(CLI::App const& where) const {
+        for (auto const* const owner : {&where, &app_})
+            for (auto const& word : owner->remaining(true))
+                if (word != "--") return word;
+        return {};
     }
 
     [[nodiscard]] std::string sentence_on_unknown(CLI::App const& where, std::string const& word) const {
