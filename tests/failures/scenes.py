@@ -237,7 +237,8 @@ SIMULATING = {
 LOGS = {
     "<file>: cannot be opened (<why>)": ration("report", "absent.jsonl"),
     "is empty": ration("report", "empty.jsonl", empty_jsonl=""),
-    "is not the folder of a run": ration("logs", "a"),
+    "is not the folder of a run": ration("logs", "a", "--run", "absent"),
+    "neither a run here nor a service has it": ration("logs", "a"),
     "the events of this run were written to": after_a_run("report", "latest"),
     "there is no job": after_a_run("logs", "aa"),
     "this is no event": ration("report", "trace.csv"),

@@ -148,9 +148,19 @@ class Running(RunsTest):
         of_run = next(part for part in self.said("list").split("\n\n") if name + "\n" in part)
         self.assertRegex(of_run, rf"""^{self.output}/{name}
   jobs.toml under none, process {pid}, \d+\.\d s, \d\.\d\d of 1 core used, process
-  job +state +holds +uses +value +reached
-  a +running +no limit +\d\.\d\d +loss -
-  b +finished +- +0\.00 +loss -\n?$""")
+  job +holds +uses +value +reached +state
+  a +no limit +\d\.\d\d +loss - +running
+  b +- +0\.00 +loss - +finished\n?$""")
+
+    def test_a_long_last_line_does_not_move_the_other_columns(self) -> None:
+        self.write(shell("a", WAITS), shell("b", f"echo {'x' * 200}; exit 3"))
+        run = self.begin()
+        self.wait_for(lambda: "failed: " in self.said("list"))
+        head, *rows = self.said("list").splitlines()[2:]
+        self.assertEqual(head.split(), ["job", "holds", "uses", "value", "reached", "state"])
+        self.assertEqual([row[head.index("state"):].split(":")[0] for row in rows], ["running", "failed"])
+        (self.folder / "go").touch()
+        self.assertEqual(run.wait(PATIENCE), 1)
 
     def test_a_job_that_follows_another_ends_with_it(self) -> None:
         """`-f` ends when its job ends, although the run goes on."""
@@ -191,7 +201,7 @@ class Refused(RunsTest):
         remedy = "name a run that 'ration runs' lists, or the path of its folder\n"
         self.assertEqual(self.said("runs"), "no run in ration-output; 'ration run jobs.toml' starts one\n")
         self.assertEqual(self.refused("runs", "nowhere"), "ration: nowhere is not a folder; name one in which ration runs were started\n")
-        self.assertEqual(self.refused("logs", "a"), f"ration: ration-output/latest is not the folder of a run; {remedy}")
+        self.assertEqual(self.refused("logs", "a"), "ration: job 'a' is unknown: neither a run here nor a service has it; list the jobs with ration list, and those of a service with ration status\n")
         self.write(shell("vae", "true"), job("late", ["true"], 'at = "1h"'))
         run = self.start("--backend", "process")
         self.wait_for(lambda: (self.output / "latest" / "vae.log").exists())

@@ -66,6 +66,23 @@ while done < 15:
         self.assertEqual(self.job(label)["stage"], "HALTED")
         self.assertEqual((self.folder / "slow").read_text(), "x\n")
 
+    def test_a_pause_warns_of_a_job_that_has_shown_no_way_to_continue(self) -> None:
+        script = "trap 'exit 0' TERM; echo x >> ran; until test -e save; do sleep 0.1; done; echo 1 > $RATION_CHECKPOINT/step; while :; do sleep 0.1; done"
+        label = self.submit("--name", "plain", "--", "sh", "-c", script)
+
+        def warning() -> str:
+            done = subprocess.run([RATION, "pause", "--state", self.state, label], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=True)
+            self.wait_for(lambda: self.job(label)["stage"] == "QUEUED")
+            return done.stderr
+        self.wait_for((self.folder / "ran").exists)
+        self.assertEqual(warning(), f"ration: warning: {label} accepts no commands and has delivered no checkpoint, so that it may start again from its beginning; "
+                                    "let it save into RATION_CHECKPOINT\n")
+        (self.folder / "save").touch()
+        self.ration("resume", label)
+        self.wait_for((self.state / f"jobs/{label}.checkpoint/step").exists)
+        self.assertEqual(warning(), "")
+        self.assertEqual(warning(), "")  # it does not run
+
     def test_a_drained_service_launches_nothing_also_after_a_restart(self) -> None:
         running = self.submit("--name", "running", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
         self.wait_for(lambda: self.job(running)["stage"] == "PROCESSING")

@@ -49,10 +49,16 @@ class Submitted(ServiceTest):
 
     def test_an_array_is_a_job_for_each_number(self) -> None:
         labels = self.submit("--name", "seed", "--array", "3-5", "--key", "k", "--", "sh", "-c", "echo $RATION_ARRAY_INDEX >> seeds").splitlines()
-        self.assertEqual(labels, ["seed-1", "seed-2", "seed-3"])
+        self.assertEqual(labels, ["seed-1 (index 3)", "seed-2 (index 4)", "seed-3 (index 5)"])
         self.assertEqual(self.submit("--name", "seed", "--array", "3-5", "--key", "k", "--", "sh", "-c", "echo $RATION_ARRAY_INDEX >> seeds").splitlines(), labels)
+        labels = [label.split()[0] for label in labels]
         for label in labels:
             self.ration("wait", label)
+        other = self.submit("--", "true")
+        self.assertEqual([self.job(label)["array_index"] for label in (*labels, other)], [3, 4, 5, None])
+        self.assertEqual([job["array_index"] for job in json.loads(self.ration("status", "--json"))["jobs"]], [3, 4, 5, None])
+        self.assertRegex(self.ration("status"), r"^job +index +stage .*\nseed-1 +3 +COMPLETED")
+        self.assertIn("seed-2, index 4: COMPLETED", self.ration("status", "seed-2"))
         self.assertEqual(sorted((self.folder / "seeds").read_text().split()), ["3", "4", "5"])
         for wrong in ("5-3", "1-", "1-1001", "a"):
             self.ration("submit", "--array", wrong, "--", "true", code=2)
@@ -87,6 +93,9 @@ class Submitted(ServiceTest):
         job = self.job(long)
         self.assertEqual((job["stage"], job["incarnation"]), ("FAILED", 1))
         self.assertIn("time limit", job["why"])
+        head, *rows = self.ration("status").splitlines()
+        at = head.index("reason")
+        self.assertEqual([row[at:] for row in rows], ["", job["why"]])
 
     def test_queued_and_running_jobs_are_cancelled(self) -> None:
         self.kill()
@@ -173,6 +182,22 @@ class Listed(ServiceTest):
         self.kill()
         self.assertEqual([row["state"] for row in self.runs()], ["ended", "down"])
 
+    def other(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RATION, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+    def test_the_output_of_a_job_is_found_by_its_record(self) -> None:
+        label = self.submit("--name", "here", "--", "sh", "-c", "echo found; sleep 60")
+        self.wait_for(lambda: label in self.other("list").stdout)
+        self.wait_for(lambda: self.other("logs", label).stdout == "found\n")
+
+    def test_an_idle_service_costs_a_run_no_warning(self) -> None:
+        (self.folder / "jobs.toml").write_text(f'policy = "none"\n{JOB}')
+        self.assertNotIn("CPUs", self.other("run", "jobs.toml", "--backend", "process").stdout)
+        label = self.submit("--name", "runs", "--", "sleep", "60")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        self.assertRegex(self.other("run", "jobs.toml", "--backend", "process").stdout,
+                         rf"CPUs \S+ are also those of a service \(process {self.service.pid}\), so that both are slower")
+
 
 class Document(ServiceTest):
     def test_routes_and_fields_are_those_of_the_document(self) -> None:
@@ -228,7 +253,46 @@ while True:
 
 
 class Killed(ServiceTest):
+    def test_a_run_and_clean_leave_the_jobs_of_a_service_that_is_down_to_it(self) -> None:
+        label = self.submit("--name", "long", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        record, = (self.folder / "run").glob("ration/*/run.json")
+        pid = json.loads(record.read_text())["run"]["jobs"][0]["pid"]
+        self.kill()
+        (self.folder / "jobs.toml").write_text(f'policy = "none"\n{JOB}')
+
+        def other(*words: str) -> subprocess.CompletedProcess:
+            return subprocess.run([RATION, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        for words in ((), ("--reattach",)):
+            done = other("run", "jobs.toml", *words)
+            self.assertEqual((done.returncode, done.stderr), (3, f"ration: find live jobs of the service in {self.state}, which is down: {label} (process {pid}): busy; "
+                                                                 "start it again, by ration serve --state FOLDER\n"))
+        rest = f"{label} (process {pid}) alone: it belongs to the service in {self.state}, which is down; " \
+               f"continue or cancel it by ration serve --state {self.state}, or end the process yourself\n"
+        for words, begin in (("--dry-run",), "would leave "), ((), "left "), ((), "left "):
+            self.assertEqual(other("clean", *words).stdout, begin + rest)
+        (self.folder / "end").touch()
+        self.start()
+        self.ration("wait", label)
+        self.assertEqual(self.job(label)["incarnation"], 1)
+
     ROUNDS = int(os.environ.get("RATION_SERVE_KILLS", 4))
+
+    def test_clean_recognises_the_jobs_of_a_service_without_its_record(self) -> None:
+        doctor = subprocess.run([RATION, "doctor", "--json"], env=self.environment, capture_output=True, text=True, check=True).stdout
+        if json.loads(doctor)["backend"] != "cgroup":
+            self.skipTest("no cgroup can be written here")
+        self.kill()
+        self.start(backend="cgroup")
+        label = self.submit("--name", "long", "--", "sleep", "60")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        self.kill()
+        (self.folder / "elsewhere").mkdir(mode=0o700)
+        elsewhere = dict(self.environment, XDG_RUNTIME_DIR=str(self.folder / "elsewhere"))
+        done = subprocess.run([RATION, "clean", "--dry-run"], env=elsewhere, capture_output=True, text=True, check=True)
+        line, = [line for line in done.stdout.splitlines() if f"service in {self.state}" in line]
+        self.assertRegex(line, rf"^would leave {label} \(process \d+\) alone: it belongs to the service in {self.state}, which is down; ")
+        self.assertNotIn(f".{self.service.pid}.", done.stdout)  # nor is its group ended
 
     def test_a_job_that_ended_while_the_service_was_away_has_its_own_end(self) -> None:
         job = self.submit("--name", "away", "--", "sh", "-c", "sleep 1; exit 7")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """A service in a folder of its own, for the tests of the service."""
+import contextlib
 import http.client
 import json
 import os
@@ -43,8 +44,8 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(self.end)
         self.start()
 
-    def start(self, *options: str) -> None:
-        self.service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", "process", *options], cwd=self.folder, env=self.environment,
+    def start(self, *options: str, backend: str = "process") -> None:
+        self.service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", backend, *options], cwd=self.folder, env=self.environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.service.stdout.readline()
         self.assertIn("ready", line, line or self.service.stderr.read())
@@ -58,6 +59,11 @@ class ServiceTest(unittest.TestCase):
     def end(self) -> None:
         if self.service.returncode is None:
             self.kill()
+        for record in (self.folder / "run").glob("ration/*/run.json"):
+            for job in json.loads(record.read_text())["run"]["jobs"]:
+                if job["pid"] > 0:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(job["pid"], signal.SIGKILL)
         subprocess.run([RATION, "clean"], env=self.environment, capture_output=True, check=False)
 
     def ration(self, command: str, *words: str, code: int = 0) -> str:

@@ -21,7 +21,8 @@ constexpr auto notes_of_pause = R"(Examples:
   ration pause 17 18 19
 
 A queued job stays QUEUED. A running job saves and stops as at 'ration cancel', and is QUEUED then. It waits, also after a restart of
-the service, until 'ration resume'. Its next launch continues from its checkpoint.
+the service, until 'ration resume'. Its next launch continues from its checkpoint if it has one, and begins again otherwise. ration warns
+of a running job that accepts no commands and has delivered no checkpoint.
 Exit codes: 0; 2 unknown job, or it has ended; 3 the service cannot be reached.)";
 
 constexpr auto notes_of_resume = R"(Examples:

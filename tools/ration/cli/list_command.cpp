@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/error_text.hpp"
@@ -13,7 +14,6 @@
 #include "events/json_writer.hpp"
 #include "run/live_state.hpp"
 #include "run/run_directory.hpp"
-#include "serve/definition.hpp"
 #include "view/job_text.hpp"
 #include "view/text_table.hpp"
 
@@ -40,11 +40,11 @@ struct listed_run {
 }
 
 [[nodiscard]] std::string table_of_jobs(view_model const& state) {
-    std::vector<std::vector<std::string>> lines{{"  job", "state", "holds", "uses", "value", "reached"}};
+    std::vector<std::vector<std::string>> lines{{"  job", "holds", "uses", "value", "reached", "state"}};
     for (auto const& job : state.jobs)
-        lines.push_back({"  " + job.name, state_text(job), held_text(job), fmt::format("{:.2f}", job.used),
-                         value_text(job), std::string(tier_name(job.tier))});
-    return aligned(lines);
+        lines.push_back({"  " + job.name, held_text(job), fmt::format("{:.2f}", job.used), value_text(job),
+                         std::string(tier_name(job.tier)), state_text(job)});
+    return aligned_with_texts(std::move(lines));
 }
 
 [[nodiscard]] std::string text_of(listed_run const& one) {

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <ration/process/input_file.hpp>
@@ -19,6 +22,7 @@
 #include "common/suggestion.hpp"
 #include "run/kept_run.hpp"
 #include "run/live_state.hpp"
+#include "run/run_directory.hpp"
 #include "run/run_folder.hpp"
 #include "serve/client.hpp"
 #include "serve/output_rotation.hpp"
@@ -147,6 +151,34 @@ private:
                 fmt::format("job {} is unknown; list the jobs with ration status", program::quoted(options.job)));
 }
 
+/// Of a run or a service elsewhere that `ration list` shows. None: no record has the job, or several have.
+[[nodiscard]] std::optional<exit_code> print_of_present(logs_options const& options) {
+    auto const found = present_runs();
+    if (!found) return std::nullopt;
+    auto const has_job = [&](present_run const& run) {
+        return std::ranges::find(run.record.jobs, options.job, &recorded_job::name) != run.record.jobs.end();
+    };
+    if (std::ranges::count_if(*found, has_job) != 1) return std::nullopt;
+    auto const& record = std::ranges::find_if(*found, has_job)->record;
+    auto elsewhere = options;
+    if (auto state = state_folder_of(record.file))
+        elsewhere.state = std::move(*state);
+    else
+        elsewhere.run = record.output;
+    return print_log(elsewhere);
+}
+
+/// Without a word on the command line that names a run or a service.
+[[nodiscard]] std::optional<exit_code> print_of_any(logs_options const& options, bool is_here) {
+    if (auto const printed = print_of_service(options)) return printed;
+    if (auto const printed = print_of_present(options)) return printed;
+    if (is_here) return std::nullopt;
+    return fail(exit_code::bad_input,
+                fmt::format("job {} is unknown: neither a run here nor a service has it; list the jobs with ration "
+                            "list, and those of a service with ration status",
+                            program::quoted(options.job)));
+}
+
 [[nodiscard]] bool has_job(result<kept_run, diagnostic> const& run, std::string const& job) {
     return run && std::ranges::find(run->jobs, job, &kept_job::name) != run->jobs.end();
 }
@@ -171,8 +203,10 @@ void add_options(CLI::App& to, logs_options& into, option_context& context) {
 exit_code print_log(logs_options const& options) {
     auto const folder = run_folder_named(options.run.empty() ? std::string(latest_run) : options.run);
     auto const run = load_kept_run(folder);
-    if (!options.state.empty() || (options.run.empty() && !has_job(run, options.job)))
+    if (!options.state.empty())
         if (auto const printed = print_of_service(options)) return *printed;
+    if (options.run.empty() && !has_job(run, options.job))
+        if (auto const printed = print_of_any(options, std::filesystem::exists(folder))) return *printed;
     if (!run) return fail(exit_code::bad_input, run.failure().text);
     std::vector<std::string_view> names;
     for (auto const& job : run->jobs) names.emplace_back(job.name);

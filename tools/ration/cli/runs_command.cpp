@@ -21,7 +21,6 @@
 #include "run/run_directory.hpp"
 #include "run/run_folder.hpp"
 #include "serve/api.hpp"
-#include "serve/definition.hpp"
 #include "view/text_table.hpp"
 
 namespace ration::program {

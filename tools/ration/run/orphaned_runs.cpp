@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <optional>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +26,8 @@
 
 namespace ration::program {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr nanoseconds orphan_grace_period = seconds(5);
 
@@ -46,6 +51,50 @@ void for_each_orphan(std::string const* memberships, Action action) {
     auto const cleaned = cgroup::clean(where, orphan);
     return cleaned ? "ended and removed " + what
                    : fmt::format("could not remove {}: {}", what, to_text(cleaned.failure()));
+}
+
+struct service_job {
+    std::string state, label;
+    int pid;
+};
+
+/// A service gives each job the folder STATE/jobs/LABEL.checkpoint; none: this is no such folder.
+[[nodiscard]] std::optional<service_job> service_job_of(std::string const& checkpoint, int pid) {
+    fs::path const path(checkpoint);
+    auto const state = path.parent_path().parent_path().string();
+    std::error_code failure;
+    bool const of_service = path.extension() == ".checkpoint" && path.parent_path().filename() == "jobs" &&
+                            fs::exists(state + std::string(job_list_of_service), failure);
+    return of_service ? std::optional(service_job{state, path.stem().string(), pid}) : std::nullopt;
+}
+
+/// The jobs of services among the processes of a group, by the environment of these. Another user of the machine, or
+/// this one with another XDG_RUNTIME_DIR, has the record.
+[[nodiscard]] std::vector<service_job> jobs_of_services(std::vector<int> const& pids) {
+    std::vector<service_job> found;
+    auto const marked = process::find_with_entry("RATION_CHECKPOINT");
+    if (!marked) return found;
+    for (auto const& one : *marked) {
+        if (std::ranges::find(pids, one.info.pid) == pids.end()) continue;
+        auto job = service_job_of(one.value, one.info.pid);
+        if (job && std::ranges::find(found, job->label, &service_job::label) == found.end())
+            found.push_back(std::move(*job));
+    }
+    return found;
+}
+
+/// `job`: with its process.
+[[nodiscard]] std::string sentence_of_kept(std::string const& job, std::string const& state, bool only_report) {
+    return printable(
+        fmt::format("{} {} alone: it belongs to the service in {}, which is down; continue or cancel it by "
+                    "ration serve --state {}, or end the process yourself",
+                    only_report ? "would leave" : "left", job, state, state));
+}
+
+/// The group of a run, in each hierarchy.
+[[nodiscard]] std::string group_of(run_record const& record) {
+    return cgroup::group_name_of(
+        {cgroup_jobs::group_name, {record.owner, record.owner_start_time, record.pid_namespace}});
 }
 
 /// Ends a process with all that belongs to it: what descends from it, and what has the mark.
@@ -155,8 +204,7 @@ void add_orphans(orphaned_run& run) {
 
 void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
                std::span<process::marked_process const> marked) {
-    std::string const group = cgroup::group_name_of(
-        {cgroup_jobs::group_name, {run.record.owner, run.record.owner_start_time, run.record.pid_namespace}});
+    std::string const group = group_of(run.record);
     auto const members =
         run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
     cgroup::kernel_io machine;
@@ -181,6 +229,22 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
         if (one.value == socket_entry(run.record)) all.push_back(one.info);
     for (auto const& one : all) run.alive.push_back({{}, fmt::format("process {}", one.pid)});
     return {};
+}
+
+[[nodiscard]] std::string names_of(std::vector<orphan_process> const& all) {
+    std::string names;
+    for (auto const& one : all) names += (names.empty() ? "" : ", ") + one.reply;
+    return names;
+}
+
+/// The folder comes first, since a long subject is cut.
+[[nodiscard]] error error_of_service(orphaned_run const& run) {
+    auto const subject =
+        fmt::format("{}, which is down: {}", state_folder_of(run.record.file).value_or(""), names_of(run.alive));
+    return {.code = errc::busy,
+            .operation = "find live jobs of the service in",
+            .subject = std::string_view(subject),
+            .remedy = "start it again, by ration serve --state FOLDER"};
 }
 
 [[nodiscard]] result<orphaned_run> examine(abandoned_run found, std::span<process::marked_process const> marked) {
@@ -229,10 +293,12 @@ result<std::vector<orphaned_run>> find_orphaned_runs() {
     return all;
 }
 
-error error_of_alive(std::vector<orphaned_run> const& runs, char const* remedy) {
+error error_of_alive(std::span<orphaned_run const> runs, char const* remedy) {
+    auto const of_service = std::ranges::find_if(
+        runs, [](orphaned_run const& run) { return !run.alive.empty() && state_folder_of(run.record.file); });
+    if (of_service != runs.end()) return error_of_service(*of_service);
     std::string names;
-    for (auto const& run : runs)
-        for (auto const& one : run.alive) names += (names.empty() ? "" : ", ") + one.reply;
+    for (auto const& run : runs) names += (names.empty() || run.alive.empty() ? "" : ", ") + names_of(run.alive);
     return {.code = errc::busy,
             .operation = "find jobs of an earlier run that are still going",
             .subject = std::string_view(names),
@@ -249,26 +315,43 @@ std::string sentence_of_damage(orphaned_run const& what) {
                : fmt::format("the record of the run {} cannot be read: {}", printable(what.record.run), what.damage);
 }
 
-std::vector<std::string> remove_orphaned_run(orphaned_run what, bool only_report) {
+/// They keep their record and their group.
+std::vector<std::string> orphan_cleaner::keep(orphaned_run const& what, std::string const& state) {
+    std::vector<std::string> left;
+    for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
+        if (!what.traces[i].processes.empty())
+            left.push_back(sentence_of_kept(text_of(what.record.jobs[i], what.traces[i]), state, only_report_));
+    kept_groups_.push_back(group_of(what.record));
+    return left;
+}
+
+std::vector<std::string> orphan_cleaner::remove(orphaned_run what) {
     if (what.out_of_sight) return {};
-    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report);
+    bool const has_process =
+        std::ranges::any_of(what.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
+    if (auto const state = state_folder_of(what.record.file); state && has_process) return keep(what, *state);
+    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report_);
     for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
         if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty())
-            done.push_back(end_job(what.record.jobs[i], traces, only_report));
-    for_each_orphan(&what.record.memberships, [&](auto const& where, auto const& orphan) {
-        done.push_back(clean_group(where, orphan, only_report));
-    });
-    if (only_report) return done;
+            done.push_back(end_job(what.record.jobs[i], traces, only_report_));
+    std::ranges::move(remove_groups(&what.record.memberships), std::back_inserter(done));
+    if (only_report_) return done;
     run_directory folder(std::move(what.folder));
     folder.remove_at_end();
     gpu_shares::clean(folder.folder());
     return done;
 }
 
-std::vector<std::string> remove_orphaned_groups(bool only_report) {
+std::vector<std::string> orphan_cleaner::remove_groups(std::string const* memberships) {
     std::vector<std::string> done;
-    for_each_orphan(nullptr, [&](auto const& where, auto const& orphan) {
-        done.push_back(clean_group(where, orphan, only_report));
+    for_each_orphan(memberships, [&](auto const& where, auto const& orphan) {
+        if (std::ranges::find(kept_groups_, orphan.group) != kept_groups_.end()) return;
+        auto const jobs = jobs_of_services(orphan.pids);
+        if (jobs.empty()) return done.push_back(clean_group(where, orphan, only_report_));
+        kept_groups_.push_back(orphan.group);
+        for (auto const& job : jobs)
+            done.push_back(
+                sentence_of_kept(fmt::format("{} (process {})", job.label, job.pid), job.state, only_report_));
     });
     return done;
 }
@@ -287,18 +370,19 @@ exit_code clean(clean_options const& options) {
         std::fprintf(stderr, "ration: %s\n", to_text(left.failure()).c_str());
         return exit_code::no_backend;
     }
+    orphan_cleaner cleaner(options.dry_run);
     std::vector<std::string> sentences;
     for (auto& run : *left) {
         if (auto sentence = sentence_of_damage(run); !sentence.empty()) sentences.push_back(std::move(sentence));
         bool const is_removed = !run.out_of_sight;
         auto const file = run.record.file;
-        auto done = remove_orphaned_run(std::move(run), options.dry_run);
+        auto done = cleaner.remove(std::move(run));
         if (done.empty() && is_removed && !file.empty())
             done.push_back(fmt::format("{} the record of a run of {}, which has ended",
                                        options.dry_run ? "would remove" : "removed", printable(file)));
         std::ranges::move(done, std::back_inserter(sentences));
     }
-    std::ranges::move(remove_orphaned_groups(options.dry_run), std::back_inserter(sentences));
+    std::ranges::move(cleaner.remove_groups(), std::back_inserter(sentences));
     if (!options.dry_run) remove_empty_groups();
     if (sentences.empty()) sentences.emplace_back("nothing was left behind");
     for (auto const& sentence : sentences) std::puts(sentence.c_str());

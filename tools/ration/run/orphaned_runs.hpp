@@ -44,8 +44,9 @@ struct orphaned_run {
 /// Errors: those of `abandoned_runs`, and of reading /proc.
 [[nodiscard]] result<std::vector<orphaned_run>> find_orphaned_runs();
 
-/// The error of a command that cannot start beside the jobs of these runs. `remedy`: static text.
-[[nodiscard]] error error_of_alive(std::vector<orphaned_run> const& runs, char const* remedy);
+/// The error of a command that cannot start beside the jobs of these runs. If some are of a service, it names that one,
+/// and how to start it. `remedy`: static text, for the others.
+[[nodiscard]] error error_of_alive(std::span<orphaned_run const> runs, char const* remedy);
 
 /// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty when nothing is wrong with it.
 [[nodiscard]] std::string sentence_of_damage(orphaned_run const& what);
@@ -53,11 +54,23 @@ struct orphaned_run {
 /// "process 456, which its first process left"; the pids of several.
 [[nodiscard]] std::string text_of(job_traces const& traces);
 
-/// Ends what is alive, removes groups and folder. Returns a sentence per thing done, or not possible.
-[[nodiscard]] std::vector<std::string> remove_orphaned_run(orphaned_run what, bool only_report);
+/// Ends and removes what dead runs have left, except live jobs of a service, which its next start takes over. Each
+/// function returns a sentence per thing done, left alone, or not possible.
+class orphan_cleaner {
+    bool only_report_;
+    std::vector<std::string> kept_groups_;  // of services, whose jobs were reported
 
-/// The same for groups of dead runs, whether there is a record of them or not.
-[[nodiscard]] std::vector<std::string> remove_orphaned_groups(bool only_report);
+public:
+    explicit orphan_cleaner(bool only_report) noexcept : only_report_(only_report) {}
+
+    /// Ends what is alive, removes groups and folder.
+    [[nodiscard]] std::vector<std::string> remove(orphaned_run what);
+    /// Those of all dead runs that started where this process is, or in the groups that a record names.
+    [[nodiscard]] std::vector<std::string> remove_groups(std::string const* memberships = nullptr);
+
+private:
+    [[nodiscard]] std::vector<std::string> keep(orphaned_run const& what, std::string const& state);
+};
 
 /// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
 /// or in the groups that a record names. Says nothing: there is nothing to decide.

@@ -199,7 +199,7 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
             (options.reattach && run.damage.empty() && !run.out_of_sight && has_jobs_of(config, run.record)))
             left.push_back(std::move(run));
         else
-            static_cast<void>(remove_orphaned_run(std::move(run), false));
+            static_cast<void>(orphan_cleaner(false).remove(std::move(run)));
     }
     remove_empty_groups();
     return left;
@@ -219,7 +219,10 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     if (left.empty()) return std::optional<orphaned_run>();
     if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
         return error_of_alive(left, "ration clean ends them: without their record nobody can take them over");
-    if (!options.reattach) return error_of_alive(left, "ration run --reattach takes them over, ration clean ends them");
+    bool const has_service = std::ranges::any_of(
+        left, [](orphaned_run const& l) { return !l.alive.empty() && state_folder_of(l.record.file); });
+    if (!options.reattach || has_service)
+        return error_of_alive(left, "ration run --reattach takes them over, ration clean ends them");
     if (std::ranges::any_of(left, is_in_doubt))
         return error_of_alive(
             left,

@@ -159,6 +159,11 @@ public:
 
 }  // namespace
 
+std::optional<std::string> state_folder_of(std::string_view file) {
+    if (!file.starts_with('/') || !file.ends_with(job_list_of_service)) return std::nullopt;
+    return std::string(file.substr(0, file.size() - job_list_of_service.size()));
+}
+
 std::string to_json(run_record const& record) {
     json run, jobs = json::array();
     for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = value; });

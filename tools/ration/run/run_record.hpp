@@ -61,6 +61,12 @@ struct run_record {
     std::vector<recorded_job> jobs;
 };
 
+/// The list of jobs of a service in its state folder. The record of a service has its path in place of a jobs file.
+inline constexpr std::string_view job_list_of_service = "/jobs.db";
+
+/// The state folder of a service, by the file of its record; none for a jobs file.
+[[nodiscard]] std::optional<std::string> state_folder_of(std::string_view file);
+
 /// One JSON object with a sum of what is in it. What is not UTF-8 in its texts becomes U+FFFD: a record with a letter
 /// less is better than none.
 [[nodiscard]] std::string to_json(run_record const& record);

@@ -162,6 +162,7 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
     json.member("id", job.id);
     json.member("name", job.what.name);
     json.member("label", label);
+    json.member("array_index", array_index_of(job.what));
     json.member("stage", name_of(job.now));
     json.member("stage_ms", job.stage_ms);
     json.member("submitted_ms", job.submitted_ms);

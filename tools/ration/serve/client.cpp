@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <utility>
 
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
+#include "events/json_reader.hpp"
 #include "serve/api.hpp"
 #include "serve/daemon.hpp"
 #include "serve/job_words.hpp"
@@ -27,20 +29,28 @@ namespace {
     return fmt::format("{}{}", name_of(job.now), !shown ? "" : job.now == stage::queued ? ", paused" : ", pausing");
 }
 
+/// In its array; empty: it is in none.
+[[nodiscard]] std::string index_text(stored_job const& job) {
+    auto const index = array_index_of(job.what);
+    return index ? std::to_string(*index) : "";
+}
+
 [[nodiscard]] std::string table_of(std::vector<stored_job> const& jobs) {
-    std::vector<std::vector<std::string>> lines{{"job", "stage", "for", "launches", "priority"}};
+    std::vector<std::vector<std::string>> lines{{"job", "index", "stage", "for", "launches", "priority", "reason"}};
     for (auto const& job : jobs)
-        lines.push_back({label_of(job.what.name, job.id), stage_text(job),
+        lines.push_back({label_of(job.what.name, job.id), index_text(job), stage_text(job),
                          is_final(job.now) ? "" : age_text(job.stage_ms), std::to_string(job.incarnation),
-                         std::to_string(job.what.priority)});
-    return aligned(lines);
+                         std::to_string(job.what.priority), printable(job.why)});
+    return aligned_with_texts(std::move(lines));
 }
 
 [[nodiscard]] std::string details_of(stored_job const& job, std::vector<past_stage> const& history,
                                      service_folder const& folder) {
     auto const label = label_of(job.what.name, job.id);
-    auto text = fmt::format("{}: {}{}\n  output: {}\n", label, stage_text(job),
-                            job.why.empty() ? "" : " (" + printable(job.why) + ")", folder.log_of(label));
+    auto const index = index_text(job);
+    auto text =
+        fmt::format("{}{}: {}{}\n  output: {}\n", label, index.empty() ? "" : ", index " + index, stage_text(job),
+                    job.why.empty() ? "" : " (" + printable(job.why) + ")", folder.log_of(label));
     for (auto const& past : history)
         text += fmt::format("  {:>9}  launch {}  {}{}\n", age_text(past.at_ms), past.incarnation, name_of(past.what),
                             past.why.empty() ? "" : ": " + printable(past.why));
@@ -77,6 +87,20 @@ namespace {
     return exit_code::ok;
 }
 
+/// Prints a warning if the job runs and has shown no way to continue.
+void warn_of_beginning(std::string const& running, std::string const& word) {
+    auto const json = parse_json(running);
+    if (!json.is_object() || !json.contains("jobs") || !json["jobs"].is_array()) return;
+    for (auto const& job : json["jobs"]) {
+        bool const known = job.is_object() && job.contains("id") && job.contains("continues") && job.contains("label");
+        if (!known || job["id"] != job_named(word) || job["continues"] != false) continue;
+        std::fprintf(stderr,
+                     "ration: warning: %s accepts no commands and has delivered no checkpoint, so that it may start "
+                     "again from its beginning; let it save into RATION_CHECKPOINT\n",
+                     printable(job["label"].get<std::string>()).c_str());
+    }
+}
+
 [[nodiscard]] exit_code code_of(stored_job const& job) {
     if (job.now == stage::completed) return exit_code::ok;
     if (job.end.exit_code.value_or(0) != 0) return static_cast<exit_code>(*job.end.exit_code);
@@ -105,7 +129,14 @@ exit_code show_status(status_options const& options) {
 }
 
 exit_code cancel_jobs(cancel_options const& options) { return ask_for_each(options, "DELETE", ""); }
-exit_code pause_jobs(pause_options const& options) { return ask_for_each(options, "POST", "/pause"); }
+exit_code pause_jobs(pause_options const& options) {
+    auto const folder = state_folder_named(options.folder);
+    auto const running = ask_service(folder, "GET", std::string(running_path));
+    if (running)
+        for (auto const& word : options.jobs) warn_of_beginning(running->json, word);
+    return ask_for_each(options, "POST", "/pause");
+}
+
 exit_code resume_jobs(resume_options const& options) { return ask_for_each(options, "POST", "/resume"); }
 
 result<std::optional<job_output>> output_of_job(std::string const& folder, std::string const& word) {

@@ -2,6 +2,9 @@
 #include "serve/definition.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "config/document.hpp"
@@ -9,10 +12,13 @@
 
 namespace ration::program {
 
-std::optional<std::string> state_folder_of(std::string_view file) {
-    auto const name = service_folder{}.database();  // with its slash
-    if (!file.starts_with('/') || !file.ends_with(name)) return std::nullopt;
-    return std::string(file.substr(0, file.size() - name.size()));
+std::optional<std::int64_t> array_index_of(submission const& what) {
+    auto const entry = std::ranges::find_if(what.environment, [](auto const& e) { return e.starts_with(array_index); });
+    if (entry == what.environment.end()) return std::nullopt;
+    auto const* const end = entry->data() + entry->size();
+    std::int64_t index = 0;
+    auto const read = std::from_chars(entry->data() + array_index.size(), end, index);
+    return read.ec == std::errc() && read.ptr == end ? std::optional(index) : std::nullopt;
 }
 
 parsed_config read_definition(std::string const& text) {
@@ -58,6 +64,13 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
     }
     std::ranges::move(own, std::back_inserter(job->environment));
     return job;
+}
+
+bool has_checkpoint(stored_job const& job, service_folder const& folder) {
+    namespace fs = std::filesystem;
+    std::error_code failure;
+    auto const path = folder.checkpoint_of(label_of(job.what.name, job.id));
+    return fs::is_directory(path, failure) && !fs::is_empty(path, failure) && !failure;
 }
 
 std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder, std::int64_t incarnation,

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.hpp"
+#include "run/run_record.hpp"
 #include "serve/job_store.hpp"
 
 namespace ration::program {
@@ -17,7 +17,7 @@ namespace ration::program {
 struct service_folder {
     std::string path;  ///< absolute
 
-    [[nodiscard]] std::string database() const { return path + "/jobs.db"; }
+    [[nodiscard]] std::string database() const { return path + std::string(job_list_of_service); }
     [[nodiscard]] std::string socket() const { return path + "/socket"; }
     /// The output and the checkpoints of the jobs.
     [[nodiscard]] std::string output() const { return path + "/jobs"; }
@@ -33,12 +33,12 @@ struct service_folder {
     }
 };
 
-/// The state folder whose list of jobs this file is, as the record of a run names it; none for a jobs file.
-[[nodiscard]] std::optional<std::string> state_folder_of(std::string_view file);
-
 /// The entry of a submission's environment that has the number of the job in its array. Jobs get no other variable of
 /// ration from their submitter.
 inline constexpr std::string_view array_index = "RATION_ARRAY_INDEX=";
+
+/// The number of the job in its array; none: it is in no array.
+[[nodiscard]] std::optional<std::int64_t> array_index_of(submission const& what);
 
 inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id behind it
 
@@ -56,6 +56,9 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// The job as it was submitted, with its label as its name. Null if the definition cannot be read, since another
 /// version of ration accepted it.
 [[nodiscard]] std::shared_ptr<job_config> described_job(stored_job const& stored);
+
+/// Whether the job has written something into its folder for checkpoints.
+[[nodiscard]] bool has_checkpoint(stored_job const& job, service_folder const& folder);
 
 /// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run, without the
 /// hooks of its end. Null as `described_job`.

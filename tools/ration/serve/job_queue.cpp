@@ -143,6 +143,7 @@ void job_queue::handle(live_job const& job, progress::report const& reply) {
     if (reply.type == type::phase) t->phase = reply.now;
     t->reported |= reply.type == type::phase || reply.type == type::step || reply.type == type::eval ||
                    reply.type == type::checkpoint;
+    t->continues |= reply.type == type::checkpoint || (reply.type == type::hello && !reply.control.empty());
 }
 
 std::optional<process::exit_report> job_queue::end_of(live_job const& job) const {
@@ -204,7 +205,8 @@ std::string job_queue::running(job_table const& jobs, std::span<training_progres
         if (job.forgotten || job.over()) continue;
         auto const found = tracked_.find(job.config->name);
         if (found == tracked_.end() || (uid != 0 && uid != found->second.job.what.uid)) continue;
-        shown.push_back({&job, &progress[job.slot], &found->second.job, found->second.reason});
+        shown.push_back({&job, &progress[job.slot], &found->second.job, found->second.reason,
+                         found->second.continues || has_checkpoint(found->second.job, folder_)});
     }
     return running_json(jobs, shown);
 }

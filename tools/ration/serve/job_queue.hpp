@@ -25,6 +25,7 @@ class job_queue final : public job_source {
         stored_job job;  // as it was written down last
         progress::phase phase = progress::phase::other;
         bool reported = false;   // a step, a metric, a checkpoint or a phase
+        bool continues = false;  // it accepts commands, or has delivered a checkpoint
         bool limited = false;    // it is stopped because of its time limit
         bool pausing = false;    // it is stopped because of a pause
         bool withdrawn = false;  // it goes back to the queue, since the service drains

@@ -29,6 +29,7 @@ void write_running(json_writer& json, job_table const& table, watched_job const&
     json.member("objective", target.objective);
     json.member("tier", static_cast<int>(tracker.tier()));
     json.member("reason", job.reason);
+    json.member("continues", job.continues);
 }
 
 }  // namespace

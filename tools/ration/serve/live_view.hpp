@@ -18,6 +18,7 @@ struct watched_job {
     training_progress const* progress;
     stored_job const* stored;
     std::string_view reason;  ///< of the policy, for its last change of a limit
+    bool continues;           ///< it has shown that another launch of it can continue
 };
 
 /// `{"cores": 4.0, "jobs": [...]}`: the cores that the jobs share, and each of these jobs. O(jobs).

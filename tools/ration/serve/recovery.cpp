@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <span>
 #include <utility>
 
 #include "serve/api.hpp"
@@ -11,8 +11,6 @@
 
 namespace ration::program {
 namespace {
-
-namespace fs = std::filesystem;
 
 [[nodiscard]] error still_running(std::string_view names, char const* remedy) {
     return {.code = errc::busy,
@@ -34,16 +32,9 @@ namespace fs = std::filesystem;
         if (ours)
             own = std::move(run);
         else if (!run.alive.empty())
-            return still_running(run.alive.front().reply,
-                                 "ration run --reattach takes them over, ration clean ends them");
+            return error_of_alive(std::span(&run, 1), "ration run --reattach takes them over, ration clean ends them");
     }
     return own;
-}
-
-[[nodiscard]] bool has_checkpoint(stored_job const& job, service_folder const& folder) {
-    std::error_code failure;
-    auto const path = folder.checkpoint_of(label_of(job.what.name, job.id));
-    return fs::is_directory(path, failure) && !fs::is_empty(path, failure) && !failure;
 }
 
 /// What becomes of a job that the record of the earlier run does not have.
@@ -142,7 +133,7 @@ result<recovered> recover(job_store& store, service_folder const& folder) {
         if (auto settled = others.settle(job); !settled) return settled.failure();
     }
     if (auto const* const unknown = stranger(out))
-        return still_running(unknown->reply, "the list of jobs does not have it: ration clean ends it");
+        return still_running(unknown->reply, "the list of jobs does not have it: end its process yourself");
     if (auto kept = store.commit(); !kept) return kept.failure();
     if (out.run) remove_empty_groups(&out.run->record.memberships);
     return out;

@@ -183,6 +183,13 @@ struct request {
     }
 }
 
+/// "seed-3", or "seed-3 (index 1)" for a job of an array, whose label has the number of the job.
+[[nodiscard]] std::string line_of(nlohmann::json const& job) {
+    auto label = printable(job["label"].get<std::string>());
+    if (!job.contains("array_index") || !job["array_index"].is_number_integer()) return label;
+    return fmt::format("{} (index {})", label, job["array_index"].get<std::int64_t>());
+}
+
 /// Submits one job and prints its label.
 [[nodiscard]] exit_code submit_one(submit_options const& options, service_folder const& folder,
                                    std::string const& body) {
@@ -190,7 +197,7 @@ struct request {
     if (!reply) return unreachable(reply.failure(), folder);
     auto const job = parse_json(reply->json);
     if (reply->status >= 300 || !job.is_object() || !job.contains("label")) return refused(*reply);
-    std::puts(options.json ? reply->json.c_str() : printable(job["label"].get<std::string>()).c_str());
+    std::puts(options.json ? reply->json.c_str() : line_of(job).c_str());
     return exit_code::ok;
 }
 

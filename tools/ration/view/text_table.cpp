@@ -25,4 +25,11 @@ std::string aligned(std::vector<std::vector<std::string>> const& lines) {
     return out;
 }
 
+std::string aligned_with_texts(std::vector<std::vector<std::string>> lines) {
+    std::size_t width = 0;
+    for (auto const& line : lines) width = std::max<std::size_t>(width, columns_of(line.back()));
+    for (auto& line : lines) line.back().append(width - columns_of(line.back()), ' ');
+    return aligned(lines);
+}
+
 }  // namespace ration::program

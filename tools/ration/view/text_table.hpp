@@ -11,4 +11,7 @@ namespace ration::program {
 /// line may have fewer cells than the first.
 [[nodiscard]] std::string aligned(std::vector<std::vector<std::string>> const& lines);
 
+/// The same with the last column, which has texts of any length, to the left. Each line has all cells.
+[[nodiscard]] std::string aligned_with_texts(std::vector<std::vector<std::string>> lines);
+
 }  // namespace ration::program
