@@ -69,7 +69,7 @@ class Week(ServiceTest):
     def test_two_users_share_two_devices(self) -> None:
         self.run_day()
         self.wait_for(self.service_pid)
-        self.assertIn("vae-1\nvae-2\n", self.run_day())
+        self.assertIn("vae-1 (index 1)\nvae-2 (index 2)\n", self.run_day())
         self.wait_for(lambda: self.holders() == ["vae-1", "vae-2"])
         self.assertIn("cnn-3\n", self.run_day())
         self.wait_for(lambda: self.holders() == ["vae-1", "vae-2"])
