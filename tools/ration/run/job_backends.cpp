@@ -7,12 +7,12 @@
 namespace ration::program {
 namespace {
 
-struct entry {
+struct named_backend {
     std::string_view name;
     result<std::unique_ptr<job_backend>> (*open)(run_cpus const& cpus);
 };
 
-constexpr entry backends[] = {{"cgroup", cgroup_jobs::open}, {"process", process_jobs::open}};
+constexpr named_backend backends[] = {{"cgroup", cgroup_jobs::open}, {"process", process_jobs::open}};
 
 }  // namespace
 
