@@ -10,7 +10,7 @@
 namespace ration::program {
 namespace {
 
-constexpr int most_devices = 1024, most_rounds = 100;
+constexpr int most_devices = 1024;
 
 constexpr auto notes_of_scaling = R"(Examples:
   ration measure scaling jobs.toml
@@ -22,16 +22,16 @@ is removed at the end; files that it writes elsewhere stay. Ctrl-C stops the job
 Exit codes: 0 every size was measured; 1 a size failed; 2 wrong command line or file, no elastic job, or --write cannot
 change the file; 3 this machine has too few devices, or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
 
-[[nodiscard]] result<void, diagnostic> check_time(std::string_view word) {
+[[nodiscard]] result<void, diagnostic> check_duration(std::string_view word) {
     if (parse_duration(word)) return {};
     return diagnostic{.text = program::quoted(word) + " is not a duration; write a number and one of ms, s, m, h"};
 }
 
-void add_time(CLI::App& to, char const* name, nanoseconds& into, char const* help) {
+void add_duration(CLI::App& to, char const* name, nanoseconds& into, char const* help) {
     to.add_option_function<std::string>(
           name, [&into](std::string const& word) { into = *parse_duration(word); }, help)
         ->type_name("DURATION")
-        ->check(checked_by(check_time));
+        ->check(checked_by(check_duration));
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ void add_options(CLI::App& to, scaling_options& into, option_context&) {
     to.add_option("--repeat", into.repeat, "Measurements of each number, in turns; default 3")
         ->type_name("N")
         ->check(number_check(most_rounds, "rounds"));
-    add_time(to, "--time", into.time, "Length of one measurement, at least 5 steps; default 10s");
-    add_time(to, "--warm-up", into.warm_up, "Time from the first step that is not measured; default 3s");
+    add_duration(to, "--time", into.time, "Length of one measurement, at least 5 steps; default 10s");
+    add_duration(to, "--warm-up", into.warm_up, "Time from the first step that is not measured; default 3s");
     to.add_flag("--json", into.json, "The figures as one JSON line");
     to.add_flag("--write", into.write, "Put the list into the jobs file, and change nothing else there");
 }

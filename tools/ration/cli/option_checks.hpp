@@ -14,6 +14,8 @@
 
 namespace ration::program {
 
+inline constexpr int most_rounds = 100;  ///< of a comparison or a measurement
+
 /// A parser or a check as a check in the form that CLI11 requires: the fault of a word, or an empty text.
 template <class Parse>
 [[nodiscard]] auto checked_by(Parse parse) {

@@ -19,7 +19,7 @@ namespace ration::program {
 
 namespace {
 
-constexpr int most_cpus = 4096, most_rounds = 100;
+constexpr int most_cpus = 4096;
 
 constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml
