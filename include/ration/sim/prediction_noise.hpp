@@ -44,7 +44,8 @@ public:
     template <fixed_string Column>
     [[nodiscard]] double factor(std::uint64_t seed, std::uint64_t job) const noexcept {
         constexpr std::size_t prediction = prediction_named(Column.view());
-        static_assert(prediction < number_of_predictions, "ration: the column is not a prediction");
+        static_assert(prediction < number_of_predictions,
+                      "ration: this column is not a prediction: name one of predicted_columns");
         constexpr std::uint64_t first_stream = std::uint64_t{1} << 63;  // ids of jobs are streams of other noise
         double const sigma = sigmas_[prediction];
         return sigma == 0 ? 1 : exact::exp(sigma * rng(seed, first_stream + prediction).normal(job));
