@@ -141,6 +141,7 @@ private:
     /// A file that describes tenants describes all that its jobs name.
     void find_unknown_tenants() {
         std::vector<std::string_view> names;
+        names.reserve(config_.tenants.tenants.size());
         for (auto const& tenant : config_.tenants.tenants) names.push_back(tenant.name);
         if (names.empty()) return;
         for (auto const& job : config_.jobs)

@@ -249,8 +249,7 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
                                  {change.job, incarnation, change.boot, change.at_ms});
         if (!added) return added.failure();
     }
-    if (change.end)
-        if (auto noted = note_end(job, change); !noted) return noted;
+    if (auto noted = note_end(job, change); !noted) return noted;
     if (is_final(change.to))
         if (auto added = file_.query("INSERT INTO unhandled_ends VALUES (?)", {change.job}); !added)
             return added.failure();
@@ -266,6 +265,7 @@ result<void> job_store::note_stage(std::int64_t incarnation, stage_change const&
 }
 
 result<void> job_store::note_end(stored_job const& job, stage_change const& change) {
+    if (!change.end) return {};
     auto noted = file_.query(
         "UPDATE incarnations SET ended_ms = ?, exit_code = ?, signal = ? WHERE job = ? AND number "
         "= ?",

@@ -147,6 +147,7 @@ private:
     [[nodiscard]] result<std::optional<submitted>> find_key(submission const& what);
     [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
     [[nodiscard]] result<void> note_stage(std::int64_t incarnation, stage_change const& change);
+    /// If the present incarnation has ended.
     [[nodiscard]] result<void> note_end(stored_job const& job, stage_change const& change);
     [[nodiscard]] result<std::vector<stored_job>> select(std::string const& condition,
                                                          std::vector<sql_value> const& values);
