@@ -301,4 +301,14 @@ private:
     }
 };
 
+/// Tenants without a parent, with these weights.
+[[nodiscard]] inline std::vector<ration::tenant_description> weighing(std::vector<double> const& weights) {
+    std::vector<ration::tenant_description> all(weights.size());
+    for (std::size_t t = 0; t < all.size(); ++t) {
+        all[t].id = t + 1;
+        all[t].weight = weights[t];
+    }
+    return all;
+}
+
 }  // namespace unit

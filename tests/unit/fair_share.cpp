@@ -21,15 +21,6 @@ using ration::policies::queue_order;
 
 namespace {
 
-/// Tenants without a parent, with these weights.
-[[nodiscard]] std::vector<ration::tenant_description> weighing(std::vector<double> const& weights) {
-    std::vector<ration::tenant_description> all(weights.size());
-    for (std::size_t t = 0; t < all.size(); ++t) {
-        all[t].id = t + 1;
-        all[t].weight = weights[t];
-    }
-    return all;
-}
 template <class P>
 [[nodiscard]] cluster<P> shared_by(std::vector<ration::tenant_description> const& tenants, std::int64_t devices,
                                    P policy = P{}) {

@@ -119,15 +119,6 @@ TEST_CASE("max_min: feasible answers in any cluster", "[max_min]") {
 
 namespace {
 
-/// Tenants without a parent, with these weights.
-[[nodiscard]] std::vector<ration::tenant_description> weighing(std::vector<double> const& weights) {
-    std::vector<ration::tenant_description> all(weights.size());
-    for (std::size_t t = 0; t < all.size(); ++t) {
-        all[t].id = t + 1;
-        all[t].weight = weights[t];
-    }
-    return all;
-}
 [[nodiscard]] cluster<max_min> divided_by(std::vector<ration::tenant_description> const& tenants, std::int64_t devices,
                                           double round = 360) {
     cluster<max_min> c({devices}, max_min({.round = round, .by_tenant = true}));

@@ -17,6 +17,7 @@
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/attained_service.hpp>
+#include <ration/policies/detail/device_claim.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/followed_shares.hpp>
 #include <ration/policies/detail/heap.hpp>
@@ -154,23 +155,11 @@ public:
 private:
     static constexpr double no_interval = std::numeric_limits<double>::infinity();
 
-    /// A job in the heap; the first claim gets the next device.
-    struct claim {
-        double for_weight;  // devices given
-        bool holds_more;    // than it is given so far
-        std::uint32_t place;
-
-        [[nodiscard]] static bool before(claim const& a, claim const& b) noexcept {
-            if (a.for_weight != b.for_weight) return a.for_weight < b.for_weight;
-            return a.holds_more != b.holds_more ? a.holds_more : a.place < b.place;
-        }
-    };
-
     max_min_parameters parameters_;
     detail::elastic_jobs jobs_;
     detail::followed_shares followed_;  // for hosts that list changes; the rest is for others
     detail::priority_order order_;
-    detail::heap<claim> claims_;
+    detail::heap<detail::device_claim> claims_;
     detail::tenant_shares tenants_;
     detail::attained_service attained_;
     buffer<std::uint32_t> place_of_;  // by row: its share's place + 1; 0 = it has none
@@ -242,8 +231,7 @@ private:
         auto const held = t.get<"jobs/held.gpu">();
         auto const claim_of = [&](std::size_t place) noexcept {
             auto const& s = shares[place];
-            return claim{static_cast<double>(s.given) / weight(t, s.row), held[s.row] > s.given,
-                         static_cast<std::uint32_t>(place)};
+            return detail::device_claim::of(s.given, weight(t, s.row), held[s.row], place);
         };
         claims_.clear();
         for (std::size_t i = 0; i < shares.size(); ++i)

@@ -13,6 +13,7 @@
 #include <ration/buffer.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/device_claim.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/followed_order.hpp>
 #include <ration/policies/detail/ranked_jobs.hpp>
@@ -38,29 +39,15 @@ struct weighted_service {
     }
 };
 
-/// The turn of a job for one device.
-struct device_claim {
-    static constexpr std::uint32_t none = 0xFFFF'FFFF;
-    double for_weight = 0;  // devices without this one
-    bool is_held = false;   // the job holds it at present
-    std::uint32_t row = none;
-
-    friend bool operator==(device_claim const&, device_claim const&) noexcept = default;
-    /// The order in which devices are given.
-    [[nodiscard]] static bool before(device_claim const& a, device_claim const& b) noexcept {
-        if (a.for_weight != b.for_weight) return a.for_weight < b.for_weight;
-        return a.is_held != b.is_held ? a.is_held : a.row < b.row;
-    }
-};
-/// `first_claim` is the order, and `last_claim` its reverse. In both, a row without a claim comes last.
+/// `first_claim` is the order, and `last_claim` its reverse. In both, a place without a claim comes last.
 struct first_claim {
     [[nodiscard]] bool operator()(device_claim const& a, device_claim const& b) const noexcept {
-        return a.row != device_claim::none && (b.row == device_claim::none || device_claim::before(a, b));
+        return a.place != device_claim::none && (b.place == device_claim::none || device_claim::before(a, b));
     }
 };
 struct last_claim {
     [[nodiscard]] bool operator()(device_claim const& a, device_claim const& b) const noexcept {
-        return a.row != device_claim::none && (b.row == device_claim::none || device_claim::before(b, a));
+        return a.place != device_claim::none && (b.place == device_claim::none || device_claim::before(b, a));
     }
 };
 
@@ -174,10 +161,10 @@ public:
             lost_.push_back(row);
         }
         admit(devices);
-        while (all_given_ > devices && last_.first().row != device_claim::none) give(last_.first().row, -1);
-        while (all_given_ < devices && next_.first().row != device_claim::none) give(next_.first().row, 1);
-        while (last_.first().row != device_claim::none && first_claim{}(next_.first(), last_.first())) {
-            std::uint32_t const from = last_.first().row, to = next_.first().row;
+        while (all_given_ > devices && last_.first().place != device_claim::none) give(last_.first().place, -1);
+        while (all_given_ < devices && next_.first().place != device_claim::none) give(next_.first().place, 1);
+        while (last_.first().place != device_claim::none && first_claim{}(next_.first(), last_.first())) {
+            std::uint32_t const from = last_.first().place, to = next_.first().place;
             give(from, -1);
             give(to, 1);
         }
@@ -297,10 +284,7 @@ private:
     /// Sets the job's claims for one more device and for the last one that it is given.
     void claim(std::size_t row) noexcept {
         job const& j = jobs_[row];
-        auto const of = [&](std::int64_t devices) noexcept {
-            return device_claim{static_cast<double>(devices) / j.weight, j.held > devices,
-                                static_cast<std::uint32_t>(row)};
-        };
+        auto const of = [&](std::int64_t devices) noexcept { return device_claim::of(devices, j.weight, j.held, row); };
         next_.set(row, j.is_in && j.given < j.most ? of(j.given) : device_claim{});
         last_.set(row, j.is_in && j.given > j.least ? of(j.given - 1) : device_claim{});
     }

@@ -11,6 +11,7 @@
 
 #include <ration/buffer.hpp>
 #include <ration/job.hpp>
+#include <ration/policies/detail/device_claim.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/weight.hpp>
@@ -26,26 +27,15 @@ class tenant_shares {
     /// A tenant with all that is below it.
     struct branch {
         std::uint32_t parent = none, first_child = none, next = none;
-        std::uint32_t first_job = none;  ///< the place of its own first job among the shares
+        std::uint32_t first_job = none;  ///< the place of the tenant's first job among the shares
         double weight = 1, weights_below = 0;
         double part = 1;  ///< of the cluster, among tenants with active jobs
         std::int64_t held = 0, given = 0, most = 0;
         std::int64_t left = 0;  ///< devices that are to be divided below it
     };
-    /// A job or a tenant in the heap; the first claim gets the next device.
-    struct claim {
-        double for_weight;  // devices given
-        bool holds_more;    // than it is given so far
-        std::uint32_t place;
-
-        [[nodiscard]] static bool before(claim const& a, claim const& b) noexcept {
-            if (a.for_weight != b.for_weight) return a.for_weight < b.for_weight;
-            return a.holds_more != b.holds_more ? a.holds_more : a.place < b.place;
-        }
-    };
     buffer<branch> branches_;          // by row of the tenant; the last one is the cluster
     buffer<std::uint32_t> next_jobs_;  // by place: the next job of the same tenant
-    heap<claim> claims_;
+    heap<device_claim> claims_;
 
 public:
     /// Allocates for the largest tables.
@@ -132,13 +122,9 @@ private:
         }
     }
 
-    [[nodiscard]] static claim claim_of(std::int64_t given, double weight, std::int64_t held,
-                                        std::size_t place) noexcept {
-        return {static_cast<double>(given) / weight, held > given, static_cast<std::uint32_t>(place)};
-    }
     template <class Tick>
-    [[nodiscard]] claim claim_of_job(Tick const& t, share const& s, std::size_t place) const noexcept {
-        return claim_of(s.given, job_weight(t, s.row), t.template get<"jobs/held.gpu">()[s.row], place);
+    [[nodiscard]] device_claim claim_of_job(Tick const& t, share const& s, std::size_t place) const noexcept {
+        return device_claim::of(s.given, job_weight(t, s.row), t.template get<"jobs/held.gpu">()[s.row], place);
     }
     /// Divides the devices of a tenant among its own jobs and the tenants below it.
     template <class Tick>
@@ -146,7 +132,7 @@ private:
         branch& of = branches_[tenant];
         auto const claim_of_child = [&](std::uint32_t child) noexcept {
             branch const& one = branches_[child];
-            return claim_of(one.given, one.weight, one.held, shares.size() + child);
+            return device_claim::of(one.given, one.weight, one.held, shares.size() + child);
         };
         claims_.clear();
         for (std::uint32_t place = of.first_job; place != none; place = next_jobs_[place])
