@@ -50,7 +50,7 @@ TEST_CASE("choose_job: a sentence for each job that cannot be measured") {
           "jobs.toml:6:18: job 'a' has a fixed number of devices; give it a range, such as gpu = { min = 1, max = 4 }");
     CHECK(refusal(job("a", "") + job("b", elastic), "a") ==
           "jobs.toml:2:1: job 'a' uses no devices; add bounds = { gpu = { min = 1, max = 4 } } to it");
-    CHECK(refusal(job("vae", elastic), "vea") == "jobs.toml: there is no job 'vea'; did you mean 'vae'?");
+    CHECK(refusal(job("vae", elastic), "vea") == "jobs.toml: job 'vea' is unknown; did you mean 'vae'?");
     CHECK(
         refusal(job("a", "") + job("b", "")) ==
         "jobs.toml: no job can change its devices; add bounds = { gpu = { min = 1, max = 4 } } to the one to measure");

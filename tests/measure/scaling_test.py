@@ -146,7 +146,7 @@ class Failures(ScalingTest):
     def test_requests_that_cannot_be_met(self) -> None:
         self.write_file()
         self.assertEqual(self.refused(2, "--devices", "1,5"), "ration: --devices: job 'a' accepts 1 to 4 devices, not 5; choose numbers within its bounds\n")
-        self.assertEqual(self.refused(2, "--job", "b"), "jobs.toml: there is no job 'b'; did you mean 'a'?\n")
+        self.assertEqual(self.refused(2, "--job", "b"), "jobs.toml: job 'b' is unknown; did you mean 'a'?\n")
         text = self.write_file().replace("count = 4", "count = 2")
         (self.folder / "jobs.toml").write_text(text)
         self.assertEqual(self.refused(3, "--devices", "1,4"), "ration: --devices: job 'a' can have 2 devices here, not 4; leave the larger numbers out\n")

@@ -16,7 +16,7 @@ namespace {
     return out ? *out : "refused: " + out.failure().text;
 }
 
-constexpr auto no_line = "refused: the job has no line of its own for 'bounds' or 'name'";
+constexpr auto no_line = "refused: the job has neither 'bounds' nor 'name' on a separate line";
 constexpr auto no_list = "refused: its list 'speedup' has comments, or is not a list of numbers";
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_CASE("step_window: reports after the end change nothing") {
     CHECK(window.rate() == Approx(10));
 }
 
-TEST_CASE("step_window: without a report there is no last one") {
+TEST_CASE("step_window: has no time of a last report before the first") {
     CHECK_FALSE(step_window(seconds(1), seconds(1)).last_report().has_value());
     CHECK(step_window(seconds(1), seconds(1)).last_step() == 0);
 }

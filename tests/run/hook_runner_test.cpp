@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Runs commands in a folder of its own.
+/// Runs commands in a temporary folder.
 struct runner {
     std::string folder = (fs::temp_directory_path() / "ration-hooks-XXXXXX").string();
     std::optional<reporter> out;

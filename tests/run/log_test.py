@@ -202,7 +202,7 @@ class MetricFiles(RunTest):
         same = "metrics = { csv = 'runs/*/m.csv' }"
         self.write(job("a", ["/bin/true"], same), job("b", ["/bin/true"], f'{same}\ndirectory = "./"'), job("c", ["/bin/true"], f'{same}\ndirectory = "own"'))
         sentence = ("it follows the same 'metrics' as 'a', 'runs/*/m.csv', so each job may be judged by the metrics of the other; "
-                    "give each job a file or a directory of its own")
+                    "give each job a file or a separate directory")
         planned = self.run_jobs("--dry-run")
         self.assertEqual((planned.returncode, planned.stderr), (0, f"ration: warning: b: {sentence}\n"))
         self.run_jobs("--log", "log.jsonl")

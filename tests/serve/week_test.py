@@ -22,7 +22,7 @@ os.execv(sys.executable, [sys.executable, {str(ROOT / "tests/run/elastic_job.py"
 class Week(ServiceTest):
     def setUp(self) -> None:
         super().setUp()
-        self.kill()  # the page has a service of its own
+        self.kill()  # the page starts another service
         self.state = self.folder / ".local/state/ration"
         (self.folder / "bin").mkdir()
         (self.folder / "bin/ration").symlink_to(RATION)

@@ -83,7 +83,7 @@ std::vector<job_remark> shared_metric_files(run_config const& config) {
         if (is_new) continue;
         out.push_back({job.name, "it follows the same 'metrics' as " + quoted(found->second) + ", " + quoted(files) +
                                      ", so each job may be judged by the metrics of the other; give each job a file or "
-                                     "a directory of its own"});
+                                     "a separate directory"});
     }
     return out;
 }

@@ -108,7 +108,7 @@ result<std::string, diagnostic> with_speedup(std::string_view text, std::size_t 
             return std::move(one);
     return diagnostic{.text = find(*from, speedup_key) != nullptr
                                   ? "its list 'speedup' has comments, or is not a list of numbers"
-                                  : "the job has no line of its own for 'bounds' or 'name'"};
+                                  : "the job has neither 'bounds' nor 'name' on a separate line"};
 }
 
 }  // namespace ration::program

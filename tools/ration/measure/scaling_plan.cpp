@@ -46,8 +46,7 @@ result<std::size_t, diagnostic> choose_job(run_config const& config, std::string
     auto const found = std::ranges::find(config.jobs, wanted, &job_config::name);
     if (found != config.jobs.end() && is_elastic(*found)) return static_cast<std::size_t>(found - config.jobs.begin());
     if (found != config.jobs.end()) return not_elastic(config, *found);
-    if (!name.empty())
-        return at(config, {}, fmt::format("there is no job {}{}", quoted(name), suggestion(name, names)));
+    if (!name.empty()) return at(config, {}, fmt::format("job {} is unknown{}", quoted(name), suggestion(name, names)));
     if (config.jobs.size() == 1) return not_elastic(config, config.jobs.front());
     if (elastic.empty())
         return at(config, {},
