@@ -2,9 +2,12 @@
 /// A private folder for the output and the checkpoints of measurements.
 #pragma once
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
