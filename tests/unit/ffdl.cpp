@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // pack, spread and gang: learners on nodes.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include <ration/policies/gang.hpp>
 #include <ration/policies/pack.hpp>
@@ -225,4 +227,62 @@ TEST_CASE("pack, spread, gang: feasible answers in any cluster", "[pack][spread]
         CHECK(trouble(seed, pack({.learner = 1, .give_up = 50}), false) == "");
         CHECK(trouble(seed, spread{}, false) == "");
     }
+}
+
+namespace {
+
+/// The largest block of free devices on one node, over all placements of a gang. -1: there is no placement.
+std::int64_t best_largest_block(counts& free, std::size_t first, std::int64_t whole, std::int64_t learner,
+                                std::int64_t rest) {
+    if (first < free.size()) {
+        std::int64_t best = -1;
+        std::int64_t const most = std::min(whole, free[first] / learner);
+        for (std::int64_t here = 0; here <= most; ++here) {
+            free[first] -= here * learner;
+            best = std::max(best, best_largest_block(free, first + 1, whole - here, learner, rest));
+            free[first] += here * learner;
+        }
+        return best;
+    }
+    if (whole > 0) return -1;
+    if (rest == 0) return *std::ranges::max_element(free);
+    std::int64_t best = -1;
+    for (std::int64_t& node : free) {
+        if (node < rest) continue;
+        node -= rest;
+        best = std::max(best, *std::ranges::max_element(free));
+        node += rest;
+    }
+    return best;
+}
+
+}  // namespace
+
+// So a search for the best joint placement starts no further gang, and leaves less than one learner more together.
+TEST_CASE("gang: finds a placement if one exists, and leaves the largest block but for a learner", "[gang]") {
+    ration::rng_sequence rng(3);
+    int refused = 0, short_of_best = 0;
+    for (int round = 0; round < 2000; ++round) {
+        auto const up_to = [&](std::uint64_t most) { return static_cast<std::int64_t>(1 + rng.below(most)); };
+        std::int64_t const learner = up_to(4);
+        counts free(static_cast<std::size_t>(up_to(6)));
+        std::ranges::generate(free, [&] { return up_to(9) - 1; });
+        std::int64_t const all = std::accumulate(free.begin(), free.end(), std::int64_t{0});
+        if (all == 0) continue;
+        std::int64_t const devices = up_to(static_cast<std::uint64_t>(all));
+        cluster<gang> c(free, gang({.learner = learner}));
+        auto const job = c.submit({.request = devices});
+        bool const started = c.decide().front() == devices;
+        std::int64_t const best = best_largest_block(free, 0, devices / learner, learner, devices % learner);
+        REQUIRE(started == (best >= 0));
+        refused += started ? 0 : 1;
+        if (!started) continue;
+        for (auto const& [node, amount] : c.of(job)) free[node] -= amount;
+        std::int64_t const left = *std::ranges::max_element(free);
+        REQUIRE(left <= best);
+        REQUIRE(best - left < learner);
+        short_of_best += left < best ? 1 : 0;
+    }
+    CHECK(refused > 100);
+    CHECK(short_of_best > 10);
 }

@@ -47,8 +47,9 @@ struct gang_parameters {
 /// they end. A job that loses a learner with its node is stopped and queued again.
 ///
 /// FfDL's gang scheduler searches for the best joint placement by biased sampling, which is not
-/// published in full; here learners are placed one after the other. With `backfill` off, the first
-/// job that does not fit blocks all later ones, as in FfDL's queue.
+/// published in full; here learners are placed one after the other. With `pack` this finds a placement
+/// if one exists, and a search would leave less than one learner more together on one node. With
+/// `backfill` off, the first job that does not fit blocks all later ones, as in FfDL's queue.
 ///
 /// With `tenants`, jobs within the quota of their tenant come first, and then those that borrow, as under `fifo`.
 /// O(log jobs) for each job that changes or starts, and for each number of devices that does not fit; with `tenants`,
