@@ -10,6 +10,8 @@
 #   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins and examples,
 #                                        the files of a component of the program together
 #   clean_root.sh --compile-alone COMPILER...  the same with tests, and each file by itself, which finds a missing include; it takes five times as long
+#   clean_root.sh --arm64                builds program, plugins and tests for ARM64 with a cross compiler, and runs the tests that only compute, a
+#                                        simulation, a benchmark and two jobs under QEMU, which stands for the processor and not for the kernel
 #
 # --release CODENAME, before these, takes another release than this machine's. Packages come from this machine's sources.
 # Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
@@ -36,13 +38,14 @@ sources() {
     sed -e "s/ $(release VERSION_CODENAME)\b/ $codename/" -e '/ sid-/d'
 }
 
-# make_root PACKAGES: a root in $root, that can install more.
+# make_root PACKAGES [MMDEBSTRAP_OPTION...]: a root in $root, that can install more.
 make_root() {
-  local proxy
+  local proxy packages=$1
+  shift
   proxy=$(apt-config dump Acquire::http::Proxy)
   sources >"$folder/sources"
   [[ -s $folder/sources ]] || skip "apt has no package source of this distribution: is it Debian, and has apt-get update run?"
-  local arguments=(--mode=root --variant=apt --include="$1")
+  local arguments=(--mode=root --variant=apt --include="$packages" "$@")
   [[ -z $proxy ]] || arguments+=(--aptopt="$proxy")
   if ! mmdebstrap "${arguments[@]}" "$codename" "$root" "$folder/sources" >"$folder/log" 2>&1; then
     skip "no root could be made, for want of the network or a privilege: $(grep -m 1 '^E: ' "$folder/log" || tail -n 1 "$folder/log")"
@@ -136,6 +139,15 @@ try_compilers() {
     done' compilers "$unity" "$tests" "$@"
 }
 
+# The libraries of the group `build` of cmake/packages.sh are those of ARM64; the programs that read or run something are this machine's.
+try_arm64() {
+  local libraries=(libboost-dev libc6-dev libcpp-httplib-dev libfmt-dev libhwloc-dev libsqlite3-dev libtomlplusplus-dev prometheus-cpp-dev zlib1g-dev)
+  local programs=(catch2 cmake g++-aarch64-linux-gnu git libcli11-dev libjs-chart.js librange-v3-dev ninja-build nlohmann-json3-dev pkg-config python3 qemu-user-static)
+  make_root "$(IFS=,; echo "${programs[*]},${libraries[*]/%/:arm64}")" "--architectures=$(dpkg --print-architecture),arm64"
+  carry_source
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash /ration/tests/packages/arm64.sh
+}
+
 [[ $(id -u) == 0 ]] || skip "only root can make a root of its own: start it as root"
 for program in mmdebstrap mount unshare chroot tar; do
   command -v "$program" >/dev/null || skip "the program $program is not installed"
@@ -154,6 +166,7 @@ case ${1-} in
   --quick) try_command "tests/run.sh --quick" ;;
   --packages) try_packages "$2" ;;
   --image) try_image ;;
+  --arm64) try_arm64 ;;
   --compile) shift && try_compilers together "${@:-g++}" ;;
   --compile-alone) shift && try_compilers alone "${@:-g++}" ;;
   *) try_ways "$@" ;;
