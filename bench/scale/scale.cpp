@@ -2,12 +2,14 @@
 // What an event of a simulation costs as jobs and nodes become more, in time of the processor. Each policy that follows
 // changes runs beside the same rule as a full recomputation, and both have to give the same schedule.
 //   bench.scale             the tables of active jobs, nodes, whole runs and streams of jobs
+//   bench.scale events      the tables of active jobs and nodes
 //   bench.scale short       the smallest rows only
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <sys/resource.h>
@@ -71,27 +73,30 @@ template <class P>
 /// Begins to measure at the arrival of one job.
 class stopwatch final : public sim::run_observer {
     std::uint64_t first_;
-    std::uint64_t ended_ = 0;
+    std::uint64_t events_ = 0;  // arrivals and ends
     double start_;
 
 public:
     explicit stopwatch(std::uint64_t first) : first_(first), start_(processor_seconds()) {}
 
     void submitted(nanoseconds, std::uint64_t job) noexcept override {
+        ++events_;
         if (job != first_) return;
         start_ = processor_seconds();
-        ended_ = 0;
+        events_ = 1;
     }
     void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override {}
-    void finished(nanoseconds, std::uint64_t) noexcept override { ++ended_; }
+    void finished(nanoseconds, std::uint64_t) noexcept override { ++events_; }
     [[nodiscard]] double seconds() const { return processor_seconds() - start_; }
-    [[nodiscard]] std::uint64_t ended() const { return ended_; }
+    [[nodiscard]] std::uint64_t events() const { return events_; }
 };
 
 struct measured {
     sim::run_outcome outcome;
     double seconds = 0;
     std::uint64_t events = 0;  // in that time
+
+    [[nodiscard]] double microseconds_an_event() const { return seconds * 1e6 / static_cast<double>(events); }
 };
 
 [[nodiscard]] measured simulate(sim::workload const& jobs, sim::cluster const& machines, maker const& policy,
@@ -103,7 +108,7 @@ struct measured {
     auto outcome = run.run();
     if (!outcome) stop(outcome.failure().subject.c_str());
     if (outcome->rejected + outcome->refused_ticks > 0) stop("a policy granted what the rules do not allow");
-    return {std::move(outcome).value(), watch.seconds(), watch.ended() + jobs.jobs.size() - first + 1};
+    return {std::move(outcome).value(), watch.seconds(), watch.events()};
 }
 
 /// Ends unless both runs started and ended each job at the same times.
@@ -121,11 +126,12 @@ void compare(char const* policy, sim::run_outcome const& a, sim::run_outcome con
     return c;
 }
 
-/// `backlog` jobs at the begin, and then `more` jobs, one each second.
-[[nodiscard]] sim::workload backlog_of(std::size_t backlog, std::size_t more) {
+/// `backlog` jobs at the begin, and then the others, evenly over `duration`.
+[[nodiscard]] sim::workload backlog_of(std::size_t backlog, std::size_t more, double duration) {
     auto jobs = sim::make_rigid({.jobs = backlog + more}, {.most_devices = 8});
+    double const period = duration / static_cast<double>(more);
     for (std::size_t i = 0; i < jobs.jobs.size(); ++i)
-        jobs.jobs[i].submitted = seconds(i < backlog ? 0 : static_cast<double>(i - backlog + 1));
+        jobs.jobs[i].submitted = seconds(i < backlog ? 0 : period * static_cast<double>(i - backlog + 1));
     return jobs;
 }
 
@@ -133,23 +139,55 @@ struct size {
     std::size_t active, nodes;
 };
 
-/// `more` jobs arrive. The time is measured from the second of them on: at the first one, some policies make their
-/// order of all jobs, since the decision before it had no list of changes.
-void print_events(std::vector<size> const& sizes, std::size_t more) {
+/// Arrivals for each node in `duration`: about as many jobs as end, so that the number of active jobs and the parts of
+/// arrivals and ends are the same on any cluster.
+constexpr double arrivals_of_a_node = 7, duration = 2000;
+constexpr std::size_t repetitions = 5;
+
+struct event_cost {
+    double changed = 0, full = 0;  // us
+};
+
+/// The time is measured from the second arrival on: at the first one, some policies make their order of all jobs,
+/// since the decision before it had no list of changes. The least of several runs is the least disturbed one. The full
+/// recomputation runs for a shorter time on more nodes, so that it has as many events on each cluster.
+[[nodiscard]] event_cost cost_of_event(pair_of_policies const& policies, size const& at) {
+    auto const more = static_cast<std::size_t>(arrivals_of_a_node * static_cast<double>(at.nodes));
+    auto const jobs = backlog_of(at.active, more, duration);
+    auto const machines = nodes_of(at.nodes, 8);
+    auto const measure = [&](maker const& policy, double until) {
+        return simulate(jobs, machines, policy, at.active + 2, seconds(until));
+    };
+    double const compared = duration * 100 / static_cast<double>(at.nodes);
+    auto const full = measure(policies.all, compared);
+    compare(policies.name, measure(policies.changed, compared).outcome, full.outcome);
+    event_cost cost{.changed = std::numeric_limits<double>::infinity(), .full = full.microseconds_an_event()};
+    for (std::size_t i = 0; i < repetitions; ++i)
+        cost.changed = std::min(cost.changed, measure(policies.changed, duration).microseconds_an_event());
+    return cost;
+}
+
+/// `sizes`: first with more and more active jobs on the same nodes, then with more and more nodes for these jobs.
+void print_events(std::vector<size> const& sizes) {
     std::printf("%-7s %10s %8s %14s %18s\n", "policy", "active", "nodes", "us an event", "full recomputation");
-    for (auto const& [name, changed, all] : policies_to_compare())
-        for (auto const& [active, nodes] : sizes) {
-            auto const jobs = backlog_of(active, more);
-            auto const machines = nodes_of(nodes, 8);
-            auto const limit = seconds(static_cast<double>(more));
-            auto const mine = simulate(jobs, machines, changed, active + 2, limit);
-            auto const full = simulate(jobs, machines, all, active + 2, limit);
-            compare(name, mine.outcome, full.outcome);
-            std::printf("%-7s %10zu %8zu %14.2f %18.2f\n", name, active, nodes,
-                        mine.seconds * 1e6 / static_cast<double>(mine.events),
-                        full.seconds * 1e6 / static_cast<double>(full.events));
+    std::string factors;
+    for (auto const& policies : policies_to_compare()) {
+        std::vector<double> costs;
+        std::size_t corner = 0;  // the last size with the first number of nodes
+        for (auto const& at : sizes) {
+            auto const cost = cost_of_event(policies, at);
+            std::printf("%-7s %10zu %8zu %14.2f %18.2f\n", policies.name, at.active, at.nodes, cost.changed, cost.full);
             std::fflush(stdout);
+            if (at.nodes == sizes.front().nodes) corner = costs.size();
+            costs.push_back(cost.changed);
         }
+        char line[160];
+        std::snprintf(line, sizeof line, "%-7s active jobs %zu to %zu: %.1f, nodes %zu to %zu: %.1f\n", policies.name,
+                      sizes.front().active, sizes[corner].active, costs[corner] / costs.front(), sizes.front().nodes,
+                      sizes.back().nodes, costs.back() / costs[corner]);
+        factors += line;
+    }
+    std::printf("The cost of an event grows by this factor:\n%s", factors.c_str());
 }
 
 [[nodiscard]] double megabytes() noexcept {
@@ -182,13 +220,15 @@ void print_runs(std::size_t jobs, double per_hour, std::size_t nodes, std::int64
 }  // namespace
 
 int main(int argc, char** argv) {
-    bool const is_short = argc > 1 && std::strcmp(argv[1], "short") == 0;
+    std::string const part = argc > 1 ? argv[1] : "";
+    bool const is_short = part == "short";
     // First, since a child process begins with the memory of this one.
-    if (!is_short && !bench::print_streamed_runs()) stop("a run of a stream failed");
+    if (part.empty() && !bench::print_streamed_runs()) stop("a run of a stream failed");
     if (is_short)
-        print_events({{1000, 100}, {2000, 100}}, 400);
+        print_events({{1000, 100}, {2000, 100}, {2000, 200}});
     else
-        print_events({{1000, 100}, {10'000, 100}, {100'000, 100}, {100'000, 1000}, {100'000, 10'000}}, 2000);
+        print_events({{1000, 100}, {10'000, 100}, {100'000, 100}, {100'000, 1000}, {100'000, 10'000}});
+    if (part == "events") return 0;
     print_runs(is_short ? 1000 : 20'000, 20'000, 256, 4, true);
     if (is_short) return 0;
     print_runs(20'000, 20'000, 1250, 8, true);
