@@ -28,6 +28,35 @@ struct ranked_job {
 /// each order stays as it is; `divide_merged` knows the ranks at present.
 enum class job_order : std::uint8_t { first, second };
 
+/// A node of a tree of jobs, by the row of its job. One cache line, since each step down the tree reads another node.
+struct alignas(64) ranked_node {
+    /// No row.
+    static constexpr std::uint32_t none = 0xFFFF'FFFF;
+
+    priority key;
+    std::int64_t wanted = 0;
+    bool holds = false, lacks = false;  // as in `ranked_job`
+    bool is_in = false;
+    job_order order = job_order::first;
+    std::uint32_t left = none, right = none;
+    // Of the subtree:
+    std::int64_t sum = 0, least = 0;  // of `wanted`
+    std::uint32_t holding = 0, lacking = 0;
+
+    [[nodiscard]] ranked_job job() const noexcept { return {wanted, holds, lacks}; }
+    void set(ranked_job const& job) noexcept {
+        wanted = job.wanted;
+        holds = job.holds;
+        lacks = job.lacks;
+    }
+};
+
+/// Reads into the cache the next node on a way down, and its sibling, whose sums are read on the way up.
+inline void prefetch_children(buffer<ranked_node> const& nodes, std::uint32_t row) noexcept {
+    for (std::uint32_t const child : {nodes[row].left, nodes[row].right})
+        if (child != ranked_node::none) __builtin_prefetch(&nodes[child]);
+}
+
 /// A hash of the row: the finalizer of SplitMix64.
 [[nodiscard]] inline std::uint64_t treap_height(std::uint32_t row) noexcept {
     std::uint64_t z = (std::uint64_t{row} + 1) * 0x9E3779B97F4A7C15u;
@@ -42,19 +71,10 @@ enum class job_order : std::uint8_t { first, second };
 class ranked_jobs {
 public:
     /// No row.
-    static constexpr std::uint32_t none = 0xFFFF'FFFF;
+    static constexpr std::uint32_t none = ranked_node::none;
 
 private:
-    struct node {
-        priority key;
-        ranked_job job;
-        bool is_in = false;
-        job_order order = job_order::first;
-        std::uint32_t left = none, right = none;
-        // Of the subtree:
-        std::int64_t sum = 0, least = 0;  // of `wanted`
-        std::uint32_t holding = 0, lacking = 0;
-    };
+    using node = ranked_node;
     buffer<node> nodes_;  // by row
     buffer<node> moved_;  // while rows move
     buffer<std::uint32_t> order_;
@@ -76,7 +96,7 @@ public:
 
     /// Adds rows for new jobs, which are not in the order yet.
     void grow(std::size_t rows) noexcept {
-        while (nodes_.size() < rows) nodes_.push_back({});
+        if (nodes_.size() < rows) nodes_.resize(rows);
     }
 
     /// Sets the place of a job in its order; a job that wants no devices leaves it.
@@ -84,16 +104,16 @@ public:
         auto const row = static_cast<std::uint32_t>(at);
         node& n = nodes_[row];
         bool const same_place = n.order == order && n.key.first == key.first && n.key.second == key.second;
-        if (n.is_in && same_place && n.job == job) return;
+        if (n.is_in && same_place && n.job() == job) return;
         if (n.is_in && same_place && job.wanted > 0) {
-            n.job = job;
+            n.set(job);
             return renew_below(root(order), row);
         }
         if (n.is_in) root(n.order) = erased(root(n.order), row);
         n.is_in = job.wanted > 0;
         n.order = order;
         n.key = key;
-        n.job = job;
+        n.set(job);
         if (n.is_in) root(order) = inserted(root(order), row);
     }
 
@@ -139,15 +159,14 @@ public:
             if (n.key.first < key) return self(self, n.right);
             if (std::uint32_t const row = self(self, n.left); row != none) return row;
             if (n.key.first > key) return none;
-            return n.job.wanted <= devices && accepts(root) ? root : self(self, n.right);
+            return n.wanted <= devices && accepts(root) ? root : self(self, n.right);
         };
         return below(below, roots_[0]);
     }
 
     /// Gives the jobs their present rows: `rows[old]` is the new row, or 0xFFFFFFFF. Rows keep their order. O(n).
     void move_rows(std::span<std::uint32_t const> rows, std::size_t size) noexcept {
-        moved_.clear();
-        for (std::size_t row = 0; row < size; ++row) moved_.push_back({});
+        moved_.reset(size);
         std::size_t ends[2] = {0, 0}, kept = 0;  // behind the jobs of each order
         order_.clear();
         for (int order = 0; order < 2; ++order) {
@@ -177,9 +196,9 @@ private:
     /// Computes the sums of a subtree from those of its parts.
     void renew(std::uint32_t row) noexcept {
         node& n = nodes_[row];
-        n.sum = n.least = n.job.wanted;
-        n.holding = n.job.holds ? 1 : 0;
-        n.lacking = n.job.lacks ? 1 : 0;
+        n.sum = n.least = n.wanted;
+        n.holding = n.holds ? 1 : 0;
+        n.lacking = n.lacks ? 1 : 0;
         for (std::uint32_t const child : {n.left, n.right}) {
             if (child == none) continue;
             node const& c = nodes_[child];
@@ -191,11 +210,13 @@ private:
     }
     /// The sums from the root down to a row whose key has not changed.
     void renew_below(std::uint32_t root, std::uint32_t row) noexcept {
+        prefetch_children(nodes_, root);
         if (root != row) renew_below(before(row, root) ? nodes_[root].left : nodes_[root].right, row);
         renew(root);
     }
 
     [[nodiscard]] std::uint32_t inserted(std::uint32_t root, std::uint32_t row) noexcept {
+        if (root != none) prefetch_children(nodes_, root);
         if (root == none || treap_height(row) > treap_height(root)) {
             split(root, row, nodes_[row].left, nodes_[row].right);
             root = row;
@@ -209,6 +230,7 @@ private:
     }
     /// Divides a subtree into the jobs before a row and those behind it.
     void split(std::uint32_t root, std::uint32_t row, std::uint32_t& low, std::uint32_t& high) noexcept {
+        if (root != none) prefetch_children(nodes_, root);
         if (root == none) {
             low = high = none;
         } else if (before(row, root)) {
@@ -222,6 +244,7 @@ private:
         }
     }
     [[nodiscard]] std::uint32_t erased(std::uint32_t root, std::uint32_t row) noexcept {
+        prefetch_children(nodes_, root);
         if (root == row) return joined(nodes_[row].left, nodes_[row].right);
         if (before(row, root))
             nodes_[root].left = erased(nodes_[root].left, row);
@@ -235,6 +258,7 @@ private:
         if (low == none) return high;
         if (high == none) return low;
         std::uint32_t const root = treap_height(low) > treap_height(high) ? low : high;
+        prefetch_children(nodes_, root);
         if (root == low)
             nodes_[low].right = joined(nodes_[low].right, high);
         else
@@ -247,11 +271,12 @@ private:
     void divide_below(std::uint32_t root, std::int64_t& left, Stop const& stop, Start const& start) const noexcept {
         if (root == none) return;
         node const& n = nodes_[root];
-        if (n.least > left) return for_each<&node::holding>(root, [](ranked_job const& j) { return j.holds; }, stop);
+        if (n.least > left) return for_each<&node::holding>(root, [](node const& j) { return j.holds; }, stop);
         if (n.sum <= left) {
             left -= n.sum;
-            return for_each<&node::lacking>(root, [](ranked_job const& j) { return j.lacks; }, start);
+            return for_each<&node::lacking>(root, [](node const& j) { return j.lacks; }, start);
         }
+        prefetch_children(nodes_, root);
         divide_below(n.left, left, stop, start);
         give(root, left, stop, start);
         divide_below(n.right, left, stop, start);
@@ -259,7 +284,7 @@ private:
     /// The turn of one job.
     template <class Stop, class Start>
     void give(std::uint32_t row, std::int64_t& left, Stop const& stop, Start const& start) const noexcept {
-        ranked_job const& job = nodes_[row].job;
+        node const& job = nodes_[row];
         if (job.wanted <= left) {
             left -= job.wanted;
             if (job.lacks) start(row);
@@ -276,9 +301,10 @@ private:
         if (root == none) return;
         node const& n = nodes_[root];
         // No job fits, and what is left never grows.
-        if (n.least > left) return for_each<&node::holding>(root, [](ranked_job const& j) { return j.holds; }, stop);
+        if (n.least > left) return for_each<&node::holding>(root, [](node const& j) { return j.holds; }, stop);
+        prefetch_children(nodes_, root);
         divide_beside(n.left, left, advance, stop, start);
-        if (n.job.wanted <= left) advance(root);
+        if (n.wanted <= left) advance(root);
         give(root, left, stop, start);
         divide_beside(n.right, left, advance, stop, start);
     }
@@ -310,7 +336,7 @@ private:
     void for_each(std::uint32_t root, Counts const& counts, Act const& act) const noexcept {
         if (root == none || nodes_[root].*Count == 0) return;
         for_each<Count>(nodes_[root].left, counts, act);
-        if (counts(nodes_[root].job)) act(root);
+        if (counts(nodes_[root])) act(root);
         for_each<Count>(nodes_[root].right, counts, act);
     }
 
