@@ -22,6 +22,7 @@ struct sim_event {
     event_class what = event_class::job_phase;
     std::uint32_t subject = 0;  ///< index of the job or of the fault
     std::uint32_t version = 0;  ///< of the job's allocation; an event of an earlier version is void
+    std::uint32_t row = 0;      ///< of the job; not a part of the order
 };
 
 /// A heap in which each node has four children. Equal times are ordered by class and subject, so
@@ -48,6 +49,12 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
     /// The earliest event. Precondition: not empty.
     [[nodiscard]] sim_event const& next() const noexcept { return heap_[0]; }
+
+    /// Sets `row` of each event to `row_of(event)`. O(events).
+    template <class RowOf>
+    void move_rows(RowOf const& row_of) noexcept {
+        for (auto& e : heap_) e.row = row_of(e);
+    }
 
     /// Adds an event.
     void push(sim_event const& e) noexcept {

@@ -224,10 +224,10 @@ public:
         ++ended_;
     }
 
-    /// Removes the rows of ended jobs once they are a quarter of all, or many. Amortised O(1 + rows / `most_ended`) for
-    /// each job.
-    void compact() noexcept {
-        if (ended_ < fewest_to_remove || (ended_ * 4 < jobs_.size() && ended_ < most_ended)) return;
+    /// Removes the rows of ended jobs once they are a quarter of all, or many. Returns true if rows have moved.
+    /// Amortised O(1 + rows / `most_ended`) for each job.
+    [[nodiscard]] bool compact() noexcept {
+        if (ended_ < fewest_to_remove || (ended_ * 4 < jobs_.size() && ended_ < most_ended)) return false;
         gone_.resize(jobs_.size());
         std::size_t kept = 0;
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
@@ -239,6 +239,7 @@ public:
         jobs_.resize(kept);
         gone_.clear();
         ended_ = 0;
+        return true;
     }
 
     /// Updates the columns that change with time, as far as a policy reads them. O(rows), but for policies that follow

@@ -76,7 +76,7 @@ public:
                 outcome_.how = ending::time_limit;
                 break;
             }
-            asks_ = is_round(*now);
+            asks_ = options_.interval.count > 0 && now->count % options_.interval.count == 0;
             if (auto taken = take_events(*now); !taken) return taken.failure();
             if (asks_ && !tick(*now)) break;
         }
@@ -148,10 +148,6 @@ private:
         return next;
     }
 
-    [[nodiscard]] bool is_round(nanoseconds now) const noexcept {
-        return options_.interval.count > 0 && now.count % options_.interval.count == 0;
-    }
-
     [[nodiscard]] result<void> take_events(nanoseconds now) noexcept {
         outcome_.end = now;
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
@@ -171,7 +167,7 @@ private:
             if (options_.observer != nullptr) options_.observer->submitted(now, feed_.arrived());
             asks_ = true;
         }
-        live_.compact();
+        if (live_.compact()) speed_segments_.follow_rows();
         cpu_.share(now);
         return {};
     }
@@ -179,7 +175,7 @@ private:
     /// A speed of a job ends: the job is done, or continues at another speed, which the policy sees at the next tick.
     void end_phase(sim_event const& e, nanoseconds now) noexcept {
         if (speed_segments_.is_void(e)) return;
-        std::size_t const row = live_.find(e.subject);
+        std::size_t const row = speed_segments_.row_of(e);
         live_job& job = live_[row];
         speed_segments_.bring_up(row, now);
         job.done = job.until;
@@ -297,6 +293,7 @@ private:
 
     /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
+        speed_segments_.prefetch_next();
         live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;
