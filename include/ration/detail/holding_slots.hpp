@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <ration/buffer.hpp>
+#include <ration/detail/sort.hpp>
 #include <ration/host/plan.hpp>
 
 namespace ration {
@@ -34,8 +35,10 @@ struct slot_range {
 class holding_slots {
     buffer<holding> slots_;
     buffer<holding> moved_;  // of a window while it is spread
+    buffer<job_id> begins_;  // the job in the first slot of each block: a search reads few slots outside the cache
     std::size_t live_ = 0;
 
+    static constexpr std::size_t block = 32;   // slots
     static constexpr std::size_t reach = 32;   // slots on each side in which `insert` looks for a vacant one
     static constexpr std::size_t small = 128;  // up to this size, no slot is vacant: moving all is as fast
 
@@ -45,6 +48,8 @@ public:
         slots_.clear();
         slots_.reserve(2 * holdings + small);
         moved_.reserve(2 * holdings + small);
+        begins_.clear();
+        begins_.reserve((2 * holdings + small) / block + 1);
         live_ = 0;
     }
 
@@ -73,7 +78,11 @@ public:
     /// The first slot, from `low` on, that is not before `s`. O(log n).
     [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {
         if (slots_.empty() || before(slots_.back().what, s)) return slots_.size();
-        std::size_t high = slots_.size();
+        std::size_t const later = partition_point(begins_.size(), [&](std::size_t b) { return begins_[b] < s.job; });
+        std::size_t last = later;  // the blocks from here on begin behind all slots of the job
+        while (last < begins_.size() && begins_[last] == s.job) ++last;
+        std::size_t high = last < begins_.size() ? last * block : slots_.size();
+        if (later > 0 && low < (later - 1) * block) low = (later - 1) * block;
         while (low < high) {
             std::size_t const middle = low + (high - low) / 2;
             if (before(slots_[middle].what, s))
@@ -87,9 +96,9 @@ public:
     /// Inserts a holding whose `lower_bound` is `slot`, and returns the slots that have changed.
     slot_range insert(std::size_t slot, holding const& h) noexcept {
         ++live_;
-        if (has_vacancy_near(slot)) return put_at(slot, h);
-        slot_range const spread = spread_around(slot);
-        slot_range const put = put_at(lower_bound(h.what), h);
+        if (has_vacancy_near(slot)) return indexed(put_at(slot, h));
+        slot_range const spread = indexed(spread_around(slot));
+        slot_range const put = indexed(put_at(lower_bound(h.what), h));
         return {put.first < spread.first ? put.first : spread.first, put.last > spread.last ? put.last : spread.last};
     }
 
@@ -103,15 +112,23 @@ public:
             slots_[to++] = slots_[from];
         if (slots_.size() <= small) {
             slots_.erase(to, from);
-            return {first, slots_.size()};
+            return indexed({first, slots_.size()});
         }
         for (std::size_t i = to; i < from; ++i) slots_[i] = vacant_after(job);
-        if (live_ * 4 >= slots_.size()) return {first, from};
+        if (live_ * 4 >= slots_.size()) return {first, from};  // of the same job as before
         spread({0, slots_.size()}, 2 * live_ > small ? 2 * live_ : live_);
-        return {0, slots_.size()};
+        return indexed({0, slots_.size()});
     }
 
 private:
+    /// Brings the index up to date for slots that have changed, and returns them.
+    slot_range indexed(slot_range changed) noexcept {
+        begins_.resize((slots_.size() + block - 1) / block);
+        for (std::size_t b = (changed.first + block - 1) / block; b < begins_.size() && b * block < changed.last; ++b)
+            begins_[b] = slots_[b * block].what.job;
+        return changed;
+    }
+
     /// A vacant slot behind the holdings of this job.
     [[nodiscard]] static holding vacant_after(job_id job) noexcept {
         return {{job, 0xFFFF'FFFF, resource_id{0xFFFF}, 0}, {}};

@@ -253,8 +253,10 @@ private:
                  !active                      ? part::none
                  : state == job_state::queued ? part::waiting
                                               : part::running);
-        for (std::size_t r = 0; r < resources_; ++r)
+        for (std::size_t r = 0; r < resources_; ++r) {
+            if (places_[r] == same_for_all && active == was_active) continue;
             set_amounts(store, columns, row, r, was_active, amounts_in(store, columns, row, r, active));
+        }
     }
 
     [[nodiscard]] job_amounts amounts_in(snapshot_store const& store, standard_columns const& columns, std::size_t row,

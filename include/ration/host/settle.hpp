@@ -128,6 +128,7 @@ private:
     [[nodiscard]] static deferral wait_of(settle_rules const& rules, ledger const& held, nanoseconds now,
                                           checked_grant const& g, Outlook& estimate, Capacity& capacity) noexcept {
         if (g.amount() == g.held) return deferral::unchanged;  // most are, and need no search
+        if (g.amount() == 0 || g.held == 0) return deferral::none;
         return reason_to_wait(rules, g, held.find(g.job, g.node(), g.resource()), capacity(g.node(), g.resource()),
                               estimate(g), now);
     }
