@@ -57,6 +57,21 @@ struct leave_it {
 static_assert(ration::Policy<leave_it>);
 // [policy]
 
+// [estimator]
+struct steps_left {
+    using estimator_concept = ration::estimator_tag;
+    static constexpr ration::meta about{.id = "org.example.steps-left", .version = "1.0.0"};
+    using inputs = ration::columns<ration::in<std::uint64_t, "jobs/step">>;
+    using outputs = ration::columns<ration::out<double, "jobs/remaining">>;
+
+    void estimate(ration::tick<inputs> const& t, ration::estimates<outputs> const& to) noexcept {
+        for (std::size_t job = 0; job < t.jobs(); ++job)
+            to.get<"jobs/remaining">()[job] = 1000.0 - static_cast<double>(t.get<"jobs/step">()[job]);
+    }
+};
+static_assert(ration::Estimator<steps_left>);
+// [estimator]
+
 class notebook {
     std::map<ration::job_id, std::int64_t> cores_;
 
@@ -136,6 +151,8 @@ int main() {
     report("Job", ration::testing::job_laws_over_time(jobs[0], [](training& job) { ++job.step; }));
 
     report("Policy", ration::testing::policy_laws([] { return leave_it{}; }));
+
+    report("Estimator", ration::testing::estimator_laws([] { return steps_left{}; }));
 
     notebook book({1});
     ration::setting const settings[] = {{{1}, 0, ration::resource_id::cpu, 500},

@@ -19,6 +19,7 @@ class Layer(NamedTuple):
 # The most exact folder comes first. Layers of one height may not include each other.
 LAYERS = (
     Layer("include/ration/policies/", "policies", 1),
+    Layer("include/ration/estimators/", "estimators", 1),
     Layer("include/ration/testing/", "testing", 1),
     Layer("include/ration/plugin/", "plugin boundary", 2),
     Layer("include/ration/adapt/", "adapters", 2),
@@ -42,7 +43,7 @@ MAY_OPEN_DETAIL = ("tests/", "bench/")
 LEAN_HEADERS = frozenset(
     "array bit compare concepts cstddef cstdint cstdio cstdlib cstring cmath limits new optional span string_view tuple "
     "type_traits utility variant vector".split())
-LEAN_LAYERS = ("core", "policies")
+LEAN_LAYERS = ("core", "policies", "estimators")
 
 # Heavy libraries live in the tools, and no backend may bring one to its user. Two layers exist for one of them each.
 HEAVY_HEADERS = re.compile(r"(boost|range|hana|CLI|toml\+\+|fmt|spdlog|nlohmann|prometheus|catch2|benchmark)/|httplib\.h|sqlite3\.h")

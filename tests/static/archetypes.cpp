@@ -9,6 +9,7 @@ using namespace ration::testing;
 
 template class ration::engine<backend_archetype>;
 template class ration::policy_adapter<policy_archetype>;
+template class ration::estimator_adapter<estimator_archetype>;
 template struct ration::pairing<policy_archetype, job_archetype>;
 template ration::resource_info ration::info_of<resource_archetype>() noexcept;
 
@@ -17,6 +18,7 @@ static_assert(!std::is_copy_constructible_v<job_archetype> && !std::is_move_cons
               !std::is_copy_assignable_v<job_archetype>);
 static_assert(!std::is_default_constructible_v<job_archetype> && !std::is_default_constructible_v<resource_archetype>);
 static_assert(!std::is_copy_constructible_v<target_archetype> && !std::is_copy_constructible_v<policy_archetype>);
+static_assert(!std::is_copy_constructible_v<estimator_archetype>);
 static_assert(!std::is_copy_constructible_v<backend_archetype> &&
               !std::is_copy_constructible_v<backend_archetype::operation>);
 static_assert(!std::is_default_constructible_v<backend_archetype::operation> &&
@@ -26,7 +28,7 @@ concept has_address = requires(T& t) {
     { &t } -> std::same_as<T*>;
 };
 static_assert(!has_address<job_archetype> && !has_address<target_archetype> && !has_address<policy_archetype> &&
-              !has_address<backend_archetype>);
+              !has_address<estimator_archetype> && !has_address<backend_archetype>);
 
 TEST_CASE("a scheduler's archetypes go through the one call") {
     policy_archetype policy;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The engine: observe, decide, check, settle, plan, apply, verify, record. The same one runs live and in simulation.
+/// The engine: observe, estimate, decide, check, settle, plan, apply, verify, record. The same one runs live and in
+/// simulation.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,13 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/host/check.hpp>
+#include <ration/host/estimator_stage.hpp>
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
 #include <ration/host/no_memory.hpp>
 #include <ration/host/settle.hpp>
+#include <ration/host/tick_report.hpp>
 #include <ration/job_memory.hpp>
 
 namespace ration {
@@ -29,35 +32,7 @@ struct engine_options {
     nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
     std::uint64_t seed = 0;
     nanoseconds half_life{};  ///< of tenants/usage.*; 0 = usage never decays
-};
-
-/// Whether a tick acts, or only says what it would do.
-enum class tick_mode : std::uint8_t { apply, plan_only };
-
-/// One change that is now in force (or, with `plan_only`, would be), with the operations that bring it about.
-struct change {
-    checked_grant grant;
-    std::size_t first_operation = 0, operations = 0;  ///< in `tick_report::operations`
-};
-
-/// A group of grants that could not be put into force; what held before holds again if `rolled_back`.
-struct failed_change {
-    checked_grant grant;
-    plan_failure failure;
-};
-
-/// All that happened in one tick. The spans are valid until the next tick.
-struct tick_report {
-    std::uint64_t number = 0;
-    nanoseconds now;
-    status policy_status = status::ok;
-    bool fell_back = false;  ///< the policy's answer was refused as a whole and the fallback answered
-    std::span<grant const> grants{};
-    std::span<rejection const> rejected{};
-    std::span<deferred_grant const> deferred{};
-    std::span<change const> changes{};
-    std::span<operation_text const> operations{};
-    std::span<failed_change const> failed{};
+    estimator_supply estimators{};
 };
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
@@ -96,6 +71,7 @@ class engine {
     buffer<event> events_;
     detail::job_watch watch_;
     detail::tenant_sums tenants_;
+    estimator_stage estimators_;
     std::uint64_t ticks_ = 0;
     bool lists_changes_ = false;
 
@@ -103,14 +79,14 @@ public:
     engine(B& backend, any_policy& policy, any_policy& fallback, snapshot_store& store, standard_columns const& columns,
            std::span<resource_info const> resources, engine_options const& options) noexcept
         : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns),
-          resources_(resources), options_(options) {}
+          resources_(resources), options_(options), estimators_(options.estimators) {}
 
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
-    /// Binds both policies and reserves all that a tick will need. Forgets what jobs hold. Errors: those of
-    /// `any_policy::bind`; `invalid_value` when the columns were declared for other resources, or for fewer than cpu
-    /// and memory.
+    /// Binds estimators and both policies, and reserves all that a tick will need. Forgets what jobs hold. Errors:
+    /// those of `estimator_stage::bind` and `any_policy::bind`; `invalid_value` when the columns were declared for
+    /// other resources, or for fewer than cpu and memory.
     [[nodiscard]] result<void> bind(limits const& most) noexcept {
         if (columns_.resources.size() != resources_.size() ||
             resources_.size() <= static_cast<std::size_t>(resource_id::memory))
@@ -124,6 +100,7 @@ public:
                  .resources = resources_.size(),
                  .answer = most.answer,
                  .tenants = tenants > most.tenants ? tenants : most.tenants};
+        if (auto bound = bind_estimators(); !bound) return bound;
         for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
         std::size_t const grants = most_.grants();
@@ -148,6 +125,11 @@ public:
         // The host may have asked the policy before, and refresh no more rows than that requires.
         lists_changes_ = policy_.follows_changes();
         return {};
+    }
+
+    /// Chooses the estimators again, for a policy that reads other columns. Errors: those of `estimator_stage::bind`.
+    [[nodiscard]] result<void> bind_estimators() noexcept {
+        return estimators_.bind(store_, policy_, fallback_, most_);
     }
 
     /// Who holds what.
@@ -198,6 +180,7 @@ private:
             .budget = options_.budget,
             .data = store_.view(),
             .changes = lists_changes_ && policy_.follows_changes() ? store_.changes().view() : nullptr};
+        estimators_.run(shown, store_);
         report.policy_status = policy_.decide(shown, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         store_.changes().clear();
@@ -303,8 +286,6 @@ private:
         return (&store_.at(speedup_, row))[k < speedup_.width ? k : speedup_.width - 1];
     }
 
-    [[nodiscard]] static bool takes(checked_grant const& g) noexcept { return g.growth() > 0; }
-
     /// Groups that only give back come first. A group that takes finds its room in what is in force by then, so that no
     /// node ever promises more than it has: not between two operations, and not when a group that was to give back has
     /// failed. The checker's sums cannot show that: they are of the end of the tick, after every group.
@@ -318,7 +299,7 @@ private:
                 last = end_of_group(accepted_.view(), first);
                 auto const group = accepted_.view().subspan(first, last - first);
                 bool any_takes = false;
-                for (auto const& g : group) any_takes |= takes(g);
+                for (auto const& g : group) any_takes |= g.growth() > 0;
                 if (any_takes == taking) commit_group(group, now, mode);
             }
     }
@@ -347,7 +328,7 @@ private:
         plan_.clear();
         for (bool const taking : {false, true})
             for (auto const& g : group) {
-                if (takes(g) != taking) continue;
+                if ((g.growth() > 0) != taking) continue;
                 std::size_t const before = plan_.size();
                 if (auto const ok = backend_.plan(in_effect(g), plan_); !ok)
                     return plan_failure{.at = before, .cause = ok.failure()};

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
+#include <ration/estimator.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/job.hpp>
 #include <ration/policy.hpp>
@@ -69,6 +71,18 @@ struct policy_archetype : bare {
     [[nodiscard]] status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
 };
 
+/// Reads nothing: all its estimates are unknown.
+struct estimator_archetype : bare {
+    using estimator_concept = estimator_tag;
+    estimator_archetype() noexcept = default;
+    using inputs = columns<>;
+    using outputs = columns<out<double, "jobs/remaining">>;
+    static constexpr meta about{.id = "ration.testing.archetype", .version = "1.0.0"};
+    void estimate(tick<inputs> const&, estimates<outputs> const& to) noexcept {
+        for (double& value : to.get<"jobs/remaining">()) value = std::numeric_limits<double>::quiet_NaN();
+    }
+};
+
 /// Controls nothing and knows no job.
 class backend_archetype : public bare {
 public:
@@ -103,6 +117,7 @@ static_assert(Resource<resource_archetype>);
 static_assert(Target<target_archetype>);
 static_assert(Job<job_archetype>);
 static_assert(Policy<policy_archetype>);
+static_assert(Estimator<estimator_archetype>);
 static_assert(Backend<backend_archetype>);
 
 }  // namespace ration::testing

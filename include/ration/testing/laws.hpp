@@ -14,7 +14,8 @@
 #include <ration/target.hpp>
 #include <ration/testing/backend_laws.hpp>  // IWYU pragma: export
 #include <ration/testing/broken_law.hpp>
-#include <ration/testing/policy_laws.hpp>  // IWYU pragma: export
+#include <ration/testing/estimator_laws.hpp>  // IWYU pragma: export
+#include <ration/testing/policy_laws.hpp>     // IWYU pragma: export
 
 namespace ration::testing {
 
