@@ -75,6 +75,8 @@ inline constexpr column_description catalogue[] = {
     {"jobs/step", column_type::u64},
     {"jobs/loss", column_type::f64},  // finite, smoothed as the target says
     {"jobs/loss.best", column_type::f64},
+    // the loss at which the job reaches its next tier; NaN = it has no such tier
+    {"jobs/loss.target", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/loss.window", column_type::f64, column_shape::vector, column_offer::by_some_hosts},
     {"jobs/tier", column_type::u32},   // tiers reached
     {"jobs/tiers", column_type::u32},  // tiers there are

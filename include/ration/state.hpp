@@ -16,6 +16,7 @@
 /// ~~~
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -41,6 +42,12 @@ public:
             std::apply([&](auto const&... field) { (put(field), ...); }, T::fields(value));
         else
             put_plain(value);
+    }
+
+    /// The same for each value of an array.
+    template <class T, std::size_t N>
+    void put(std::array<T, N> const& values) noexcept {
+        for (auto const& value : values) put(value);
     }
 
     /// The number of bytes of all values. If it exceeds the space, the content of the space is
@@ -84,6 +91,14 @@ public:
         good_ = get_plain(byte) && byte <= 1;
         if (good_) value = byte == 1;
         return good_;
+    }
+
+    /// The same for each value of an array.
+    template <class T, std::size_t N>
+    [[nodiscard]] bool get(std::array<T, N>& values) noexcept {
+        for (auto& value : values)
+            if (!get(value)) return false;
+        return true;
     }
 
     /// True if all bytes have been read, without an error.

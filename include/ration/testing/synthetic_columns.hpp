@@ -38,6 +38,7 @@ struct synthetic_job {
     double length = 0, remaining = 0;     ///< steps; NaN = unknown
     double measured_steps_per_second = 0, attained = 0;
     double loss = 100, best_loss = 100;
+    double target_loss = 0;                    ///< NaN = none
     std::array<double, loss_window> losses{};  ///< the last one is the newest
     by_devices speed{}, fixed_speed{};  ///< steps/s on devices of type 0: at the best batch, at the requested one
     per_resource<double> used{};
@@ -87,6 +88,7 @@ struct synthetic_columns {
         store.at(standard.step, row) = static_cast<std::uint64_t>(job.done);
         store.at(standard.loss, row) = job.loss;
         store.at(standard.get<"jobs/loss.best">(), row) = job.best_loss;
+        store.at(standard.get<"jobs/loss.target">(), row) = job.target_loss;
         for (std::size_t i = 0; i < loss_window; ++i)
             (&store.at(standard.get<"jobs/loss.window">(), row))[i] = job.losses[i];
         store.at(standard.tier, row) = job.tier;

@@ -91,6 +91,7 @@ private:
         job.restart_cost = static_cast<double>(rng_.below(10));
         job.length = rng_.once_in(8) ? unknown : static_cast<double>(500 + rng_.below(10'000));
         job.losses.fill(job.loss);
+        job.target_loss = job.id % 8 == 0 ? unknown : 0.6 * job.loss;
         for (std::size_t k = 1; k <= most_devices; ++k) {
             // Each further device helps less; with the requested batch, even less.
             job.speed[k] = speed_on(k, 0.02 * job.weight);
@@ -140,6 +141,7 @@ private:
         predict(job);
         if (job.tier < two_tier_target::objective_tier && rng_.once_in(15)) {
             ++job.tier;
+            job.target_loss = job.tier < two_tier_target::objective_tier ? 0.8 * job.best_loss : unknown;
             cluster_.change(row, job);
         }
         for (std::size_t r = 0; r < capacity_.size(); ++r)

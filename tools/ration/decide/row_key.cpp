@@ -43,6 +43,7 @@ constexpr exception exceptions[] = {
     {"jobs/step", 0, most_exact},
     {"jobs/loss", -most_measurement, most_measurement},
     {"jobs/loss.best", -most_measurement, most_measurement},
+    {"jobs/loss.target", -most_measurement, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/loss.window", -most_measurement, most_measurement},
     {"jobs/tier", 0, most_count, 0},
     {"jobs/tiers", 0, most_count, 0},

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// How long do the estimators take for a job and a tick, over the life of a job that reports a loss at each tick?
+#include <benchmark/benchmark.h>
+
+#include <ration/estimators/remaining.hpp>
+#include <ration/host/any_estimator.hpp>
+#include <ration/host/rng_sequence.hpp>
+
+#include "support/allocations.hpp"
+#include "unit/host.hpp"
+
+namespace {
+
+/// 100 jobs, each for that many ticks. Their losses fall as 1 / (1 + step / 100), with noise.
+void remaining(benchmark::State& state) {
+    constexpr std::size_t jobs = 100;
+    auto const ticks = static_cast<double>(state.range(0));
+    std::size_t allocated = 0;
+    for (auto _ : state) {
+        state.PauseTiming();
+        unit::host host(jobs);
+        ration::rng_sequence rng(7);
+        ration::estimator_adapter<ration::estimators::remaining> estimator;
+        auto const target = unit::must(host.store.declare<double>("jobs/loss.target"));
+        for (auto& loss : host.store[target]) loss = 0.01;
+        for (auto& total : host.store[unit::must(host.store.declare<double>("jobs/total_steps"))]) total = 1e9;
+        unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
+        std::size_t const before = allocations();
+        state.ResumeTiming();
+        for (double step = 1; step <= ticks; ++step) {
+            for (std::size_t row = 0; row < jobs; ++row) {
+                double const noise = 0.0001 * static_cast<double>(rng.below(1000));
+                host.store[host.columns.step][row] = static_cast<std::uint64_t>(step);
+                host.store[host.columns.loss][row] = (1 + noise) / (1 + step / 100);
+            }
+            estimator.estimate({.data = host.store.view()}, host.store);
+        }
+        state.PauseTiming();
+        allocated += allocations() - before;
+        benchmark::DoNotOptimize(host.store[host.columns.remaining].data());
+        state.ResumeTiming();
+    }
+    state.counters["allocations"] = static_cast<double>(allocated);
+    state.counters["job_and_tick"] =
+        benchmark::Counter(static_cast<double>(jobs) * ticks * static_cast<double>(state.iterations()),
+                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+BENCHMARK(remaining)->Arg(100)->Arg(1000)->Arg(10'000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
