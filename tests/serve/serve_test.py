@@ -305,6 +305,23 @@ class Killed(ServiceTest):
         self.ration("wait", job, code=7)
         self.ration("wait", stays, code=5)
 
+    def test_an_end_that_nobody_has_recorded_is_a_failure(self) -> None:
+        again = self.submit("--name", "again", "--retries", "1", "--", "sh", "-c", "test -e second || { touch second; exec sleep 60; }")
+        once = self.submit("--name", "once", "--", "sleep", "60")
+        for label in (again, once):
+            self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
+        record, = (self.folder / "run").glob("ration/*/run.json")
+        first = [job["pid"] for job in json.loads(record.read_text())["run"]["jobs"]]
+        self.kill()
+        self.start()  # to which the kernel does not report how they end
+        self.assertEqual(len(self.ask("GET", "/v1/running")[1]["jobs"]), 2)  # taken over
+        for pid in first:
+            os.kill(pid, signal.SIGKILL)
+        self.ration("wait", once, code=1)
+        self.assertEqual((self.job(once)["stage"], self.job(once)["why"]), ("FAILED", "its end was not recorded, as after SIGKILL of its first process"))
+        self.ration("wait", again)
+        self.assertEqual(self.job(again)["incarnation"], 2)
+
     def test_a_new_service_replaces_the_old_one_while_a_job_runs(self) -> None:
         label = self.submit("--name", "stays", "--", "sh", "-c", "echo x >> launches; until test -e end; do sleep 0.1; done")
         self.wait_for((self.folder / "launches").exists)

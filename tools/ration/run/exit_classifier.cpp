@@ -49,7 +49,10 @@ exit_classifier::verdict exit_classifier::classify(live_job const& job, process:
         return {reason == stop_reason::interrupted ? condition::stopped : condition::finished,
                 sentence_of_stop(reason, report, job.config->stop_signal, trouble_of(job, report))};
     }
-    if (report.success() || report.how == exit_kind::unknown) return {condition::finished, sentence_of(report)};
+    bool const unknown = report.how == exit_kind::unknown;
+    if (unknown && source_.records_ends())
+        return {condition::failed, "its end was not recorded, as after SIGKILL of its first process"};
+    if (report.success() || unknown) return {condition::finished, sentence_of(report)};
     auto trouble = trouble_of(job, report);
     if (!progress_.said_done(job)) return {condition::failed, std::move(trouble)};
     return {aborted(report) ? condition::finished : condition::failed, "it reported its end, then " + trouble};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "run/health_monitor.hpp"
+#include "run/job_source.hpp"
 #include "run/job_stopper.hpp"
 #include "run/node_backend.hpp"
 #include "run/progress_monitor.hpp"
@@ -16,6 +17,7 @@ class exit_classifier {
     progress_monitor const& progress_;
     health_monitor const& health_;
     job_stopper const& stopper_;
+    job_source const& source_;
 
 public:
     /// `why` is empty for a job that has finished by itself.
@@ -25,8 +27,8 @@ public:
     };
 
     exit_classifier(node_backend& node, progress_monitor const& progress, health_monitor const& health,
-                    job_stopper const& stopper)
-        : node_(node), progress_(progress), health_(health), stopper_(stopper) {}
+                    job_stopper const& stopper, job_source const& source)
+        : node_(node), progress_(progress), health_(health), stopper_(stopper), source_(source) {}
 
     /// Pre: the reports of the job were read, and its place with the backend is still there.
     [[nodiscard]] verdict classify(live_job const& job, process::exit_report const& report, nanoseconds now);

@@ -66,6 +66,8 @@ public:
     virtual void handle_change(live_job const& job, std::string_view reason) = 0;
     /// How the present incarnation of a job ended, if the kernel did not tell this process; none: that is not known.
     [[nodiscard]] virtual std::optional<process::exit_report> end_of(live_job const& job) const = 0;
+    /// Whether a process of the job writes down each end, so that `end_of` has none only if that process was killed.
+    [[nodiscard]] virtual bool records_ends() const noexcept { return false; }
     /// Once in each turn of the loop, after its events. `progress`: by slot. `exchange`: until this returns.
     [[nodiscard]] virtual turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
                                                 policy_exchange const& exchange, nanoseconds now) = 0;

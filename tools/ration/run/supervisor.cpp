@@ -57,7 +57,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       hooks_(parts.slots, events_, parts.output_folder),
       launcher_(parts.node, jobs_, parts.directory, parts.output_folder, assigner_, progress_, health_, shares_,
                 scheduler_, record_, events_),
-      exits_(parts.node, progress_, health_, stopper_),
+      exits_(parts.node, progress_, health_, stopper_, parts.source),
       reaper_(parts.node, progress_, exits_, usage_, commands_, stopper_, gpus_, models_, hooks_, scheduler_, record_,
               events_),
       resizes_(parts.source, elastic_, jobs_, commands_, launcher_, stopper_, reaper_, gpus_, shares_, scheduler_,

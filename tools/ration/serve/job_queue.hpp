@@ -62,6 +62,7 @@ public:
     void handle(live_job const& job, progress::report const& reply) override;
     void handle_change(live_job const& job, std::string_view reason) override;
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const& job) const override;
+    [[nodiscard]] bool records_ends() const noexcept override { return true; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
                                         policy_exchange const& exchange, nanoseconds now) override;
     /// Ends the program at once, as SIGKILL does: the jobs run on, and the next start takes them over.
