@@ -49,7 +49,8 @@ void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", prin
 
 void job_queue::restore(stored_job job) {
     auto const label = label_of(job.what.name, job.id);
-    tracked_.insert_or_assign(label, tracked{.job = std::move(job)});
+    bool const paused = job.paused;
+    tracked_.insert_or_assign(label, tracked{.job = std::move(job), .may_pause = paused});
 }
 
 std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
@@ -282,12 +283,12 @@ std::optional<stage_change> job_queue::change_of(live_job const& job, tracked co
     return change;
 }
 
-/// Whether a pause has ended it, or a drain before its launch. One that ended while no service ran may have done so
-/// too, whatever its exit code.
+/// Whether a pause has ended it, or a drain before its launch. A pause of an earlier service may have done so whatever
+/// its exit code; one that comes after its end has not.
 bool job_queue::ended_by_pause(live_job const& job, tracked const& t) noexcept {
     if (t.job.cancelled || t.limited) return false;
     if (t.withdrawn) return true;
-    return t.pausing ? job.now == condition::stopped : t.job.paused;
+    return t.pausing ? job.now == condition::stopped : t.may_pause && t.job.paused;
 }
 
 stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) const {

@@ -28,6 +28,7 @@ class job_queue final : public job_source {
         bool continues = false;  // it accepts commands, or has delivered a checkpoint
         bool limited = false;    // it is stopped because of its time limit
         bool pausing = false;    // it is stopped because of a pause
+        bool may_pause = false;  // an earlier service may have stopped it because of a pause
         bool withdrawn = false;  // it goes back to the queue, since the service drains
         bool stopping = false;
         std::string reason{};  // of the last change of a limit
