@@ -56,7 +56,7 @@ public:
             return note(job, *end);
         if (*boot != this_boot()) return settle_after_restart(job);
         // The record is written before a launch, and at the start of a run
-        if (job.now == stage::deploying && has_run_) return queue(job, "");
+        if (job.now == stage::deploying && has_run_) return queue_unlaunched(job);
         return fail(job, "its end was not noted, and no record of its process is left");
     }
 
@@ -80,6 +80,13 @@ private:
     [[nodiscard]] result<void> queue(stored_job const& job, std::string why) {
         auto change = change_to(job, job.cancelled ? stage::halted : stage::queued);
         change.why = std::move(why);
+        return store_.advance(change);
+    }
+
+    /// It was noted, and not made: no retry is used.
+    [[nodiscard]] result<void> queue_unlaunched(stored_job const& job) {
+        auto change = change_to(job, job.cancelled ? stage::halted : stage::queued);
+        change.uncounted = true;
         return store_.advance(change);
     }
 
@@ -117,10 +124,15 @@ private:
 }  // namespace
 
 result<recovered> recover(job_store& store, service_folder const& folder) {
-    recovered out;
     auto run = find_run(folder);
     if (!run) return run.failure();
-    out.run = std::move(run).value();
+    auto out = settle_jobs(store, folder, std::move(run).value());
+    if (out && out->run) remove_empty_groups(&out->run->record.memberships);
+    return out;
+}
+
+result<recovered> settle_jobs(job_store& store, service_folder const& folder, std::optional<orphaned_run> run) {
+    recovered out{.run = std::move(run), .launched = {}};
     constexpr std::array begun{stage::pending, stage::deploying, stage::downloading, stage::processing, stage::storing};
     auto jobs = store.in_stages(begun);
     if (!jobs) return jobs.failure();
@@ -135,7 +147,6 @@ result<recovered> recover(job_store& store, service_folder const& folder) {
     if (auto const* const unknown = stranger(out))
         return still_running(unknown->reply, "the list of jobs does not have it: end its process yourself");
     if (auto kept = store.commit(); !kept) return kept.failure();
-    if (out.run) remove_empty_groups(&out.run->record.memberships);
     return out;
 }
 

@@ -21,4 +21,9 @@ struct recovered {
 /// theirs; the others have failed. Commits. Errors: `busy` if jobs of other killed runs live; those of the parts.
 [[nodiscard]] result<recovered> recover(job_store& store, service_folder const& folder);
 
+/// The same for a run that was found. Errors: `busy` if a job of it lives that the list does not have; those of the
+/// list.
+[[nodiscard]] result<recovered> settle_jobs(job_store& store, service_folder const& folder,
+                                            std::optional<orphaned_run> run);
+
 }  // namespace ration::program
