@@ -22,6 +22,11 @@ FINAL = ("COMPLETED", "FAILED", "HALTED")
 JOB = '[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 0 } }\n'
 
 
+def cgroups_can_be_written(environment: dict) -> bool:
+    doctor = subprocess.run([RATION, "doctor", "--json"], env=environment, capture_output=True, text=True, check=True).stdout
+    return json.loads(doctor)["backend"] == "cgroup"
+
+
 class Connection(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
         super().__init__("localhost")
@@ -31,6 +36,13 @@ class Connection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(PATIENCE)
         self.sock.connect(self.path)
+
+
+def send(socket_path: pathlib.Path, method: str, path: str, body: str | None = None) -> tuple[int, dict]:
+    connection = Connection(str(socket_path))
+    connection.request(method, path, body)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
 
 
 class ServiceTest(unittest.TestCase):
@@ -44,9 +56,9 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(self.end)
         self.start()
 
-    def start(self, *options: str, backend: str = "process") -> None:
-        self.service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", backend, *options], cwd=self.folder, env=self.environment,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, *options: str, backend: str = "process", user: int | None = None) -> None:
+        self.service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", backend, *options], cwd=self.folder, env=self.environment, user=user,
+                                        group=user, extra_groups=None if user is None else [], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.service.stdout.readline()
         self.assertIn("ready", line, line or self.service.stderr.read())
 
@@ -78,14 +90,11 @@ class ServiceTest(unittest.TestCase):
     def job(self, label: str) -> dict:
         return json.loads(self.ration("status", label, "--json"))
 
-    def wait_for(self, condition) -> None:
+    def wait_for(self, condition, interval: float = 0.05) -> None:
         until = time.monotonic() + PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), until, "it did not happen")
-            time.sleep(0.05)
+            time.sleep(interval)
 
     def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, dict]:
-        connection = Connection(str(self.state / "socket"))
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        return send(self.state / "socket", method, path, body)
