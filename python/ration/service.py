@@ -144,6 +144,8 @@ class Service:
         for path in (self.state, self.socket):
             try:
                 owner = os.stat(path).st_uid
+            except PermissionError as error:
+                raise ServiceError(f"another user owns the folder of {path}; name your own state folder", 403) from error
             except OSError:
                 continue  # the connection reports it
             if owner not in (0, os.geteuid()) and os.geteuid() != 0:

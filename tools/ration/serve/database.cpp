@@ -15,6 +15,7 @@ namespace ration::program {
 namespace {
 
 constexpr int longest_wait_ms = 5000;  // for another writer
+constexpr char const* not_yours = "it belongs to another user: repeat this as that user, or name your own by --state";
 
 [[nodiscard]] errc code_of(int status) noexcept {
     switch (status & 0xff) {
@@ -98,12 +99,13 @@ struct value_binder {
     }
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0)
-        return process::system_error("open", path, errno, "start ration serve once");
-    if (S_ISREG(found.st_mode) && found.st_uid == ::geteuid()) return {};
+        return process::system_error("open", path, errno, errno == EACCES ? not_yours : "start ration serve once");
+    bool const regular = S_ISREG(found.st_mode);
+    if (regular && found.st_uid == ::geteuid()) return {};
     return error{.code = errc::denied,
                  .operation = "open",
                  .subject = std::string_view(path),
-                 .remedy = "remove it: it is not a file of this user"};
+                 .remedy = regular ? not_yours : "remove it: it is not a regular file"};
 }
 
 }  // namespace

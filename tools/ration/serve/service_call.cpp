@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "serve/service_call.hpp"
 
+#include <cerrno>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +20,10 @@ namespace {
 [[nodiscard]] bool is_trusted(service_folder const& folder) {
     for (auto const& path : {folder.path, folder.socket()}) {
         struct stat about{};
-        if (::stat(path.c_str(), &about) != 0) continue;
+        if (::stat(path.c_str(), &about) != 0) {
+            if (errno == EACCES) return false;
+            continue;
+        }
         if (about.st_uid != 0 && about.st_uid != ::geteuid() && ::geteuid() != 0) return false;
     }
     return true;
