@@ -74,6 +74,19 @@ class Ended(ServiceTest):
         self.wait_for(lambda: "later" in self.ends())
         self.assertEqual(self.ends(), ["before", "during", "later"])
 
+    def test_commands_that_wait_for_others_outlive_the_service(self) -> None:
+        self.ration("drain")
+        waits = "until test -e go; do sleep 0.1; done; echo $RATION_JOB >> ends"
+        labels = [self.submit("--name", f"j{number}", "--on-end", f"touch began.$RATION_JOB; {waits}", "--", "true") for number in range(20)]
+        for label in labels:
+            self.ration("cancel", label)  # so that they end almost at once
+        self.wait_for(lambda: len(list(self.folder.glob("began.*"))) >= 15)
+        self.kill()
+        (self.folder / "go").touch()
+        self.start()
+        self.wait_for(lambda: len(self.ends()) == len(labels))
+        self.assertEqual(self.ends(), sorted(labels))
+
     def test_the_end_of_a_job_that_never_ran_is_an_end(self) -> None:
         first = self.submit("--name", "first", "--", "false")
         self.submit("--name", "never", "--after", first, "--on-end", "echo $RATION_JOB $RATION_STAGE ${RATION_EXIT_CODE-none} >> ends", "--", "true")

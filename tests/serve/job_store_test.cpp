@@ -309,18 +309,22 @@ TEST_CASE("an end is taken once, also over a restart, and again if the commit of
         REQUIRE(store.advance(to(1, stage::halted)));
         REQUIRE(store.advance(to(3, stage::failed)));
         REQUIRE(store.commit());
-        REQUIRE(store.take_ended()->size() == 2);
+        REQUIRE(store.take_ended(9)->size() == 2);
+        store.roll_back();
+        REQUIRE(store.take_ended(1)->size() == 1);
+        REQUIRE(store.take_ended(1)->front().id == 3);
+        CHECK(store.take_ended(1)->empty());
         store.roll_back();
     }
     auto store = at.open();
-    auto const ended = store.take_ended();
+    auto const ended = store.take_ended(9);
     REQUIRE(ended);
     REQUIRE(ended->size() == 2);
     CHECK((ended->front().id == 1 && ended->front().now == stage::halted));
     CHECK((ended->back().id == 3 && ended->back().now == stage::failed));
     REQUIRE(store.commit());
-    CHECK(store.take_ended()->empty());
-    CHECK(at.open().take_ended()->empty());
+    CHECK(store.take_ended(9)->empty());
+    CHECK(at.open().take_ended(9)->empty());
 }
 
 TEST_CASE("a repeated key is the same job in another environment, whose own is kept") {

@@ -122,7 +122,8 @@ public:
         for (auto& one : table_.jobs())
             if (one.alive()) observe(one);
         auto const asked = next_request();
-        auto const orders = queue_.take_turn(table_, progress_, [](policy_change&) { return result<void>(); }, now_);
+        auto const orders =
+            queue_.take_turn(table_, progress_, [](policy_change&) { return result<void>(); }, 16, now_);
         follow(orders);
         if (asked) take_answer(*asked);
     }

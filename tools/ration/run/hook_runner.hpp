@@ -2,6 +2,7 @@
 /// Starts the user's commands at the tiers and the end of a job, and bounds their time and their number.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -46,6 +47,10 @@ public:
     void start(hook_call call, nanoseconds now);
     /// Reaps those that have ended, and kills those that take too long.
     void advance(nanoseconds now);
+    /// The number of commands that would start at once.
+    [[nodiscard]] std::size_t free() const noexcept {
+        return most_running - std::min(most_running, running_.size() + waiting_.size());
+    }
     [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
 
 private:

@@ -68,9 +68,11 @@ public:
     [[nodiscard]] virtual std::optional<process::exit_report> end_of(live_job const& job) const = 0;
     /// Whether a process of the job writes down each end, so that `end_of` has none only if that process was killed.
     [[nodiscard]] virtual bool records_ends() const noexcept { return false; }
-    /// Once in each turn of the loop, after its events. `progress`: by slot. `exchange`: until this returns.
+    /// Once in each turn of the loop, after its events. `progress`: by slot. `exchange`: until this returns. `hooks`:
+    /// the number of commands that can be started at once.
     [[nodiscard]] virtual turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                                policy_exchange const& exchange, nanoseconds now) = 0;
+                                                policy_exchange const& exchange, std::size_t hooks,
+                                                nanoseconds now) = 0;
     /// The run was interrupted, and would stop its jobs next. Need not return.
     virtual void interrupted() = 0;
 };
@@ -86,7 +88,7 @@ public:
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const&, std::span<training_progress const>, policy_exchange const&,
-                                        nanoseconds) override {
+                                        std::size_t, nanoseconds) override {
         return {};
     }
     void interrupted() override {}

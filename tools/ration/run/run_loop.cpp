@@ -168,7 +168,7 @@ void run_loop::stop(live_job& job, nanoseconds now) {
 
 void run_loop::take_turn(nanoseconds now) {
     auto const exchange = [&](policy_change& next) { return c_.change_policy(next, now); };
-    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, now);
+    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, c_.hooks.free(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
     for (auto& call : orders.hooks) c_.hooks.start(std::move(call), now);
     for (auto const id : orders.forget) {

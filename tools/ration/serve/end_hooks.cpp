@@ -16,8 +16,10 @@ namespace {
 
 }  // namespace
 
-result<std::vector<hook_call>> end_hooks::take() {
-    auto const ended = store_.take_ended();
+result<std::vector<hook_call>> end_hooks::take(std::size_t most) {
+    constexpr std::size_t commands_of_a_job = 2;
+    if (most < commands_of_a_job) return std::vector<hook_call>();
+    auto const ended = store_.take_ended(static_cast<std::int64_t>(most / commands_of_a_job));
     if (!ended) return ended.failure();
     std::vector<hook_call> calls;
     for (auto const& job : *ended) add_calls(job, calls);

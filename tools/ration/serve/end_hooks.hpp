@@ -22,9 +22,10 @@ public:
     end_hooks(job_store& store, service_folder folder, std::vector<std::string> on_end)
         : store_(store), folder_(std::move(folder)), on_end_(std::move(on_end)) {}
 
-    /// The commands of the jobs that have ended since the last call, also without a launch or a service. Start them
-    /// after the next commit: then a command runs at most once. Errors: those of the list of jobs.
-    [[nodiscard]] result<std::vector<hook_call>> take();
+    /// At most this many commands of jobs that have ended, also without a launch or a service. Start them after the
+    /// next commit: then a command runs at most once, and those of other jobs wait on the disk. Errors: those of the
+    /// list.
+    [[nodiscard]] result<std::vector<hook_call>> take(std::size_t most);
 
 private:
     void add_calls(stored_job const& job, std::vector<hook_call>& into) const;

@@ -155,7 +155,7 @@ std::optional<process::exit_report> job_queue::end_of(live_job const& job) const
 }
 
 turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                 policy_exchange const& exchange, nanoseconds now) {
+                                 policy_exchange const& exchange, std::size_t hooks, nanoseconds now) {
     turn_orders orders;
     std::vector<move> moves;
     control_.attach(jobs, exchange);
@@ -174,7 +174,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
         auto const step = static_cast<std::int64_t>(progress[job.slot].step);
         if (auto change = change_of(job, *t, step, now)) moves.push_back({t, std::move(*change)});
     }
-    auto const written = write(moves, orders);
+    auto const written = write(moves, hooks, orders);
     if (!written) {
         warn(written.failure());
         store_.roll_back();
@@ -220,10 +220,10 @@ void job_queue::send_events(job_table const& jobs, std::span<training_progress c
 }
 
 /// If one change fails, all changes of this turn are lost and tried again.
-result<void> job_queue::write(std::vector<move> const& moves, turn_orders& orders) {
+result<void> job_queue::write(std::vector<move> const& moves, std::size_t hooks, turn_orders& orders) {
     for (auto const& [t, change] : moves)
         if (auto moved = store_.advance(change); !moved) return moved;
-    auto calls = ends_.take();
+    auto calls = ends_.take(hooks);
     if (!calls) return calls.failure();
     auto done = store_.commit();
     if (done) orders.hooks = std::move(calls).value();

@@ -308,11 +308,13 @@ result<std::vector<stored_job>> job_store::in_stages(std::span<stage const> want
     return select(condition + ")", values);
 }
 
-result<std::vector<stored_job>> job_store::take_ended() {
-    auto ended = select("WHERE id IN (SELECT job FROM unhandled_ends)", {});
+result<std::vector<stored_job>> job_store::take_ended(std::int64_t most) {
+    auto ended = select("WHERE id IN (SELECT job FROM unhandled_ends ORDER BY job LIMIT ?)", {most});
     if (!ended || ended->empty()) return ended;
     return whole([&]() -> result<std::vector<stored_job>> {
-        if (auto removed = file_.query("DELETE FROM unhandled_ends"); !removed) return removed.failure();
+        auto const last = ended->back().id;
+        if (auto removed = file_.query("DELETE FROM unhandled_ends WHERE job <= ?", {last}); !removed)
+            return removed.failure();
         return std::move(ended).value();
     });
 }

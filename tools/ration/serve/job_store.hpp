@@ -131,8 +131,9 @@ public:
     [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
     /// Those in one of these stages.
     [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);
-    /// Those that have entered a final stage since the last call, each once, also over restarts of the service.
-    [[nodiscard]] result<std::vector<stored_job>> take_ended();
+    /// Those that have entered a final stage, each once, also over restarts of the service. At most this many, by their
+    /// ids; the others stay for the next call.
+    [[nodiscard]] result<std::vector<stored_job>> take_ended(std::int64_t most);
     /// The stages of a job, from the first one.
     [[nodiscard]] result<std::vector<past_stage>> history(std::int64_t job);
     /// The boot in which the present incarnation of a job was launched; empty before its first launch.
