@@ -115,18 +115,6 @@ class Submitted(ServiceTest):
         self.ration("wait", high)  # before the older job of lower priority
         self.ration("wait", low)
 
-    def test_a_damaged_list_stops_a_start_and_leaves_the_jobs_alone(self) -> None:
-        label = self.submit("--name", "lives", "--", "sh", "-c", "sleep 3; touch lived")
-        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
-        self.kill()
-        (self.state / "jobs.db").write_bytes(b"x" * 8192)
-        for name in ("jobs.db-wal", "jobs.db-shm"):
-            (self.state / name).unlink(missing_ok=True)
-        done = subprocess.run([RATION, "serve", "--state", self.state], env=self.environment, capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 3)
-        self.assertIn(".backup", done.stderr)
-        self.wait_for((self.folder / "lived").exists)
-
 
 class Recorded(ServiceTest):
     def test_output_is_printed_and_bounded(self) -> None:

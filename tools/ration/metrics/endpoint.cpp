@@ -90,16 +90,26 @@ result<endpoint, diagnostic> parse_endpoint(std::string_view word) {
 
 result<listening_socket> listening_socket::open(endpoint const& where) {
     listening_socket opened;
+    if (auto listens = opened.listen_at(where); !listens) return listens.failure();
+    return opened;
+}
+
+result<void> listening_socket::restore() {
+    struct stat about{};
+    if (path_.empty() || ::lstat(path_.c_str(), &about) == 0 || errno != ENOENT) return {};
+    return listen_at(unix_endpoint{path_});
+}
+
+result<void> listening_socket::listen_at(endpoint const& where) {
     int const family = std::holds_alternative<unix_endpoint>(where)                             ? AF_UNIX
                        : std::get<loopback_endpoint>(where).host.find(':') != std::string::npos ? AF_INET6
                                                                                                 : AF_INET;
-    opened.socket_ = process::descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!opened.socket_) return failed("open a socket for metrics", "", "leave --metrics out");
-    auto const bound = std::visit([&](auto const& at) { return opened.bind_to(at); }, where);
-    if (!bound) return bound.failure();
-    if (::listen(opened.fd(), backlog) != 0)
+    socket_ = process::descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket_) return failed("open a socket for metrics", "", "leave --metrics out");
+    if (auto bound = std::visit([&](auto const& at) { return bind_to(at); }, where); !bound) return bound;
+    if (::listen(fd(), backlog) != 0)
         return failed("listen for metrics", "", "choose another place, or leave --metrics out");
-    return opened;
+    return {};
 }
 
 result<void> listening_socket::bind_to(unix_endpoint const& where) {

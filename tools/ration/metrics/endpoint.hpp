@@ -47,9 +47,13 @@ public:
     ~listening_socket();
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+    /// Makes the file of a Unix socket again if it is gone. Clients that have arrived wait at the old one no longer.
+    /// Errors: those of `open`.
+    [[nodiscard]] result<void> restore();
 
 private:
     listening_socket() = default;
+    [[nodiscard]] result<void> listen_at(endpoint const& where);
     [[nodiscard]] result<void> bind_to(unix_endpoint const& where);
     [[nodiscard]] result<void> bind_to(loopback_endpoint const& where);
 };

@@ -5,9 +5,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <sys/socket.h>
 #include <utility>
 
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
 #include "serve/page_files.hpp"
 #include "serve/peer.hpp"
 
@@ -31,6 +34,15 @@ nanoseconds api_server::join(std::vector<pollfd>& fds) const {
         until = std::min(until, c.deadline);
     }
     return until;
+}
+
+/// A program may have removed the file of the socket, as one that cleans the folder.
+void api_server::restore_entrances(nanoseconds now) {
+    if (now - restored_at_ < seconds(1)) return;
+    restored_at_ = now;
+    for (auto& one : entrances_)
+        if (auto there = one.listener.restore(); !there)
+            std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(there.failure())).c_str());
 }
 
 void api_server::accept_some(std::size_t through, nanoseconds now) {
@@ -69,6 +81,7 @@ std::optional<http_reply> api_server::refusal(client& c) const {
 }
 
 void api_server::receive(nanoseconds now, api_handler const& answer) {
+    restore_entrances(now);
     for (std::size_t i = 0; i < entrances_.size(); ++i) accept_some(i, now);
     for (auto& c : clients_) {
         if (c.answered || c.gone) continue;

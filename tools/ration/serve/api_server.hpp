@@ -46,6 +46,7 @@ class api_server {
     std::vector<entrance> entrances_;
     std::vector<client> clients_;
     std::vector<event_client> event_clients_;
+    nanoseconds restored_at_{};
 
 public:
     static constexpr std::size_t most_clients = 64;
@@ -63,6 +64,7 @@ public:
     void send(nanoseconds now, api_reply const* failure);
 
 private:
+    void restore_entrances(nanoseconds now);
     [[nodiscard]] bool is_full(std::size_t through) const noexcept;
     void accept_some(std::size_t through, nanoseconds now);
     static void read_from(client& c);

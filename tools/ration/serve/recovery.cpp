@@ -19,6 +19,13 @@ namespace {
             .remedy = remedy};
 }
 
+/// Of a run with a doubtful job. `ration clean` keeps the record while another job of a service lives.
+[[nodiscard]] char const* remedy_of(orphaned_run const& run) {
+    bool const kept = std::ranges::any_of(run.traces, [](job_traces const& one) { return !one.processes.empty(); });
+    return kept ? "a process lacks its job's token: end it yourself"
+                : "a process lacks its job's token: end it yourself, or forget it with ration clean";
+}
+
 /// The run of this folder. Runs whose jobs have ended are left to `ration run` and `ration clean`.
 [[nodiscard]] result<std::optional<orphaned_run>> find_run(service_folder const& folder) {
     auto found = find_orphaned_runs();
@@ -27,8 +34,7 @@ namespace {
     for (auto& run : *found) {
         bool const ours = run.damage.empty() && !run.out_of_sight && run.record.file == folder.database() && !own;
         if (std::ranges::any_of(run.traces, &job_traces::doubtful))
-            return still_running(run.record.run,
-                                 "a process lacks its job's token: end it yourself, or forget it with ration clean");
+            return still_running(run.record.run, remedy_of(run));
         if (ours)
             own = std::move(run);
         else if (!run.alive.empty())

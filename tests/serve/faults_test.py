@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A service whose files are damaged or removed, or whose disk is full."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from support import JOB, PATIENCE, RATION, ServiceTest, send
+
+
+def with_sum(run: dict) -> str:
+    """The text of a record."""
+    text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325
+    for byte in text.encode():
+        total = (total ^ byte) * 0x100000001b3 % 2**64
+    return f'{{"run":{text},"sum":"{total:016x}"}}'
+
+
+def end_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+class Files(ServiceTest):
+    def test_a_damaged_list_stops_a_start_and_leaves_the_jobs_alone(self) -> None:
+        label = self.submit("--name", "lives", "--", "sh", "-c", "sleep 3; touch lived")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        self.kill()
+        (self.state / "jobs.db").write_bytes(b"x" * 8192)
+        for name in ("jobs.db-wal", "jobs.db-shm"):
+            (self.state / name).unlink(missing_ok=True)
+        done = subprocess.run([RATION, "serve", "--state", self.state], env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("the file is damaged: remove it with its files -wal and -shm, and put its backup, .backup, in its place", done.stderr)
+        self.assertTrue((self.state / "jobs.db.backup").exists())
+        self.wait_for((self.folder / "lived").exists)
+
+
+    def refusal(self) -> str:
+        done = subprocess.run([RATION, "serve", "--state", self.state], env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 3)
+        return done.stderr.partition(": busy; ")[2]
+
+    def test_a_process_without_its_token_is_left_alone_and_named(self) -> None:
+        for name in ("first", "second"):
+            label = self.submit("--name", name, "--", "sleep", "60")
+            self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
+        self.kill()
+        record, = (self.folder / "run").glob("ration/*/run.json")
+        run = json.loads(record.read_text())["run"]
+        jobs = {job["name"]: job for job in run["jobs"]}
+        for job in jobs.values():
+            self.addCleanup(end_group, job["pid"])
+        jobs["first-1"]["token"] = "0" * 16
+        record.write_text(with_sum(run))
+        self.assertEqual(self.refusal(), "a process lacks its job's token: end it yourself\n")  # ration clean leaves the other one alone
+        end_group(jobs["second-2"]["pid"])
+        self.wait_for(lambda: "forget it with ration clean" in self.refusal())
+
+    def test_a_socket_that_was_removed_comes_back(self) -> None:
+        label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
+        (self.state / "socket").unlink()
+        self.wait_for((self.state / "socket").exists)
+        self.assertEqual((self.state / "socket").stat().st_mode & 0o777, 0o600)
+        (self.folder / "end").touch()
+        self.ration("wait", self.submit("--name", "later", "--after", label, "--", "true"))
+        self.assertEqual(self.job(label)["incarnation"], 1)
+        (self.state / "socket").unlink()
+        (self.state / "socket").write_text("of another program")
+        time.sleep(1.2)
+        self.assertEqual((self.state / "socket").read_text(), "of another program")
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "only root can mount a small disk")
+class Full(ServiceTest):
+    """The state folder is on a disk of 1 MiB, in a mount namespace of its own."""
+    MOUNT = 'mount -t tmpfs -o size=1m,mode=700 tmpfs "$0" && exec "$@"'
+
+    def start(self, *options: str, backend: str = "process") -> None:
+        disk = self.folder / "disk"
+        disk.mkdir(exist_ok=True)
+        self.state = disk / "state"
+        self.service = subprocess.Popen(["unshare", "--mount", "sh", "-c", self.MOUNT, disk, RATION, "serve", "--state", self.state, "--backend", backend, *options],
+                                        cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.service.stdout.readline()
+        self.assertIn("ready", line, line or self.service.stderr.read())
+        self.inside = pathlib.Path(f"/proc/{self.service.pid}/root{disk}")
+
+    def test_a_full_disk_loses_no_job_and_acknowledges_none(self) -> None:
+        def post(key: str, command: str, environment: list[str]) -> int:
+            definition = JOB.replace('["true"]', json.dumps(["sh", "-c", command]))
+            return send(self.inside / "state/socket", "POST", "/v1/jobs", json.dumps({"key": key, "definition": definition, "directory": str(self.folder), "environment": environment}))[0]
+
+        def stages() -> list[str]:
+            return [job["stage"] for job in send(self.inside / "state/socket", "GET", "/v1/jobs")[1]["jobs"]]
+        self.assertEqual(post("runs", "echo x >> ran; until test -e end; do sleep 0.1; done; echo x >> ended", []), 201)
+        self.wait_for(lambda: stages() == ["PROCESSING"])
+        with contextlib.suppress(OSError), open(self.inside / "ballast", "wb", buffering=0) as ballast:
+            while ballast.write(b"x" * 4096):
+                pass
+        large = [f"LARGE={'x' * 100_000}"]
+        self.assertEqual([post("refused", "true", large) for _ in range(2)], [503, 503])
+        (self.folder / "end").touch()
+        self.wait_for((self.folder / "ended").exists)
+        ask = lambda: send(self.inside / "state/socket", "GET", "/v1/jobs")
+        self.wait_for(lambda: ask()[0] == 503)  # while an end cannot be written down
+        self.assertIn("free space on its disk", ask()[1]["error"])
+        (self.inside / "ballast").unlink()
+        self.wait_for(lambda: stages() == ["COMPLETED"])
+        self.assertEqual(post("refused", "echo x >> later", large), 201)  # not known yet
+        self.wait_for(lambda: stages() == ["COMPLETED"] * 2)
+        self.assertEqual([(self.folder / name).read_text() for name in ("ran", "ended", "later")], ["x\n"] * 3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
