@@ -270,6 +270,23 @@ class Configured(ServiceTest):
         self.start()
         self.submit_file(JOB + "bounds = { gpu = { min = 1, max = 1 } }\n", code=2)
 
+    def test_tenants_take_turns_by_weight_before_jobs_go_by_age(self) -> None:
+        self.configure('[[tenant]]\nname = "anna"\nweight = 3\n[[tenant]]\nname = "ben"\n[[tenant]]\nname = "carl"\nweight = 9\n', "--max-running", "4")
+        self.ration("drain")
+        busy = JOB.replace('["true"]', '["sh", "-c", "until test -e end; do sleep 0.1; done"]')
+        anna = [self.submit_file(busy + 'tenant = "anna"\n') for _ in range(6)]
+        ben = [self.submit_file(busy + 'tenant = "ben"\n') for _ in range(6)]
+        self.ration("drain", "--undo")
+        running = lambda: sorted(job["label"] for job in self.ask("GET", "/v1/running")[1]["jobs"])
+        self.wait_for(lambda: len(running()) == 4)
+        self.assertEqual(running(), sorted(anna[:3] + ben[:1]))
+        first = self.submit_file(busy + 'tenant = "ben"\npriority = 1\n')
+        self.ration("cancel", anna[0])
+        self.wait_for(lambda: first in running())
+        (self.folder / "end").touch()
+        for label in (*anna[1:], *ben, first):
+            self.ration("wait", label)
+
     def test_tenants_have_limits(self) -> None:
         self.configure('tick = "100ms"\n[[tenant]]\nname = "small"\nlimit = { cpu = 0.05 }\n[[tenant]]\nname = "other"\n', "--cpus", "2")
         busy = JOB.replace('["true"]', '["sh", "-c", "until test -e end; do sleep 0.1; done"]')

@@ -72,19 +72,50 @@ result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vect
     constexpr std::array waiting{stage::queued};
     auto queued = store_.in_stages(waiting);
     if (!queued) return queued.failure();
-    std::ranges::stable_sort(*queued, std::ranges::greater{}, [](stored_job const& job) { return job.what.priority; });
     dirty_ = false;
     next_ms_ = 0;
     auto const now_ms = wall_clock_ms();
+    std::vector<stored_job> ready;
     for (auto& job : *queued) {
         if (job.not_before_ms > now_ms)
             next_ms_ = next_ms_ == 0 ? job.not_before_ms : std::min(next_ms_, job.not_before_ms);
         auto const due = is_due(job, now_ms);
         if (!due) return due.failure();
-        if (!*due || out.size() >= slots) continue;
+        if (*due) ready.push_back(std::move(job));
+    }
+    order_by_turns(ready);
+    for (auto& job : ready) {
+        if (out.size() >= slots) break;
         if (auto entered = enter(std::move(job), now, out); !entered) return entered.failure();
     }
     return store_.commit();
+}
+
+/// Of equal priority, the next job is that of the tenant which would then have the fewest jobs in the run for its
+/// share.
+void job_queue::order_by_turns(std::vector<stored_job>& due) const {
+    struct entry {
+        double turn;
+        stored_job job;
+    };
+    struct tenant {
+        double share, jobs = 0;
+    };
+    std::map<std::string, tenant> tenants;
+    auto const of = [&](stored_job const& job) -> tenant& {
+        auto const [at, is_new] = tenants.try_emplace(job.what.tenant);
+        if (is_new) at->second.share = control_.share_of(job.what.tenant);
+        return at->second;
+    };
+    for (auto const& [label, t] : tracked_) ++of(t.job).jobs;
+    std::ranges::stable_sort(due, std::ranges::greater{}, [](stored_job const& job) { return job.what.priority; });
+    std::vector<entry> order;
+    for (auto& job : due) {
+        auto& one = of(job);
+        order.push_back({++one.jobs / one.share, std::move(job)});
+    }
+    std::ranges::stable_sort(order, {}, [](entry const& e) { return std::pair(-e.job.what.priority, e.turn); });
+    for (std::size_t i = 0; i < order.size(); ++i) due[i] = std::move(order[i].job);
 }
 
 /// Whether the job may start. One whose predecessor did not complete fails.

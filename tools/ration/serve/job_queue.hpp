@@ -18,8 +18,9 @@
 
 namespace ration::program {
 
-/// Queued jobs start in the order of their priority, then of their ids, as soon as the jobs that they come after have
-/// completed. A stage of a job is durable before the next one begins: a process exists only after `DEPLOYING`.
+/// Queued jobs start by their priority, then in turns of their tenants, then by their ids, as soon as the jobs that
+/// they come after have completed. A stage of a job is durable before the next one begins: a process exists only after
+/// `DEPLOYING`.
 class job_queue final : public job_source {
     struct tracked {
         stored_job job;  // as it was written down last
@@ -77,6 +78,7 @@ private:
     /// Null: the queue does not have it any more.
     [[nodiscard]] tracked* tracked_of(live_job const& job);
     [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
+    void order_by_turns(std::vector<stored_job>& due) const;
     [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
     [[nodiscard]] result<void> read_wishes();

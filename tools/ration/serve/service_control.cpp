@@ -88,6 +88,15 @@ std::string service_control::why_not(std::string const& tenant, run_config const
                        quoted(now_.policy));
 }
 
+double service_control::share_of(std::string_view tenant) const {
+    auto const& all = supply_.config.tenants.tenants;
+    auto const one = std::ranges::find(all, tenant, &tenant_config::name);
+    if (one == all.end()) return 1;
+    double siblings = 0;
+    for (auto const& other : all) siblings += other.parent == one->parent ? other.weight : 0;
+    return one->weight / siblings * (one->parent.empty() ? 1 : share_of(one->parent));
+}
+
 void service_control::end_turn(bool committed) {
     if (committed)
         durable_ = now_;

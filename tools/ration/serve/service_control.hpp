@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "run/host_devices.hpp"
@@ -81,6 +82,9 @@ public:
     [[nodiscard]] bool has_devices_for(job_config const& job) const noexcept {
         return !job.elastic || !supply_.devices.names().empty();
     }
+    /// The part of the jobs that a tenant may run, by the weights of the configuration; 1 if it does not have the
+    /// tenant.
+    [[nodiscard]] double share_of(std::string_view tenant) const;
     /// No further job may be launched.
     [[nodiscard]] bool draining() const noexcept { return now_.draining; }
     /// None: the path is that of another part of the API.
