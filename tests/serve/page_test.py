@@ -115,6 +115,22 @@ class Shown(PageTest):
         self.until_text("ended", "vae-1")
         self.until_text("running", "queued-3")
 
+    def test_the_share_of_a_tenant_is_beside_its_weight(self) -> None:
+        self.kill()
+        tenants = (("lab", "", 1), ("anna", "lab", 3), ("ben", "lab", 1), ("idle", "lab", 4), ("guest", "", 0.5))
+        (self.folder / "service.toml").write_text("".join(f'[[tenant]]\nname = "{name}"\nweight = {weight}\n' + (f'parent = "{parent}"\n' if parent else "")
+                                                          for name, parent, weight in tenants))
+        self.start("--config", str(self.folder / "service.toml"), "--cpus", "2")
+        for tenant in ("anna", "ben", "guest"):
+            (self.folder / "job.toml").write_text(JOB.replace('["true"]', '["sleep", "60"]') + f'tenant = "{tenant}"\n')
+            self.submit("job.toml")
+        self.open()
+        self.until("document.getElementById('tenants').innerText.match(/running/g)?.length === 3")
+        shown = self.browser.evaluate("document.getElementById('tenants').innerText")
+        for name, weight in (("anna", "weight 3 (75 %)"), ("ben", "weight 1 (25 %)"), ("guest", "weight 0.5 (100 %)")):
+            self.assertRegex(shown, rf"{name}\s+[\d.]+ cores \(\d+ %\), {weight.replace('(', '[(]').replace(')', '[)]')}")
+        self.check_quiet()
+
     def test_a_job_is_submitted(self) -> None:
         self.open()
         self.fill_in(command="echo \"it's $((1 + 1))\" > out", directory=str(self.folder), name="form", retries="1", minutes="1.5", priority="-2", tenant="lab")

@@ -145,6 +145,14 @@ api_reply service_control::describe() {
         json.member("running", std::ssize(*jobs));
         json.member("draining", now_.draining);
         json.member("folder", facts_.folder);
+        json.key("tenants").array([&] {
+            for (auto const& one : supply_.config.tenants.tenants)
+                json.object([&] {
+                    json.member("name", one.name);
+                    json.member("parent", one.parent);
+                    json.member("weight", one.weight);
+                });
+        });
     });
     return out;
 }

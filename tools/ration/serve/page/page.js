@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The page of the service. Everything that comes from jobs becomes text of an element, never markup.
 import {connect, forget, request, start} from "/api.js";
-import {at, cell, clock, duration, element, fill, number, row, share, soft} from "/parts.js";
+import {at, cell, clock, duration, element, fill, number, percent, row, share, soft} from "/parts.js";
 import {card, forgetCurves, note} from "/running.js";
 
 const final = new Set(["COMPLETED", "FAILED", "HALTED"]);
 const shownEnded = 50;
 const jobs = new Map();
 let running = {cores: 0, jobs: []};
+let configured = [];  // tenants
 
 const by = id => document.getElementById(id);
 
@@ -96,8 +97,18 @@ function countTenants() {
   return [...tenants].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+// The weight of a tenant and its part of the weights of those with the same parent that have jobs; empty: it is not configured.
+function weightOf(name, active) {
+  const one = configured.find(tenant => tenant.name === name);
+  if (!one) return "";
+  const rivals = configured.filter(tenant => tenant.parent === one.parent && active.some(([other]) => other === tenant.name));
+  return `, weight ${number(one.weight)} (${percent(one.weight / rivals.reduce((sum, tenant) => sum + tenant.weight, 0))})`;
+}
+
 function drawTenants() {
-  const shown = countTenants().map(([name, one]) => element("div", {}, element("div", {class: "pair"}, element("span", {}, name), element("span", {}, `${number(one.held)} cores`)),
+  const active = countTenants();
+  const text = (name, held) => `${number(held)} cores (${percent(running.cores ? held / running.cores : 0)})${weightOf(name, active)}`;
+  const shown = active.map(([name, one]) => element("div", {}, element("div", {class: "pair"}, element("span", {}, name), element("span", {}, text(name, one.held))),
     share(one.held, null, running.cores), soft(`${one.running} running, ${one.waiting} waiting`)));
   fill(by("tenants"), ...(shown.length ? shown : [soft("No job waits or runs.")]));
 }
@@ -136,6 +147,7 @@ const handlers = {
   async open() {
     const [service, list] = [await request("GET", "/v1/service"), await request("GET", "/v1/jobs")];
     by("service").textContent = `policy ${service.policy}, at most ${service.max_running} jobs at once, ration ${service.version}`;
+    configured = service.tenants;
     jobs.clear();
     forgetCurves();
     list.jobs.forEach(take);

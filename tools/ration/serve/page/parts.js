@@ -33,6 +33,10 @@ export function number(value) {
   return Number(value).toLocaleString("en", {maximumSignificantDigits: 4, useGrouping: false});
 }
 
+export function percent(part) {
+  return `${Math.round(100 * part)} %`;
+}
+
 export function duration(ms) {
   const s = Math.max(0, Math.round(ms / 1000));
   if (s < 60) return `${s} s`;
