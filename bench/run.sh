@@ -5,7 +5,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The benchmarks that are scripts.
-declare -A scripts=([threads]=bench/threads/threads.py [published.ray]=bench/published/ray_tune.py [slurm.order]=bench/slurm/order.py)
+declare -A scripts=(
+  [threads]=bench/threads/threads.py
+  [published.ray]=bench/published/ray_tune.py
+  [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
+  [slurm.order]=bench/slurm/order.py
+)
 
 names() {
   { grep -rhoE 'add_executable\(bench\.[a-z_.]+' bench | sed 's/.*bench\.//'; printf '%s\n' "${!scripts[@]}"; } | sort

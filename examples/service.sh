@@ -17,6 +17,7 @@ token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
 (umask 077; printf '%s\n' "$token" >"$folder/token")
 printf '[[tenant]]\nname = "%s"\n' anna ben >"$folder/service.toml"
+: >"$folder/serve.log"  # which the loop below may read before the service has begun
 "$ration" serve --state "$state" --backend process --max-running 2 --config "$folder/service.toml" \
   --listen "127.0.0.1:$port" --token-file "$folder/token" >"$folder/serve.log" 2>&1 &
 service=$!

@@ -9,6 +9,9 @@ import unittest
 
 from support import JOB, PATIENCE, RATION, ROOT, ServiceTest, send
 
+sys.path.insert(0, str(ROOT / "python"))
+from ration.service import Service, ServiceError  # noqa: E402  pylint: disable=wrong-import-position
+
 OWNER, OTHER = 12345, 12346
 
 
@@ -35,8 +38,8 @@ class Users(ServiceTest):
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         return subprocess.run([*become, *map(str, command)], cwd="/", env=environment or self.own, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
-    def request(self, user: int, method: str, path: str, body: object = None) -> tuple[int, dict]:
-        """Over the socket, by a process of this user."""
+    def in_process_of(self, user: int, call) -> object:
+        """What the call returns there."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
@@ -44,13 +47,23 @@ class Users(ServiceTest):
             os.setgid(user)
             os.setuid(user)
             with os.fdopen(writer, "w") as out:
-                json.dump(send(self.state / "socket", method, path, body and json.dumps(body)), out)
+                json.dump(call(), out)
             os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as answer:
-            status, content = json.load(answer)
+            text = answer.read()
         os.waitpid(child, 0)
-        return status, content
+        return json.loads(text)
+
+    def request(self, user: int, method: str, path: str, body: object = None) -> tuple[int, dict]:
+        """Over the socket."""
+        return tuple(self.in_process_of(user, lambda: send(self.state / "socket", method, path, body and json.dumps(body))))
+
+    def refusal_of_python(self) -> str:
+        try:
+            return str(Service(str(self.state)).list_jobs())
+        except ServiceError as error:
+            return str(error)
 
     def submission(self, key: str, *command: str) -> dict:
         return {"key": key, "definition": JOB.replace('["true"]', json.dumps(command)), "directory": "/", "environment": [f"PATH={os.environ['PATH']}"]}
@@ -88,6 +101,7 @@ class Users(ServiceTest):
         self.assertEqual(self.run_as(OWNER, RATION, "submit", "--state", self.state, "--name", "a", "--", "true").stdout, "a-1\n")
         asked = f"ration: ask the service at {self.state}: permission denied; another user owns its folder or its socket: name your own by --state\n"
         read = f"ration: open {self.state}/jobs.db: permission denied{{}}; it belongs to another user: repeat this as that user, or name your own by --state\n"
+        self.assertEqual(self.in_process_of(OTHER, self.refusal_of_python), f"another user owns the folder of {self.state}; name your own state folder")
         foreign = dict(self.own, XDG_RUNTIME_DIR=str(self.folder))
         state = ("--state", self.state)
         for command in (("submit", *state, "--", "true"), ("drain", *state), ("policy", "set", "none", *state)):
