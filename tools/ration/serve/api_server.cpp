@@ -40,9 +40,12 @@ nanoseconds api_server::join(std::vector<pollfd>& fds) const {
 void api_server::restore_entrances(nanoseconds now) {
     if (now - restored_at_ < seconds(1)) return;
     restored_at_ = now;
-    for (auto& one : entrances_)
-        if (auto there = one.listener.restore(); !there)
-            std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(there.failure())).c_str());
+    for (auto& one : entrances_) {
+        auto const there = one.listener.restore();
+        if (there) continue;
+        std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(there.failure())).c_str());
+        restored_at_ = now + seconds(60);  // one warning a minute
+    }
 }
 
 void api_server::accept_some(std::size_t through, nanoseconds now) {
