@@ -21,6 +21,7 @@ wants          says that it would like to have SIZE devices
 no-client      with a share of a GPU, never initialises CUDA
 watches-files  looks at its device files all the time
 saves-and-dies saves every 10 steps, and fails once when there is a file `die.NAME`
+outlasts       trains until another job is done
 plain          reports, and neither hears commands nor saves
 """
 import ctypes
@@ -207,7 +208,7 @@ def main() -> None:
     line.say("phase ph=train")
     if MODE == "wants":
         line.say(f"want n={SIZE}")
-    while step < STEPS:
+    while step < STEPS or (MODE == "outlasts" and not list(pathlib.Path().glob("done.*"))):
         time.sleep(0.05)
         step += 1
         line.say(f"step s={step} c=1 l={10 / (1 + 0.1 * step):.6f} nf=0")

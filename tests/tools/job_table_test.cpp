@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,30 @@ struct synthetic_run {
 };
 
 }  // namespace
+
+TEST_CASE("job_table: shows the loss of the next tier and the number of all steps, once known") {
+    auto end_only = plain("end-only", 0);
+    end_only.target.acceptable.reset();
+    synthetic_run run({plain("both", 0), end_only});
+    auto progress = run.progress;
+    run.board.arrive({});
+    auto const report = [&](std::size_t job, double loss, std::uint64_t total) {
+        progress[job].take(
+            {.type = progress::message_type::step, .step = 5, .total_steps = total, .loss_count = 1, .loss_mean = loss},
+            {});
+        run.board.refresh({}, progress);
+    };
+    run.board.refresh({}, progress);
+    CHECK(run.real("jobs/loss.target", 0) == 0.5);
+    CHECK(run.real("jobs/loss.target", 1) == 0.1);
+    CHECK(std::isnan(run.real("jobs/total_steps")));
+    report(0, 0.4, 900);
+    CHECK(run.real("jobs/loss.target") == 0.1);
+    CHECK(run.real("jobs/total_steps") == 900);
+    report(0, 0.1, 0);
+    CHECK(std::isnan(run.real("jobs/loss.target")));
+    CHECK(run.real("jobs/total_steps") == 900);
+}
 
 TEST_CASE("job_table: rows come in the order of arrival, at the very time") {
     synthetic_run run({plain("late", 5), plain("first", 0), plain("second", 0)});

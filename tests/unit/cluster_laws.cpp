@@ -74,6 +74,11 @@ template <class P>
 
 }  // namespace
 
+TEST_CASE("srtf: keeps the laws with jobs of unknown length first", "[laws]") {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+        CHECK(verdict<srtf>(seed, [] { return srtf({.unknown = ration::policies::unknown_length::first}); }) == "");
+}
+
 TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon,
                    optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {

@@ -57,6 +57,23 @@ TEST_CASE("sjf, srtf: a job of unknown length comes last, of equals the first su
     CHECK(b.decide() == counts{0, 1, 0});
 }
 
+TEST_CASE("srtf: with unknown = first a job of unknown length stops others, until its length is known", "[srtf]") {
+    double const unknown = std::numeric_limits<double>::quiet_NaN();
+    cluster<srtf> c({1}, srtf({.unknown = ration::policies::unknown_length::first}));
+    c.submit({.length = 70});
+    CHECK(c.decide() == counts{1});
+    c.pass(10);
+    c.submit({.length = unknown});
+    c.submit({.length = unknown});
+    CHECK(c.decide() == counts{0, 1, 0});
+    c.pass(10);
+    CHECK(c.decide() == counts{0, 1, 0});
+    c.store[c.columns.remaining][1] = 80;
+    CHECK(c.decide() == counts{0, 0, 1});
+    c.store[c.columns.remaining][2] = 90;
+    CHECK(c.decide() == counts{1, 0, 0});
+}
+
 TEST_CASE("srtf: stops the job with the most left for a shorter one", "[srtf]") {
     cluster<srtf> c({4});
     c.submit({.request = 2, .length = 100});

@@ -36,7 +36,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval,
                         restart_penalty, horizon, devices, steps);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, tenants);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, unknown, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant);

@@ -25,9 +25,12 @@ struct remaining_options {
 
 /// A job with a `jobs/loss.target` reaches it where one of two curves does, Optimus's 1 / (a s + b) + c or the power
 /// law floor + p (1 + s / scale)^-e. Both are fitted to its losses, and the one counts that predicts the newest fifth
-/// of them better. The estimate is unknown (NaN) until there are 20 losses, each after further steps. It is at most 4
-/// times the steps done. If the target is below the floor of the curve, it is the steps done: so long a job lasts at
-/// least, as far as its past shows.
+/// of them better. The estimate is unknown (NaN) until there are 20 losses, each after further steps.
+///
+/// A user chooses a target that can be reached. A rough estimate follows from that alone: the loss falls from its first
+/// value as 1 / (a s + b) + c, and c is below the target by a twentieth of the whole fall. The curves may deviate from
+/// it by a factor of 4. If the target is below the floor of the curve, the rough estimate counts. It is unknown no
+/// longer: a policy by length would leave a job of unknown length until all others end, and no further loss would come.
 ///
 /// A job with `jobs/total_steps` has no more than the rest of these.
 ///
@@ -88,8 +91,6 @@ public:
     }
 
 private:
-    static constexpr double most_of_done = 4;
-
     remaining_options options_;
     job_memory<detail::loss_history> jobs_;
 
@@ -104,11 +105,8 @@ private:
         // A host shows 0 before the first report, and a loss of a job that has made no step says nothing.
         if (!is_finite(target) || loss == 0 || step == 0) return detail::unknown;
         jobs_[row].report(step, loss, target);
-        double const reached = jobs_[row].reach(target).step;
-        if (reached != reached) return detail::unknown;
-        if (!is_finite(reached)) return step;
-        double const left = reached - step, most = most_of_done * step;
-        return left < 0 ? 0 : left > most ? most : left;
+        double const end = jobs_[row].reach(target).step;
+        return end < step ? 0 : end - step;  // NaN if it is unknown
     }
 };
 

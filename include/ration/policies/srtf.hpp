@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include <ration/parameter.hpp>
@@ -20,16 +21,29 @@
 
 namespace ration::policies {
 
+/// The place of a job of unknown length.
+enum class unknown_length : std::uint8_t { last, first };
+/// The words of `unknown_length` in a configuration, in the order of its values.
+inline constexpr std::string_view unknown_length_names[] = {"last", "first"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(unknown_length) noexcept {
+    return unknown_length_names;
+}
+
 /// Parameters of `srtf`; each member has its unit and its default.
 struct srtf_parameters {
     /// What "shortest" measures.
     job_measure measure = job_measure::time;
+    /// An estimator cannot know a length before the job has run.
+    unknown_length unknown = unknown_length::last;
     tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 
     /// Meaning of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
         {.name = "measure",
          .meaning = "time counts a job's remaining seconds, service those times the devices that it asks for"},
+        {.name = "unknown",
+         .meaning = "jobs of unknown length come last, or first so that an estimator can measure them"},
         detail::preemptive_tenants_note};
     /// Every combination of values is valid.
     [[nodiscard]] static constexpr std::string_view problem() noexcept { return {}; }
@@ -37,7 +51,8 @@ struct srtf_parameters {
 
 /// The jobs with the shortest predicted remaining time on their requested devices run, all or
 /// nothing; one that does not fit lets others overtake. Running jobs are stopped for shorter ones.
-/// A job of unknown length comes last; ties go to the job submitted first. State: only that order.
+/// A job of unknown length comes last, or with `unknown = first` before all others; ties go to the job submitted first.
+/// State: only that order.
 ///
 /// With `tenants`, this order divides the devices that quotas admit: jobs within quotas come before those that borrow,
 /// except with `borrow`. All jobs are then sorted.
@@ -117,14 +132,22 @@ private:
         return rows > 16 + t.jobs() / 16;
     }
 
-    /// The sort key of a job with this number of remaining steps.
+    /// The predicted size of a job with this number of remaining steps; infinite if it is unknown.
     [[nodiscard]] double size_of(tick<inputs> const& t, std::size_t row, double remaining) const noexcept {
         return detail::size_of_work(remaining, t.get<"jobs/nominal_steps_per_second">()[row], jobs_.wanted(row),
                                     parameters_.measure);
     }
+    /// The sort key of a job of this size.
+    [[nodiscard]] double key_of(double size) const noexcept {
+        bool const is_first =
+            parameters_.unknown == unknown_length::first && !(size < std::numeric_limits<double>::infinity());
+        return is_first ? 0 : size;
+    }
     template <class Remaining>
     void sort_all(tick<inputs> const& t, Remaining const& remaining) noexcept {
-        auto const key = [&](std::size_t row) noexcept { return detail::priority{size_of(t, row, remaining(row))}; };
+        auto const key = [&](std::size_t row) noexcept {
+            return detail::priority{key_of(size_of(t, row, remaining(row)))};
+        };
         if (parameters_.tenants == tenant_rule::ignore)
             sorted_.serve(t, jobs_, key);
         else
@@ -169,7 +192,7 @@ private:
             order_.put(jobs_, row, {to_seconds(since) + size_of(t, row, known.value)}, detail::crossing_times::never,
                        detail::job_order::second);
         else
-            order_.put(jobs_, row, {size}, pauses ? since : detail::crossing_times::never);
+            order_.put(jobs_, row, {key_of(size)}, pauses ? since : detail::crossing_times::never);
     }
 };
 

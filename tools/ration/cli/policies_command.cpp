@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "events/json_reader.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
+#include "run/live_estimators.hpp"
 
 namespace ration::program {
 namespace {
@@ -77,13 +79,28 @@ struct listed {
     return all;
 }
 
+/// The columns that it reads and that `ration run` estimates.
+[[nodiscard]] std::vector<std::string> estimated_for(listed const& p) {
+    std::vector<std::string> names;
+    std::ranges::copy_if(p.reads, std::back_inserter(names), [](std::string const& name) {
+        return std::ranges::find(estimated_columns, name) != estimated_columns.end();
+    });
+    return names;
+}
+
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
-    return {{"name", p.name},       {"id", p.id},
-            {"version", p.version}, {"summary", p.summary},
-            {"vendor", p.vendor},   {"license", p.license},
-            {"where", p.place},     {"isolation", p.isolation},
-            {"reads", p.reads},     {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+    return {{"name", p.name},
+            {"id", p.id},
+            {"version", p.version},
+            {"summary", p.summary},
+            {"vendor", p.vendor},
+            {"license", p.license},
+            {"where", p.place},
+            {"isolation", p.isolation},
+            {"reads", p.reads},
+            {"estimated_in_runs", estimated_for(p)},
+            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
 }
 
 /// The value after `key` of one parameter's schema, as people write it; empty when there is none.
@@ -113,6 +130,8 @@ void show(listed const& p) {
     report(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
                        whereabouts(p)));
     report(fmt::format("  reads {}", fmt::join(p.reads, ", ")));
+    if (auto const estimated = estimated_for(p); !estimated.empty())
+        report(fmt::format("  in ration run, estimators compute {}", fmt::join(estimated, ", ")));
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
     if (!schema.contains("properties") || !schema["properties"].is_object()) return;
     for (auto const& [name, parameter] : schema["properties"].items()) {

@@ -20,7 +20,7 @@ device_columns::device_columns(snapshot_store& store, standard_columns& columns,
                request = store_.declare<std::int64_t>("jobs/request.gpu");
     RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
                       columns_.add(store_, "jobs/speedup", width_) && columns_.add(store_, "jobs/batch", width_) &&
-                      columns_.add(store_, "nodes/type"),
+                      columns_.add(store_, "jobs/nominal_steps_per_second") && columns_.add(store_, "nodes/type"),
                   "the store has none of these names");
     requested_ = *requested;
     request_ = *request;

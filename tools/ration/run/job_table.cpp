@@ -54,6 +54,8 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
+    RATION_ASSERT(columns_.add(store_, "jobs/loss.target") && columns_.add(store_, "jobs/total_steps"),
+                  "the store has none of these names");
     if (supply.devices)
         devices_.emplace(store_, columns_, most_devices_of(jobs, *supply.devices, supply.open), capacity_);
     RATION_ASSERT(store_.resize(table_id::nodes, 1), "memory for the nodes table");
@@ -157,6 +159,9 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
         // Else the last one of its earlier launch
         if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
         store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
+        store_[columns_.get<"jobs/loss.target">()][job.row] = progress[job.slot].next_target().value_or(unknown);
+        std::uint64_t const total = progress[job.slot].total_steps;
+        store_[columns_.get<"jobs/total_steps">()][job.row] = total > 0 ? static_cast<double>(total) : unknown;
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
     }
     if (devices_) devices_->refresh(jobs_, now);

@@ -16,7 +16,7 @@ scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& 
                      nanoseconds interval, event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(interval), shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
-              {.half_life = jobs.half_life()}),
+              {.half_life = jobs.half_life(), .estimators = estimators_.supply()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
 
 result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now) {
@@ -34,6 +34,7 @@ result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanos
 
 /// The engine keeps the ledger and the last good answer.
 result<void> scheduler::rebind(nanoseconds now) {
+    if (auto chosen = engine_.bind_estimators(); !chosen) return chosen;
     auto const& store = std::as_const(jobs_).store();
     auto bound = shown_.bind(store.schema(), {.jobs = jobs_.capacity(),
                                               .nodes = 1,

@@ -11,6 +11,7 @@
 
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
+#include "run/live_estimators.hpp"
 #include "run/node_backend.hpp"
 #include "run/published_tables.hpp"
 #include "run/replaceable_policy.hpp"
@@ -29,6 +30,7 @@ class scheduler {
     bool requested_ = true;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
+    live_estimators estimators_;
     engine<node_backend> engine_;
     spare_cpu spare_;
 

@@ -22,10 +22,17 @@ namespace {
 
 training_progress::training_progress(target_config const& of) : target(&of), tracker(target_of(of)) {}
 
+std::optional<double> training_progress::next_target() const noexcept {
+    if (tracker.tier() >= two_tier_target::objective_tier) return std::nullopt;
+    bool const is_first = tracker.tier() < two_tier_target::acceptable_tier && tracker.target().acceptable();
+    return is_first ? tracker.target().acceptable() : tracker.target().objective();
+}
+
 bool training_progress::take(progress::report const& reply, nanoseconds at) {
     bool const is_step = reply.type == progress::message_type::step;
     bool const is_eval = reply.type == progress::message_type::eval;
     if (is_step || is_eval) step = reply.step;
+    if (is_step && reply.total_steps > 0) total_steps = reply.total_steps;
     bool const about_target = (is_step && target->metric == "loss") || (is_eval && reply.metric == target->metric);
     if (!about_target) return false;
     double const value = is_step ? reply.loss_mean : reply.value;

@@ -20,8 +20,12 @@ struct training_progress {
     target_config const* target;
     target_tracker tracker;
     std::uint64_t step = 0;
+    std::uint64_t total_steps = 0;  ///< of the whole job, as it reports; 0 is unknown
     std::optional<double> first_value;
     std::optional<nanoseconds> acceptable_at, objective_at;
+
+    /// The value of the metric at the next tier, if there is one.
+    [[nodiscard]] std::optional<double> next_target() const noexcept;
 
     /// Takes one report. Returns true if the job reached a tier by it.
     bool take(progress::report const& reply, nanoseconds at);

@@ -178,21 +178,53 @@ private:
     return sum / static_cast<double>(points.size());
 }
 
-/// The step at which the curve reaches a value, with an interval; NaN if no curve falls.
+/// The mean value of the newest eighth of the points, of 2 at least.
+[[nodiscard]] inline double newest_value(std::span<loss_point const> points) noexcept {
+    double sum = 0, reports = 0;
+    for (auto const& p : points.last(points.size() < 16 ? 2 : points.size() / 8)) {
+        sum += p.reports * p.value;
+        reports += p.reports;
+    }
+    return sum / reports;
+}
+
+/// `done`: the steps of the job. The step at which a value is reached that the user of the job expects to be reached:
+/// the loss falls from its first point as 1 / (a s + b) + c, whose floor is a twentieth of the whole fall below the
+/// value. At least 1 % of the steps are left, and at most 200 times the steps done.
+[[nodiscard]] inline double expected_step(std::span<loss_point const> points, double done, double value) noexcept {
+    constexpr double below = 0.05, least_fall = 0.1, least_left = 0.01;
+    double const whole = points.front().value - value;
+    double const above_floor = newest_value(points) - value + below * whole;
+    if (!(whole > 0 && above_floor > 0)) return (1 + least_left) * done;
+    double const fall = (1 + below) * whole / above_floor - 1;  // steps done / scale of the curve
+    double const step = done / below / (fall > least_fall ? fall : least_fall);
+    return step > (1 + least_left) * done ? step : (1 + least_left) * done;
+}
+
+/// The step at which a job reaches a value, with an interval.
 struct forecast {
     double step = unknown, least = unknown, most = unknown;
 
     /// For saved state.
     static auto fields(auto& self) noexcept { return std::tie(self.step, self.least, self.most); }
     [[nodiscard]] static bool sane() noexcept { return true; }
+
+    /// Widens the interval.
+    void include(double from, double to) noexcept {
+        least = from < least ? from : least;
+        most = to > most ? to : most;
+    }
 };
 
-/// Fits both models to all points but the newest fifth, and the better one on that fifth to all points. The interval
-/// reaches over the curves of that model, with and without that fifth, and of the other one, each within two standard
-/// errors of the value by the residuals of that fifth. A step is infinite if a curve does not reach the value. The
-/// first quarter of the points is left out: most losses begin with a fast part that says little about the rest. Pre: at
-/// least 10 and at most `curve_fitter::most_points` points.
-[[nodiscard]] inline forecast forecast_of(std::span<loss_point const> all, double value) noexcept {
+/// `done`: the steps of the job. Fits both models to all points but the newest fifth, and the better one on that fifth
+/// to all points. The first quarter of the points is left out: most losses begin with a fast part that says little
+/// about the rest. The steps left are those of that curve, within a quarter and 4 times those by `expected_step`, which
+/// counts alone if the curve does not reach the value.
+///
+/// The interval reaches over the expected step and the curves of that model, with and without the newest fifth, and of
+/// the other one, each within two standard errors of the value by the residuals of that fifth. `most` is infinite if a
+/// curve does not reach the value. Pre: at least 10 and at most `curve_fitter::most_points` points.
+[[nodiscard]] inline forecast forecast_of(std::span<loss_point const> all, double done, double value) noexcept {
     using model = curve_fitter::model;
     auto const points = all.subspan(all.size() / 4);
     std::size_t const older = points.size() - points.size() / 5;
@@ -202,16 +234,18 @@ struct forecast {
     bool const is_power_law =
         power_law.falls() && !(inverse.falls() && error_of(inverse, newest) <= error_of(power_law, newest));
     loss_curve const curve = curve_fitter(points).fit(is_power_law ? model::power_law : model::inverse);
-    if (!curve.falls()) return {};
+    double const expected = expected_step(all, done, value);
+    forecast found{.step = expected, .least = expected, .most = expected};
+    if (!curve.falls()) return found;
     double const off = 2 * std::sqrt(error_of(curve, newest) / static_cast<double>(newest.size()));
-    forecast found{
-        .step = curve.step_at(value), .least = curve.step_at(value + off), .most = curve.step_at(value - off)};
-    for (loss_curve const& other : {inverse, power_law}) {
-        if (!other.falls()) continue;
-        double const least = other.step_at(value + off), most = other.step_at(value - off);
-        found.least = least < found.least ? least : found.least;
-        found.most = most > found.most ? most : found.most;
-    }
+    for (loss_curve const& c : {curve, inverse, power_law})
+        if (c.falls()) found.include(c.step_at(value + off), c.step_at(value - off));
+    constexpr double furthest = 4;
+    double const left = curve.step_at(value) - done, usual = expected - done;
+    if (left < std::numeric_limits<double>::infinity())
+        found.step = done + (left < usual / furthest   ? usual / furthest
+                             : left > usual * furthest ? usual * furthest
+                                                       : left);
     return found;
 }
 

@@ -53,7 +53,7 @@ public:
         std::uint64_t const wanted = fitted_reports_ + (more > reports_between_fits ? more : reports_between_fits);
         bool const has_other_target = fitted_reports_ > 0 && target != target_;
         if (reports_ < fewest_reports || (reports_ < wanted && !has_other_target)) return forecast_;
-        forecast_ = forecast_of(std::span(points_).first(used_), sign_ * target);
+        forecast_ = forecast_of(std::span(points_).first(used_), last_step_, sign_ * target);
         fitted_reports_ = reports_;
         target_ = target;
         return forecast_;

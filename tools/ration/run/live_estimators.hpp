@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The columns of a run that no one measures, and what computes them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include <ration/estimators/nominal_speed.hpp>
+#include <ration/estimators/remaining.hpp>
+#include <ration/host/estimator_stage.hpp>
+
+namespace ration::program {
+
+/// The job table declares these columns, and leaves them to estimators.
+inline constexpr std::array<std::string_view, 2> estimated_columns{"jobs/nominal_steps_per_second", "jobs/remaining"};
+
+/// The estimators of one run.
+class live_estimators {
+    estimator_adapter<estimators::remaining> remaining_;
+    estimator_adapter<estimators::nominal_speed> nominal_speed_;
+    std::array<any_estimator*, 2> all_{&nominal_speed_, &remaining_};
+
+public:
+    live_estimators() = default;
+    live_estimators(live_estimators const&) = delete;
+    live_estimators& operator=(live_estimators const&) = delete;
+
+    /// For an engine, which this object has to outlive.
+    [[nodiscard]] estimator_supply supply() const noexcept {
+        return {.available = all_, .unfilled = estimated_columns};
+    }
+};
+
+}  // namespace ration::program
