@@ -11,6 +11,7 @@
 #include "common/diagnostics.hpp"
 #include "policies/policy_registry.hpp"
 #include "report/simulation_page.hpp"
+#include "sim/estimate_options.hpp"
 #include "sim/options.hpp"
 #include "sim/runs.hpp"
 #include "sim/table.hpp"
@@ -62,6 +63,7 @@ struct ran {
 
     explicit ran(words w) : options(options_of(std::move(w))), input(read_simulation(options, problems)) {
         if (problems.empty()) policies = try_policies(options, input, problems);
+        if (problems.empty()) compare_with_exact(options, input, policies, problems);
     }
     [[nodiscard]] simulation_results results() const {
         runs_progress progress;

@@ -19,6 +19,23 @@ namespace ration {
 struct estimator_supply {
     std::span<any_estimator* const> available{};   ///< they outlive the engine; the first one of a column counts
     std::span<std::string_view const> unfilled{};  ///< columns that the host declares and does not fill
+
+    /// Whether an estimator reads the column to compute an unfilled one that one of these policies reads.
+    [[nodiscard]] bool read(std::string_view column, any_policy const& policy,
+                            any_policy const& fallback) const noexcept {
+        for (auto const* const estimator : available)
+            for (auto const& output : estimator->outputs())
+                if (contains(unfilled, output.name) && (policy.reads(output.name) || fallback.reads(output.name)))
+                    for (auto const& input : estimator->inputs())
+                        if (input.name == column) return true;
+        return false;
+    }
+    /// Whether a name is among these.
+    [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
+        for (auto const one : names)
+            if (one == name) return true;
+        return false;
+    }
 };
 
 /// Runs those estimators that compute a column which a policy, or another estimator, reads and the host does not fill.
@@ -67,15 +84,10 @@ public:
     }
 
 private:
-    [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
-        for (auto const one : names)
-            if (one == name) return true;
-        return false;
-    }
     /// The host itself fills the column.
     [[nodiscard]] bool is_filled(snapshot_store const& store, std::string_view name) const noexcept {
-        return find_column(store.schema(), name) != nullptr && !contains(supply_.unfilled, name) &&
-               !contains(declared_.view(), name);
+        return find_column(store.schema(), name) != nullptr && !supply_.contains(supply_.unfilled, name) &&
+               !supply_.contains(declared_.view(), name);
     }
 
     /// The first estimator that computes the column; their number if none does.

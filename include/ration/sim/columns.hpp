@@ -8,18 +8,20 @@
 #include <string_view>
 
 #include <ration/host/any_policy.hpp>
+#include <ration/host/estimator_stage.hpp>
 #include <ration/host/standard_columns.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
 
-/// Which columns are read: by a policy, or by the engine for the sums of tenants.
+/// Which columns are read: by a policy, by an estimator, or by the engine for the sums of tenants.
 struct read_columns {
     any_policy const &policy, &fallback;
+    estimator_supply const& estimators;
     bool has_tenants = false;  ///< the tenants have limits or quotas
 
     [[nodiscard]] bool operator()(std::string_view name) const noexcept {
-        if (policy.reads(name) || fallback.reads(name)) return true;
+        if (policy.reads(name) || fallback.reads(name) || estimators.read(name, policy, fallback)) return true;
         if (!has_tenants && !policy.reads("jobs/tenant")) return false;
         // Nodes have devices, cores and batches only, and jobs request devices.
         return name == "jobs/tenant" || name == "jobs/request.gpu" || name == "jobs/held.gpu" ||
@@ -71,17 +73,14 @@ struct sim_columns {
 private:
     /// Columns that not every host offers.
     static constexpr std::string_view own_columns[] = {
-        "jobs/attained",     "jobs/deadline", "jobs/nominal_steps_per_second",
-        "jobs/total_steps",  "jobs/restarts", "nodes/type",
-        "jobs/speedup",      "jobs/batch",    "jobs/goodput",
-        "jobs/goodput.fixed"};
+        "jobs/loss.target", "jobs/attained", "jobs/deadline",     "jobs/nominal_steps_per_second",
+        "jobs/total_steps", "jobs/restarts", "nodes/type",        "jobs/speedup",
+        "jobs/batch",       "jobs/goodput",  "jobs/goodput.fixed"};
     /// Columns that the simulation only writes.
     static constexpr std::string_view only_written[] = {
-        "jobs/tenant",       "jobs/weight",      "jobs/priority",
-        "jobs/submitted",    "jobs/deadline",    "jobs/step",
-        "jobs/loss",         "jobs/attained",    "jobs/nominal_steps_per_second",
-        "jobs/restarts",     "jobs/total_steps", "jobs/batch",
-        "jobs/goodput.fixed"};
+        "jobs/tenant",   "jobs/weight",      "jobs/priority",    "jobs/submitted",    "jobs/deadline",
+        "jobs/step",     "jobs/loss",        "jobs/loss.target", "jobs/attained",     "jobs/nominal_steps_per_second",
+        "jobs/restarts", "jobs/total_steps", "jobs/batch",       "jobs/goodput.fixed"};
 
     [[nodiscard]] std::size_t width_of(std::string_view name) const noexcept {
         bool const by_type = name == "jobs/goodput" || name == "jobs/goodput.fixed";

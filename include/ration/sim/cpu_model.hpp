@@ -74,6 +74,8 @@ public:
     [[nodiscard]] loss_curve const& curve() const noexcept { return curve_; }
     /// The losses of the tiers.
     [[nodiscard]] std::vector<double> const& tiers() const noexcept { return tiers_; }
+    /// The standard deviation of reports, as a share of the loss.
+    [[nodiscard]] double noise() const noexcept { return noise_; }
     /// The cores that it can use.
     [[nodiscard]] double parallelism() const noexcept { return parallelism_; }
 
@@ -106,6 +108,12 @@ public:
     }
     /// The loss without noise.
     [[nodiscard]] double loss(job_description const&, double step) const noexcept override { return curve_.at(step); }
+
+    /// The loss of the next tier.
+    [[nodiscard]] double loss_target(job_description const& job, double step) const noexcept override {
+        std::uint32_t const tier = tier_at(job, step);
+        return tier < tiers_.size() ? tiers_[tier] : std::numeric_limits<double>::quiet_NaN();
+    }
 
     /// True if reports have noise.
     [[nodiscard]] bool is_noisy(job_description const&) const noexcept override { return noise_ > 0; }

@@ -96,8 +96,11 @@ struct columns_read {
 
     /// Those of two policies. `is_even`: a running job trains at the same speed between two changes. A fallback gets no
     /// list, so that a column that it reads is never lazy.
-    [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback, bool is_even) noexcept {
-        auto const read = [&](auto... names) { return (... || (policy.reads(names) || fallback.reads(names))); };
+    [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback,
+                                         estimator_supply const& estimators, bool is_even) noexcept {
+        auto const read = [&](auto... names) {
+            return (... || (policy.reads(names) || fallback.reads(names) || estimators.read(names, policy, fallback)));
+        };
         auto const is_lazy = [&](std::string_view column) {
             return (policy.follows_changes() || !policy.reads(column)) && !fallback.reads(column);
         };
@@ -106,7 +109,7 @@ struct columns_read {
                 .attained = read("jobs/attained"),
                 .scaling = read("jobs/goodput", "jobs/goodput.fixed", "jobs/speedup", "jobs/batch",
                                 "jobs/nominal_steps_per_second"),
-                .loss = read("jobs/loss", "jobs/loss.best"),
+                .loss = read("jobs/loss", "jobs/loss.best", "jobs/loss.target"),
                 .lazy_attained = is_lazy("jobs/attained"),
                 .lazy_remaining = is_even && read("jobs/remaining") &&
                                   !read("jobs/step", "jobs/loss", "jobs/loss.best") && is_lazy("jobs/remaining") &&
@@ -178,6 +181,7 @@ public:
         records_.arrive(job);
         write_description(store_, columns_, row, id, job, workload_.models[job.model]->tiers(job));
         distort<"jobs/remaining", "jobs/total_steps", "jobs/restart_cost">(row);
+        store_.at(columns_.get<"jobs/loss.target">(), row) = workload_.models[job.model]->loss_target(job, 0);
         scale(row, groups);
         return {};
     }
@@ -296,8 +300,10 @@ private:
         for (std::size_t row = 0; row < jobs_.size(); ++row) {
             if (!(jobs_[row].cores > 0) && jobs_[row].devices == 0) continue;
             auto const& job = description(row);
-            double const loss = workload_.models[job.model]->reported_loss(job, seed_, id(row), steps_at(row, now));
+            job_model const& model = *workload_.models[job.model];
+            double const step = steps_at(row, now), loss = model.reported_loss(job, seed_, id(row), step);
             if (loss != loss) continue;  // the model has none
+            store_.at(columns_.get<"jobs/loss.target">(), row) = model.loss_target(job, step);
             auto& best = store_.at(columns_.get<"jobs/loss.best">(), row);
             best = best == 0 || loss < best ? loss : best;
             store_.at(columns_.standard.loss, row) = loss;

@@ -100,6 +100,11 @@ public:
                                                double step) const noexcept {
         return loss(job, step);
     }
+    /// The loss at which the next tier, or the end of the job, is reached after `step` steps; NaN if the model has
+    /// none.
+    [[nodiscard]] virtual double loss_target(job_description const&, double) const noexcept {
+        return std::numeric_limits<double>::quiet_NaN();
+    }
     /// True if the reports depend on the seed.
     [[nodiscard]] virtual bool is_noisy(job_description const&) const noexcept { return false; }
     /// The number of tiers of the loss, and the number reached after a number of steps.

@@ -9,6 +9,7 @@
 #include <span>
 
 #include <ration/host/column_memory.hpp>
+#include <ration/host/engine.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/policy.hpp>
 #include <ration/sim/faults.hpp>
@@ -31,6 +32,7 @@ struct sim_options {
     nanoseconds checkpoint{0};
     nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
     prediction_noise noise{};          ///< of the predictions that policies read
+    estimator_supply estimators{};     ///< of columns that policies read instead of the exact ones
     nanoseconds half_life{0};          ///< of the usage of tenants; 0 = it never decays
     run_observer* observer = nullptr;  ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
@@ -38,6 +40,14 @@ struct sim_options {
     /// Memory of the columns, for policies in worker processes; nullptr: the heap
     column_memory* columns = nullptr;
 };
+
+/// The settings of the engine of a run.
+[[nodiscard]] inline engine_options engine_options_of(sim_options const& options) noexcept {
+    return {.settle = options.settle,
+            .seed = options.seed,
+            .half_life = options.half_life,
+            .estimators = options.estimators};
+}
 
 /// Rows of the jobs table for this number of active jobs: rows of ended ones are removed when they are a quarter of
 /// all.

@@ -94,7 +94,7 @@ private:
           live_(store_, columns_, workload_, records_, {.every = options.checkpoint, .take = options.save}),
           backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
-                  {.settle = options.settle, .seed = options.seed, .half_life = options.half_life}),
+                  engine_options_of(options)),
           speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
           cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options.observer),
           contention_(live_, engine_.holdings(), speed_segments_) {}
@@ -103,9 +103,9 @@ private:
         workload_shape const shape = source_.shape();
         // Steps stop during a save; on processors they depend on other jobs. A wrong rest falls at another speed
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors && options_.noise.none();
-        columns_read const read = columns_read::by(policy_, fallback_, is_even);
-        auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling,
-                                             read_columns{policy_, fallback_, !workload_.tenant_terms.empty()});
+        columns_read const read = columns_read::by(policy_, fallback_, options_.estimators, is_even);
+        read_columns const is_read{policy_, fallback_, options_.estimators, !workload_.tenant_terms.empty()};
+        auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling, is_read);
         if (!declared) return declared.failure();
         columns_ = *declared;
         store_.changes().follow();

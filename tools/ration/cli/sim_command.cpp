@@ -14,6 +14,7 @@
 #include "report/page.hpp"
 #include "report/simulation_page.hpp"
 #include "sim/cost.hpp"
+#include "sim/estimate_options.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/input.hpp"
 #include "sim/noise_options.hpp"
@@ -32,6 +33,7 @@ constexpr auto notes_of_sim = R"(Examples:
   ration sim --trace workload-1.csv --models bench/data/pollux --cluster 16x4 --policy las,sia --set las.promote=0
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --faults crashes:every=200h --faults revocations:region=us-east1 --checkpoint 10m --seeds 5
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,srtf --noise remaining=0.5 --seeds 5
+  ration sim --generate rigid --models bench/data/loss/fits.csv --cluster 16x4 --policy srtf --set srtf.unknown=first --estimate remaining
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
 docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
@@ -133,6 +135,11 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
     noise->delimiter(',')->type_name("COLUMN=SIGMA")->check(checked_by(check_noise));
     for (auto const column : sim::predicted_columns)
         context.offers[noise].words.push_back(std::string(column.substr(column.find('/') + 1)) + '=');
+    auto* const estimate = add_list(to, "--estimate", into.estimates,
+                                    "A prediction that policies read as a live host would estimate it, beside the "
+                                    "same runs with the exact one");
+    estimate->type_name("COLUMN")->check(checked_by(check_estimate));
+    context.offers[estimate] = {.words = {"remaining"}};
     add_time(
         to, "--interval", into.interval,
         "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never");
@@ -198,17 +205,19 @@ void add_options(CLI::App& to, simulation_options& into, option_context& context
     add_runs_and_output(to, into);
 }
 
-exit_code simulate(simulation_options const& options) {
+exit_code simulate(simulation_options const& given) {
+    simulation_options options = given;
     diagnostics problems;
-    auto const input = read_simulation(options, problems);
+    auto input = read_simulation(options, problems);
     if (!problems.empty()) return refuse(problems);
     auto policies = try_policies(options, input, problems);
+    if (problems.empty()) compare_with_exact(options, input, policies, problems);
     if (!problems.empty()) return refuse(problems);
     if (!options.quiet)
         for (auto const& sentence : long_runs(options, input, policies))
             std::fprintf(stderr, "ration: %s\n", sentence.c_str());
     simulation_results const all{options, input, std::move(policies), run_with_progress(options, input)};
-    for (auto const& policy : options.policies) print_to_stderr(policy_log::common_to(policy), policy);
+    for (auto const& policy : given.policies) print_to_stderr(policy_log::common_to(policy), policy);
     if (options.json)
         fmt::print("{}\n{}\n", table_json(all), measured_json(all));
     else

@@ -16,6 +16,7 @@
 #include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
+#include "sim/estimate_options.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/noise_options.hpp"
 #include "sim/traces.hpp"
@@ -348,6 +349,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems)
                              : generate(options, *library, input, problems);
+    if (!options.estimates.empty()) add_losses(*library, input, problems);
     if (!options.tenants.empty()) read_tenants(options, input, problems);
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())

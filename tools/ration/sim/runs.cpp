@@ -16,6 +16,7 @@
 #include "common/quantity.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
+#include "sim/estimate_options.hpp"
 
 namespace ration::program {
 namespace {
@@ -129,6 +130,21 @@ public:
     return ran;
 }
 
+/// Those that do not depend on the policy.
+[[nodiscard]] sim::sim_options settings_of(simulation_options const& options, simulation_input const& input,
+                                           sample const& from) {
+    sim::sim_options how{.interval = options.interval,
+                         .seed = from.seed,
+                         .stop_at_bad_grant = options.stop_at_bad_grant,
+                         .faults = from.faults,
+                         .checkpoint = options.checkpoint,
+                         .save = options.save,
+                         .noise = input.noise,
+                         .half_life = input.half_life};
+    if (options.until) how.limit = *options.until;
+    return how;
+}
+
 void run_one(simulation_options const& options, simulation_input const& input, runs_progress& progress,
              simulated_run& into) {
     auto const start = std::chrono::steady_clock::now();
@@ -145,17 +161,11 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     timed_policy timed(*policy);
     bool const each = into.sample == 0 && (options.json || !options.report.empty());
     run_watch watch(from, input.machines, progress, each);
-    sim::sim_options how{.interval = options.interval,
-                         .seed = from.seed,
-                         .stop_at_bad_grant = options.stop_at_bad_grant,
-                         .faults = from.faults,
-                         .checkpoint = options.checkpoint,
-                         .save = options.save,
-                         .noise = input.noise,
-                         .half_life = input.half_life,
-                         .observer = &watch,
-                         .columns = columns ? &*columns : nullptr};
-    if (options.until) how.limit = *options.until;
+    sim::sim_options how = settings_of(options, input, from);
+    how.observer = &watch;
+    how.columns = columns ? &*columns : nullptr;
+    sim_estimators const estimators;
+    if (!input.is_exact.empty() && !input.is_exact[into.policy]) how.estimators = estimators.supply();
     auto ran = simulate(from, input.machines, timed, how);
     if (!ran) {
         into.failure = to_text(ran.failure());
@@ -264,7 +274,7 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
         if (auto const fits = check_policy(name, *policy, input); !fits) problems.add(fits.failure());
         std::string const file = name.substr(name.rfind('/') + 1);
         all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file),
-                       policy->follows_changes()});
+                       policy->follows_changes(), policy->reads("jobs/remaining")});
     }
     for (auto& one : all)  // two files of one name are told apart by their folders
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);

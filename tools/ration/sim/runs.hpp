@@ -53,6 +53,7 @@ struct policy_text {
     std::string id, version;  ///< as it calls itself
     std::string label;        ///< what it is called in tables: its name, or its file's without the folder
     bool follows_changes = false;
+    bool reads_estimates = false;  ///< of what an estimator can compute
 };
 
 /// Tries every policy on the columns that these runs offer. Adds what is wrong to `problems`.

@@ -188,6 +188,7 @@ std::string headline(simulation_results const& all) {
                                   machines_text(all.input.machines), groups);
     if (samples.size() > 1) out += fmt::format(", {} {}", samples.size(), kind_of_samples(all));
     if (!all.input.noise.none()) out += fmt::format(", noise {}", fmt::join(noise_words(all.input.noise), ", "));
+    if (!all.options.estimates.empty()) out += fmt::format(", estimated {}", fmt::join(all.options.estimates, ", "));
     return printable(out);
 }
 

@@ -205,6 +205,9 @@ std::string table_json(simulation_results const& all) {
         json.key("noise").array([&] {
             for (auto const& word : noise_words(all.input.noise)) json.value(word);
         });
+        json.key("estimates").array([&] {
+            for (auto const& word : all.options.estimates) json.value(word);
+        });
         json.member("checkpoint", in_seconds(all.options.checkpoint));
         json.member("save", in_seconds(all.options.save));
         json.key("samples").array([&] {

@@ -28,12 +28,12 @@ void note_seeds(std::string const& name, simulation_options const& options, simu
         fmt::format("{} leaves nothing to chance, so that it is run once and not {} times", name, options.seeds));
 }
 
-/// A trace leaves nothing to chance but the noise of what its jobs report and of predictions, and faults: with one of
+/// A trace leaves nothing to chance but the noise of losses and of predictions, and faults: with one of
 /// them it is a sample for each seed.
 void add_samples(sim::workload jobs, simulation_options const& options, simulation_input& input) {
     bool const noisy =
         std::ranges::any_of(jobs.jobs, [&](auto const& job) { return jobs.models[job.model]->is_noisy(job); });
-    bool const repeats = noisy || !options.faults.empty() || !input.noise.none();
+    bool const repeats = noisy || !options.faults.empty() || !input.noise.none() || !options.estimates.empty();
     if (!repeats) note_seeds(jobs.name, options, input);
     for (std::uint64_t seed = 1; repeats && seed < options.seeds; ++seed)
         input.samples.push_back({.jobs = jobs, .seed = seed, .needs = {}, .bounds = {}});

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+/// `ration sim --estimate`: policies read what an estimator computes from the reports of jobs, beside the same runs
+/// with the exact values.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <ration/estimators/remaining.hpp>
+#include <ration/host/estimator_stage.hpp>
+#include <ration/sim/model_library.hpp>
+
+#include "common/diagnostics.hpp"
+#include "sim/input.hpp"
+#include "sim/runs.hpp"
+
+namespace ration::program {
+
+/// Refuses a name without an estimator. The diagnostic does not name the option.
+[[nodiscard]] result<void, diagnostic> check_estimate(std::string_view name);
+
+/// Gives the jobs on devices losses along the fitted curves of the library. Adds to `problems` if they cannot have any.
+void add_losses(sim::model_library const& library, simulation_input& input, diagnostics& problems);
+
+/// Adds an entry with the exact values behind each policy that reads an estimate, to both lists and to `input`. Adds to
+/// `problems` if there is none.
+void compare_with_exact(simulation_options& options, simulation_input& input, std::vector<policy_text>& policies,
+                        diagnostics& problems);
+
+/// The estimators of one run. A simulated job ends at its target, and does not report the number of its steps.
+class sim_estimators {
+    static constexpr std::array<std::string_view, 1> unfilled{"jobs/remaining"};
+
+    estimator_adapter<estimators::remaining> remaining_{estimators::remaining({.uses_totals = false})};
+    std::array<any_estimator*, 1> all_{&remaining_};
+
+public:
+    sim_estimators() = default;
+    sim_estimators(sim_estimators const&) = delete;
+    sim_estimators& operator=(sim_estimators const&) = delete;
+
+    /// For the settings of a run, which this object has to outlive.
+    [[nodiscard]] estimator_supply supply() const noexcept { return {.available = all_, .unfilled = unfilled}; }
+};
+
+}  // namespace ration::program
