@@ -99,6 +99,7 @@ inline constexpr unsigned harmless_calls[] = {
     __NR_set_robust_list,
     __NR_rseq,
     __NR_sched_getaffinity,
+    __NR_getcpu,
     __NR_getrusage,
     __NR_restart_syscall,
     __NR_getdents64,

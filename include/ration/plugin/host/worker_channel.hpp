@@ -62,6 +62,7 @@ public:
 
     /// Sends what `request` has as the next request.
     void send() noexcept {
+        request().core.store(present_core(), std::memory_order_relaxed);
         request().sequence.store(++sequence_);  // sequentially consistent: see `await` of the worker
         woken_ = reply().asleep.load() != 0;
         if (woken_) wake(request().sequence);
@@ -96,9 +97,10 @@ public:
 
 private:
     /// Spins for as long as most answers take. After a miss, as when the worker needs this core, it spins only briefly
-    /// for the next 64 answers, and not at all after it woke the worker.
+    /// for the next 64 answers, and not at all after it woke the worker. It never spins on the worker's core.
     template <class Meanwhile>
     [[nodiscard]] bool answers_at_once(std::uint32_t before, nanoseconds at_most, Meanwhile& meanwhile) noexcept {
+        if (is_on_this_core(reply().core)) return is_answered();
         constexpr nanoseconds long_wait = milliseconds(5);
         bool const patient = impatient_for_ == 0;
         nanoseconds const patience = patient ? long_wait : woken_ ? nanoseconds{} : short_wait;

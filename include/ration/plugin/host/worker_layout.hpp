@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <ctime>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,6 +50,9 @@ struct worker_brief {
     std::int32_t host = 0;           ///< process of the host; the worker ends with it
 };
 
+/// The core of a process that has not reported one.
+inline constexpr std::uint32_t unknown_core = ~std::uint32_t{0};
+
 /// The changes of one table since the last answer. The list itself is in `input` (change_lists.hpp).
 struct listed_changes {
     std::uint64_t count = 0;  ///< entries of the list
@@ -59,6 +63,7 @@ struct listed_changes {
 /// The front of `input`: one request.
 struct worker_request {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< counts requests; the worker sleeps on it
+    std::atomic<std::uint32_t> core{unknown_core};       ///< on which the host has sent it
     /// The members of `tick_data`.
     alignas(64) std::uint64_t number = 0;
     std::uint64_t seed = 0;
@@ -86,6 +91,7 @@ struct worker_reply {
     alignas(64) std::atomic<std::uint32_t> sequence{0};  ///< of the request that is answered
     std::atomic<std::uint32_t> kept{0};                  ///< of the last request whose state is saved
     std::atomic<std::uint32_t> asleep{0};                ///< 1: the next request has to wake the worker
+    std::atomic<std::uint32_t> core{unknown_core};       ///< on which the worker has answered
     /// Rows of the next answer that can be copied already; 0 between two ticks
     std::uint64_t written = 0;
     /// The code of `decide`.
@@ -169,6 +175,17 @@ inline void wake(std::atomic<std::uint32_t>& word) noexcept {
     timespec t{};
     ::clock_gettime(CLOCK_MONOTONIC, &t);
     return {std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec};
+}
+
+/// The processor core on which this thread runs now.
+[[nodiscard]] inline std::uint32_t present_core() noexcept {
+    int const core = ::sched_getcpu();
+    return core < 0 ? unknown_core : static_cast<std::uint32_t>(core);
+}
+/// True if the other process was last on this core. It cannot run there while this one waits awake.
+[[nodiscard]] inline bool is_on_this_core(std::atomic<std::uint32_t> const& core) noexcept {
+    std::uint32_t const other = core.load(std::memory_order_relaxed);
+    return other != unknown_core && other == present_core();
 }
 
 /// Waking a thread takes about 30 us; shorter waits are spent awake.

@@ -144,6 +144,7 @@ public:
 
     /// Makes the reply visible to the host, and wakes it.
     void publish(std::uint32_t sequence) noexcept {
+        reply().core.store(present_core(), std::memory_order_relaxed);
         reply().sequence.store(sequence, std::memory_order_release);
         wake(reply().sequence);
     }
@@ -219,17 +220,26 @@ private:
 
     /// Waits for the next request. If none comes for a while, the state is saved meanwhile.
     void await(live_instance& live, std::uint32_t done) noexcept {
-        while (!spin_while(request().sequence, done, saved_ ? short_wait : save_interval_.patience(), [] {})) {
+        while (request().sequence.load(std::memory_order_acquire) == done) {
             if (!saved_) {
-                save_state(live, done);
-                continue;
+                if (!comes_within(save_interval_.patience(), done)) save_state(live, done);
+            } else if (is_on_this_core(request().core) || !spin_while(request().sequence, done, short_wait, [] {})) {
+                sleep(seconds(1), done);
             }
-            // Sequentially consistent on both sides: either the host sees this flag, or the wait
-            // sees its request
-            reply().asleep.store(1);
-            wait_while(request().sequence, done, seconds(1));
-            reply().asleep.store(0);
         }
+    }
+    /// Waits for a request, awake unless the host needs this core. Returns false if none comes.
+    [[nodiscard]] bool comes_within(nanoseconds at_most, std::uint32_t done) noexcept {
+        if (!is_on_this_core(request().core)) return spin_while(request().sequence, done, at_most, [] {});
+        sleep(at_most, done);
+        return request().sequence.load(std::memory_order_acquire) != done;
+    }
+    /// Sleeps until the host sends a request, or for `at_most`.
+    void sleep(nanoseconds at_most, std::uint32_t done) noexcept {
+        // Sequentially consistent on both sides: either the host sees this flag, or the wait sees its request
+        reply().asleep.store(1);
+        wait_while(request().sequence, done, at_most);
+        reply().asleep.store(0);
     }
 
     /// The rows that the host lists as changed; null for a plugin that does not follow them.
