@@ -75,11 +75,10 @@ class Ended(ServiceTest):
         self.assertEqual(self.ends(), ["before", "during", "later"])
 
     def test_commands_that_wait_for_others_outlive_the_service(self) -> None:
-        self.ration("drain")
+        first = self.submit("--name", "first", "--", "sh", "-c", "until test -e fail; do sleep 0.1; done; exit 1")
         waits = "until test -e go; do sleep 0.1; done; echo $RATION_JOB >> ends"
-        labels = [self.submit("--name", f"j{number}", "--on-end", f"touch began.$RATION_JOB; {waits}", "--", "true") for number in range(20)]
-        for label in labels:
-            self.ration("cancel", label)  # so that they end almost at once
+        labels = [self.submit("--name", f"j{number}", "--after", first, "--on-end", f"touch began.$RATION_JOB; {waits}", "--", "true") for number in range(20)]
+        (self.folder / "fail").touch()  # so that the others fail in one turn
         self.wait_for(lambda: len(list(self.folder.glob("began.*"))) >= 15)
         self.kill()
         (self.folder / "go").touch()
