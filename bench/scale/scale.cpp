@@ -70,25 +70,29 @@ template <class P>
     std::exit(1);
 }
 
-/// Begins to measure at the arrival of one job.
+/// Measures from the arrival of one job to that of another one, or to the end of the run if that does not arrive.
 class stopwatch final : public sim::run_observer {
-    std::uint64_t first_;
+    std::uint64_t first_, last_;
     std::uint64_t events_ = 0;  // arrivals and ends
-    double start_;
+    double start_, seconds_ = -1;
 
 public:
-    explicit stopwatch(std::uint64_t first) : first_(first), start_(processor_seconds()) {}
+    stopwatch(std::uint64_t first, std::uint64_t last) : first_(first), last_(last), start_(processor_seconds()) {}
 
     void submitted(nanoseconds, std::uint64_t job) noexcept override {
-        ++events_;
+        count();
+        if (job == last_) seconds_ = processor_seconds() - start_;
         if (job != first_) return;
         start_ = processor_seconds();
         events_ = 1;
     }
     void holds(nanoseconds, std::uint64_t, std::int64_t) noexcept override {}
-    void finished(nanoseconds, std::uint64_t) noexcept override { ++events_; }
-    [[nodiscard]] double seconds() const { return processor_seconds() - start_; }
+    void finished(nanoseconds, std::uint64_t) noexcept override { count(); }
+    [[nodiscard]] double seconds() const { return seconds_ < 0 ? processor_seconds() - start_ : seconds_; }
     [[nodiscard]] std::uint64_t events() const { return events_; }
+
+private:
+    void count() noexcept { events_ += seconds_ < 0 ? 1 : 0; }
 };
 
 struct measured {
@@ -100,10 +104,10 @@ struct measured {
 };
 
 [[nodiscard]] measured simulate(sim::workload const& jobs, sim::cluster const& machines, maker const& policy,
-                                std::uint64_t first, nanoseconds limit) {
+                                std::uint64_t first, std::uint64_t last, nanoseconds limit) {
     auto const asked = policy();
     policy_adapter<policies::none> fallback;
-    stopwatch watch(first);
+    stopwatch watch(first, last);
     sim::simulation run(jobs, machines, *asked, fallback, {.interval = {}, .limit = limit, .observer = &watch});
     auto outcome = run.run();
     if (!outcome) stop(outcome.failure().subject.c_str());
@@ -148,22 +152,24 @@ struct event_cost {
     double changed = 0, full = 0;  // us
 };
 
-/// The time is measured from the second arrival on: at the first one, some policies make their order of all jobs,
-/// since the decision before it had no list of changes. The least of several runs is the least disturbed one. The full
-/// recomputation runs for a shorter time on more nodes, so that it has as many events on each cluster.
+/// The time is measured from the second arrival to the last one. At the first one, some policies make their order of
+/// all jobs, since the decision before it had no list of changes; the end of a run writes the outcomes of all. The
+/// least of several runs is the least disturbed one. The full recomputation runs for a shorter time on more nodes, so
+/// that it has as many events on each cluster.
 [[nodiscard]] event_cost cost_of_event(pair_of_policies const& policies, size const& at) {
     auto const more = static_cast<std::size_t>(arrivals_of_a_node * static_cast<double>(at.nodes));
     auto const jobs = backlog_of(at.active, more, duration);
     auto const machines = nodes_of(at.nodes, 8);
-    auto const measure = [&](maker const& policy, double until) {
-        return simulate(jobs, machines, policy, at.active + 2, seconds(until));
+    auto const measure = [&](maker const& policy, std::size_t arrivals) {
+        auto const until = jobs.jobs[at.active + arrivals - 1].submitted;
+        return simulate(jobs, machines, policy, at.active + 2, at.active + arrivals, until);
     };
-    double const compared = duration * 100 / static_cast<double>(at.nodes);
+    std::size_t const compared = std::min<std::size_t>(more, static_cast<std::size_t>(100 * arrivals_of_a_node));
     auto const full = measure(policies.all, compared);
     compare(policies.name, measure(policies.changed, compared).outcome, full.outcome);
     event_cost cost{.changed = std::numeric_limits<double>::infinity(), .full = full.microseconds_an_event()};
     for (std::size_t i = 0; i < repetitions; ++i)
-        cost.changed = std::min(cost.changed, measure(policies.changed, duration).microseconds_an_event());
+        cost.changed = std::min(cost.changed, measure(policies.changed, more).microseconds_an_event());
     return cost;
 }
 
@@ -201,14 +207,15 @@ void print_runs(std::size_t jobs, double per_hour, std::size_t nodes, std::int64
     auto const made = sim::make_rigid({.jobs = jobs, .jobs_per_hour = per_hour});
     auto const machines = nodes_of(nodes, devices);
     nanoseconds const forever{std::numeric_limits<std::int64_t>::max()};
+    constexpr std::uint64_t none = 0;
     for (auto const& [name, changed, all] : policies_to_compare()) {
         // Between two ends of jobs, a draw can pass many jobs that do not fit.
         if (!with_full && (name == std::string("pack") || name == std::string("spread"))) continue;
-        auto const mine = simulate(made, machines, changed, 1, forever);
+        auto const mine = simulate(made, machines, changed, 1, none, forever);
         std::printf("%-7s %9zu jobs, %6.0f an hour, %zux%lld: %7.3f s, %.0f MB", name, jobs, per_hour, nodes,
                     static_cast<long long>(devices), mine.seconds, megabytes());
         if (with_full) {
-            auto const full = simulate(made, machines, all, 1, forever);
+            auto const full = simulate(made, machines, all, 1, none, forever);
             compare(name, mine.outcome, full.outcome);
             std::printf("; full recomputation %.3f s", full.seconds);
         }
