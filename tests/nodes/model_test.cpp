@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSL-1.0
+// A model of a controller, its nodes and the lines between them, in virtual time and with random faults. However
+// messages are lost, late, doubled or out of order, and whatever crashes: no job runs twice at a time, and no device is
+// in two jobs.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "nodes/node_lease.hpp"
+#include "nodes/node_registry.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+constexpr std::size_t nodes_count = 3, jobs_count = 4, devices_count = 3;
+constexpr node_times times{.start = seconds(8), .silence = seconds(3), .lease = seconds(20), .ending = seconds(6)};
+constexpr nanoseconds beat = seconds(1), step = milliseconds(250);
+constexpr int steps = 400;
+
+using rng = std::mt19937_64;
+[[nodiscard]] bool one_in(rng& random, unsigned n) { return random() % n == 0; }
+[[nodiscard]] nanoseconds up_to(rng& random, nanoseconds most) {
+    return nanoseconds{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count))};
+}
+
+/// A process of a job. It exists on its node whether an agent knows it or not.
+struct process_model {
+    std::size_t job = 0;
+    std::vector<int> devices;
+    std::optional<nanoseconds> ends_at;  ///< it was asked to stop
+};
+
+struct message_model {
+    std::string session;
+    std::uint64_t number = 0, grants = 0;
+    nanoseconds clock{};
+    std::vector<std::size_t> jobs;
+    bool is_hello = false;
+};
+
+struct in_flight {
+    std::size_t node = 0;
+    bool to_node = true;
+    nanoseconds at{};
+    message_model what;
+};
+
+/// An agent with its connection.
+struct agent_model {
+    std::string session;
+    node_lease lease{times.lease, {}};
+    std::uint64_t last = 0, sent = 0, grants = 0;
+    std::vector<std::size_t> assigned;
+    nanoseconds next_beat{};
+    bool connected = true;
+    bool silent = false;  // it can neither send nor receive for a while
+};
+
+struct machine_model {
+    std::vector<process_model> processes;
+    std::optional<agent_model> agent;            // the one with the lock
+    std::optional<std::string> waiting_session;  // an agent that waits for the lock
+    nanoseconds ready_at{};                      // when it has ended what an earlier one left
+    nanoseconds skew{};                          // of its clock
+    bool dead = false;                           // without power
+};
+
+class world {
+    rng random_;
+    nanoseconds now_{};
+    node_registry registry_{nodes_count, jobs_count, times};
+    std::array<machine_model, nodes_count> machines_;
+    std::vector<in_flight> wires_;
+    std::array<std::optional<std::size_t>, jobs_count> wanted_{};
+    struct link {
+        std::string session;
+        std::uint64_t sent = 0, grants = 0, last = 0;
+        nanoseconds clock{}, next_beat{}, next_start{};
+        bool open = false;
+    };
+    std::array<link, nodes_count> links_;
+    std::uint64_t sessions_ = 0;
+
+public:
+    std::string violation;
+    std::uint64_t launches = 0, moves = 0, losses = 0;
+
+    explicit world(std::uint64_t seed) : random_(seed) {
+        for (auto& machine : machines_) machine.skew = up_to(random_, seconds(1000));
+        for (std::size_t node = 0; node < nodes_count; ++node) start_agent(node);
+    }
+
+    void run() {
+        for (int i = 0; i < steps && violation.empty(); ++i) {
+            now_ = now_ + step;
+            disturb();
+            deliver();
+            for (std::size_t node = 0; node < nodes_count; ++node) turn_of_machine(node);
+            turn_of_controller();
+        }
+    }
+
+private:
+    void disturb() {
+        auto const node = random_() % nodes_count;
+        auto& machine = machines_[node];
+        if (one_in(random_, 60)) cut(node);
+        if (machine.agent && one_in(random_, 80)) machine.agent->silent = !machine.agent->silent;
+        if (machine.agent && one_in(random_, 120)) kill_agent(node);
+        if (one_in(random_, 900)) {  // the machine loses its power
+            machine = {};
+            machine.dead = true;
+        }
+    }
+
+    /// Its jobs run on. The protocol relies on another agent that ends them before the lease is over, or on a site that
+    /// ends the processes of a step with it: no message can end a process that no agent knows.
+    void kill_agent(std::size_t node) {
+        auto& machine = machines_[node];
+        auto const over = machine.agent->lease.until() - machine.skew;
+        for (auto& p : machine.processes)
+            if (!p.ends_at) p.ends_at = std::max(now_, over);
+        machine.agent.reset();
+        cut(node);
+    }
+
+    void cut(std::size_t node) {
+        if (machines_[node].agent) machines_[node].agent->connected = false;
+        links_[node].open = false;
+        if (registry_.state(node) == node_state::lost || registry_.state(node) == node_state::gone) return;
+        registry_.closed(node);
+        links_[node].next_start = now_ + up_to(random_, seconds(2));
+    }
+
+    void start_agent(std::size_t node) {
+        auto const session = std::to_string(++sessions_);
+        registry_.start(node, session, now_);
+        links_[node] = {};
+        links_[node].session = session;
+        links_[node].open = true;
+        links_[node].next_start = {INT64_MAX};
+        if (machines_[node].dead) return;
+        machines_[node].waiting_session = session;
+        machines_[node].ready_at = now_ + up_to(random_, seconds(3));
+    }
+
+    void send(in_flight what) {
+        if (one_in(random_, 12)) return;  // lost
+        what.at = now_ + up_to(random_, one_in(random_, 20) ? seconds(40) : milliseconds(600));
+        wires_.push_back(what);
+        if (one_in(random_, 20)) {  // doubled
+            what.at = what.at + up_to(random_, seconds(5));
+            wires_.push_back(what);
+        }
+    }
+
+    void deliver() {
+        std::vector<in_flight> due;
+        for (auto const& m : wires_)
+            if (m.at <= now_) due.push_back(m);
+        std::erase_if(wires_, [&](in_flight const& m) { return m.at <= now_; });
+        std::ranges::shuffle(due, random_);
+        for (auto const& m : due) m.to_node ? take_order(m) : take_report(m);
+    }
+
+    // --- A machine
+
+    [[nodiscard]] nanoseconds clock_of(std::size_t node) const { return now_ + machines_[node].skew; }
+
+    void take_order(in_flight const& m) {
+        auto& agent = machines_[m.node].agent;
+        if (!agent || agent->silent || m.what.session != agent->session || m.what.number <= agent->last) return;
+        if (agent->lease.is_over(clock_of(m.node))) return;
+        agent->last = m.what.number;
+        agent->lease.renew(m.what.clock, clock_of(m.node));
+        agent->grants = m.what.grants;
+        agent->assigned = m.what.jobs;
+    }
+
+    void launch(std::size_t node, std::size_t job) {
+        auto& machine = machines_[node];
+        process_model fresh{.job = job, .devices = {}, .ends_at = {}};
+        auto const used = [&](int device) {
+            return std::ranges::any_of(machine.processes, [&](process_model const& p) {
+                return std::ranges::find(p.devices, device) != p.devices.end();
+            });
+        };
+        for (int device = 0; device < static_cast<int>(devices_count) && fresh.devices.empty(); ++device)
+            if (!used(device)) fresh.devices.push_back(device);
+        if (fresh.devices.empty()) return;  // it waits
+        for (auto const& other : machines_)
+            for (auto const& p : other.processes)
+                if (p.job == job) violation = "a job runs twice";
+        machine.processes.push_back(fresh);
+        ++launches;
+    }
+
+    void turn_of_machine(std::size_t node) {
+        auto& machine = machines_[node];
+        std::erase_if(machine.processes, [&](process_model const& p) { return p.ends_at && *p.ends_at <= now_; });
+        take_lock(node);
+        if (!machine.agent) return;
+        auto& agent = *machine.agent;
+        auto const is_assigned = [&](std::size_t job) {
+            return std::ranges::find(agent.assigned, job) != agent.assigned.end();
+        };
+        bool const over = agent.lease.is_over(clock_of(node));
+        for (auto& p : machine.processes)
+            if (!p.ends_at && (over || !is_assigned(p.job)))
+                p.ends_at = now_ + up_to(random_, nanoseconds{times.ending.count - 2 * step.count});
+        if (over) {
+            if (machine.processes.empty()) machine.agent.reset();
+            return;
+        }
+        for (auto const job : agent.assigned)
+            if (std::ranges::find(machine.processes, job, &process_model::job) == machine.processes.end())
+                launch(node, job);
+        if (clock_of(node) < agent.next_beat || agent.silent || !agent.connected) return;
+        agent.next_beat = clock_of(node) + beat;
+        std::vector<std::size_t> present;
+        for (auto const& p : machine.processes) present.push_back(p.job);
+        for (auto const job : agent.assigned) present.push_back(job);
+        send({node, false, {}, {agent.session, ++agent.sent, agent.grants, clock_of(node), present, false}});
+    }
+
+    /// One agent at a time has the lock of its node. It ends what an earlier one has left, and then sends its hello.
+    void take_lock(std::size_t node) {
+        auto& machine = machines_[node];
+        if (machine.dead || !machine.waiting_session || now_ < machine.ready_at) return;
+        if (machine.agent) return;
+        machine.processes.clear();
+        machine.agent = agent_model{.session = *machine.waiting_session,
+                                    .lease = {times.lease, clock_of(node)},
+                                    .assigned = {},
+                                    .connected = links_[node].session == *machine.waiting_session && links_[node].open};
+        machine.waiting_session.reset();
+        auto& agent = *machine.agent;
+        agent.next_beat = clock_of(node) + beat;
+        if (agent.connected) send({node, false, {}, {agent.session, ++agent.sent, 0, clock_of(node), {}, true}});
+    }
+
+    // --- The controller
+
+    void take_report(in_flight const& m) {
+        auto& link = links_[m.node];
+        if (!m.what.is_hello && m.what.number <= link.last && m.what.session == link.session) return;
+        bool const accepted = m.what.is_hello ? registry_.hello(m.node, m.what.session, now_)
+                                              : registry_.message(m.node, m.what.session, now_);
+        if (!accepted) return;
+        link.last = m.what.number;
+        link.clock = std::max(link.clock, m.what.clock);
+        if (!m.what.is_hello) registry_.report(m.node, m.what.grants, m.what.jobs);
+    }
+
+    void turn_of_controller() {
+        auto const before = lost();
+        registry_.advance(now_);
+        losses += lost() - before;
+        for (std::size_t node = 0; node < nodes_count; ++node) restart(node);
+        for (std::size_t job = 0; job < jobs_count; ++job) place(job);
+        for (std::size_t node = 0; node < nodes_count; ++node) send_list(node);
+    }
+
+    [[nodiscard]] std::uint64_t lost() const {
+        std::uint64_t out = 0;
+        for (std::size_t node = 0; node < nodes_count; ++node) out += registry_.state(node) == node_state::lost ? 1 : 0;
+        return out;
+    }
+
+    void restart(std::size_t node) {
+        auto const state = registry_.state(node);
+        if (state == node_state::suspect && now_ >= links_[node].next_start) start_agent(node);
+        // An agent whose hello was lost is started again
+        if (state == node_state::suspect && links_[node].next_start.count == INT64_MAX && links_[node].last == 0)
+            cut(node);
+    }
+
+    void place(std::size_t job) {
+        if (one_in(random_, 40)) wanted_[job] = random_() % nodes_count;
+        if (!wanted_[job]) return;
+        auto const at = registry_.node_of(job);
+        if (at && *at != *wanted_[job] && !registry_.is_leaving(job)) {
+            registry_.withdraw(job, links_[*at].grants + 1);
+            ++moves;
+        }
+        if (registry_.may_assign(job, *wanted_[job]))
+            registry_.assign(job, *wanted_[job], links_[*wanted_[job]].grants + 1);
+    }
+
+    void send_list(std::size_t node) {
+        auto& link = links_[node];
+        if (registry_.state(node) != node_state::up || now_ < link.next_beat) return;
+        link.next_beat = now_ + beat;
+        std::vector<std::size_t> jobs;
+        for (std::size_t job = 0; job < jobs_count; ++job)
+            if (registry_.is_assigned(job, node)) jobs.push_back(job);
+        send({node, true, {}, {link.session, ++link.sent, ++link.grants, link.clock, jobs, false}});
+    }
+};
+
+[[nodiscard]] std::uint64_t schedules() {
+    char const* const text = std::getenv("RATION_NODE_SCHEDULES");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 2000;
+}
+
+}  // namespace
+
+TEST_CASE("no schedule runs a job twice") {
+    std::uint64_t launches = 0, moves = 0, losses = 0;
+    for (std::uint64_t seed = 1; seed <= schedules(); ++seed) {
+        world one(seed);
+        one.run();
+        INFO("seed " << seed);
+        REQUIRE(one.violation.empty());
+        launches += one.launches;
+        moves += one.moves;
+        losses += one.losses;
+    }
+    // The model is alive: jobs start, move, and lose their nodes
+    CHECK(launches > schedules());
+    CHECK(moves > schedules());
+    CHECK(losses > schedules() / 20);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// The conditions of nodes, and on which node a job may be.
+#include <array>
+#include <span>
+#include <vector>
+
+#include "nodes/node_lease.hpp"
+#include "nodes/node_registry.hpp"
+#include "support/catch.hpp"
+
+using namespace ration;
+using namespace ration::program;
+
+namespace {
+
+constexpr node_times times{.start = seconds(60), .silence = seconds(10), .lease = seconds(300), .ending = seconds(30)};
+constexpr std::size_t a = 0, b = 1;
+
+/// Two nodes that are up at time 0.
+[[nodiscard]] node_registry two_nodes(std::size_t jobs = 1) {
+    node_registry nodes(2, jobs, times);
+    for (auto const node : {a, b}) {
+        nodes.start(node, "s", {});
+        REQUIRE(nodes.hello(node, "s", {}));
+    }
+    return nodes;
+}
+
+void report(node_registry& nodes, std::size_t node, std::uint64_t number, std::vector<std::size_t> const& present) {
+    nodes.report(node, number, present);
+}
+
+}  // namespace
+
+TEST_CASE("a node is up from its hello on, and suspect after a silence") {
+    node_registry nodes(1, 1, times);
+    CHECK(nodes.state(a) == node_state::gone);
+    nodes.start(a, "s", {});
+    CHECK(nodes.state(a) == node_state::starting);
+    CHECK(!nodes.may_assign(0, a));
+    CHECK(!nodes.message(a, "s", seconds(1)));  // nothing before its hello
+    CHECK(!nodes.hello(a, "r", seconds(2)));    // of an earlier command
+    CHECK(nodes.hello(a, "s", seconds(5)));
+    CHECK(nodes.state(a) == node_state::up);
+    CHECK(!nodes.hello(a, "t", seconds(5)));
+    CHECK(nodes.next_change() == seconds(15));
+    nodes.advance(nanoseconds{seconds(15).count - 1});
+    CHECK(nodes.state(a) == node_state::up);
+    nodes.advance(seconds(15));
+    CHECK(nodes.state(a) == node_state::suspect);
+    CHECK(!nodes.may_assign(0, a));
+    CHECK(!nodes.message(a, "t", seconds(16)));
+    CHECK(nodes.message(a, "s", seconds(16)));
+    CHECK(nodes.state(a) == node_state::up);
+    CHECK(nodes.may_assign(0, a));
+}
+
+TEST_CASE("a node that does not come in time is gone") {
+    node_registry nodes(1, 1, times);
+    nodes.start(a, "s", {});
+    nodes.advance(seconds(59));
+    CHECK(nodes.state(a) == node_state::starting);
+    nodes.advance(seconds(60));
+    CHECK(nodes.state(a) == node_state::gone);
+    CHECK(!nodes.hello(a, "s", seconds(61)));
+}
+
+TEST_CASE("a job leaves its node once a report without it answers the list without it") {
+    auto nodes = two_nodes(2);
+    nodes.assign(0, a, 1);
+    CHECK(nodes.node_of(0) == a);
+    CHECK(nodes.is_assigned(0, a));
+    CHECK(!nodes.may_assign(0, b));
+    report(nodes, a, 1, {});  // it was not withdrawn
+    CHECK(nodes.node_of(0) == a);
+    nodes.withdraw(0, 3);
+    CHECK(!nodes.is_assigned(0, a));
+    report(nodes, a, 2, {});  // of before
+    CHECK(nodes.node_of(0) == a);
+    report(nodes, b, 3, {});  // of the other node
+    CHECK(nodes.node_of(0) == a);
+    std::array const still{std::size_t{1}, std::size_t{0}};
+    nodes.report(a, 3, still);
+    CHECK(nodes.node_of(0) == a);
+    CHECK(!nodes.may_assign(0, b));
+    nodes.withdraw(0, 9);  // the first withdrawal counts
+    report(nodes, a, 3, {1});
+    CHECK(!nodes.node_of(0));
+    CHECK(nodes.may_assign(0, b));
+}
+
+TEST_CASE("the jobs of a silent node are free after its lease and the time to end them, and it stays away") {
+    auto nodes = two_nodes();
+    nodes.assign(0, a, 1);
+    CHECK(nodes.message(a, "s", seconds(100)));
+    CHECK(nodes.message(b, "s", seconds(400)));
+    nodes.advance(seconds(429));
+    CHECK(nodes.state(a) == node_state::suspect);
+    CHECK(!nodes.may_assign(0, b));
+    CHECK(nodes.message(b, "s", seconds(430)));
+    nodes.advance(seconds(430));
+    CHECK(nodes.state(a) == node_state::lost);
+    CHECK(nodes.state(b) == node_state::up);
+    CHECK(nodes.may_assign(0, b));
+    CHECK(!nodes.message(a, "s", seconds(431)));
+    CHECK(!nodes.hello(a, "t", seconds(431)));
+    nodes.closed(a);
+    CHECK(nodes.state(a) == node_state::lost);
+}
+
+TEST_CASE("the end of a connection frees no job; the hello of the next agent does") {
+    auto nodes = two_nodes();
+    nodes.assign(0, a, 1);
+    nodes.closed(a);
+    CHECK(nodes.state(a) == node_state::suspect);
+    CHECK(!nodes.message(a, "s", seconds(1)));  // of a buffer
+    nodes.start(a, "u", seconds(1));
+    CHECK(!nodes.may_assign(0, b));
+    nodes.advance(seconds(61));
+    CHECK(nodes.state(a) == node_state::suspect);
+    nodes.start(a, "t", seconds(62));
+    CHECK(nodes.hello(a, "t", seconds(63)));
+    CHECK(nodes.message(b, "s", seconds(63)));
+    CHECK(nodes.may_assign(0, b));
+    CHECK(nodes.state(a) == node_state::up);
+}
+
+TEST_CASE("a node that is started again and again loses its lease all the same") {
+    auto nodes = two_nodes();
+    nodes.assign(0, a, 1);
+    nodes.closed(a);
+    nodes.start(a, "s", seconds(329));
+    nodes.advance(seconds(330));
+    CHECK(nodes.state(a) == node_state::lost);
+    CHECK(!nodes.node_of(0));
+}
+
+TEST_CASE("a node that has ended keeps no job, and a command that never came up is gone at its end") {
+    auto nodes = two_nodes();
+    nodes.assign(0, a, 1);
+    REQUIRE(nodes.message(a, "s", seconds(1)));
+    nodes.ended(a);
+    CHECK(nodes.state(a) == node_state::gone);
+    CHECK(!nodes.node_of(0));
+    nodes.closed(a);
+    CHECK(nodes.state(a) == node_state::gone);
+
+    node_registry fresh(1, 0, times);
+    fresh.start(a, "s", {});
+    fresh.closed(a);
+    CHECK(fresh.state(a) == node_state::gone);
+    fresh.start(a, "s", seconds(1));
+    CHECK(fresh.state(a) == node_state::starting);
+}
+
+TEST_CASE("a lease counts from the clock that the controller repeats") {
+    node_lease lease(seconds(10), seconds(100));
+    CHECK(!lease.is_over(seconds(109)));
+    CHECK(lease.is_over(seconds(110)));
+    lease.renew(seconds(105), seconds(114));  // it was nine seconds on its way
+    CHECK(lease.until() == seconds(115));
+    lease.renew(seconds(101), seconds(114));
+    CHECK(lease.until() == seconds(115));
+    lease.renew(seconds(999), seconds(114));  // a clock that this node never had
+    CHECK(lease.until() == seconds(124));
+}
