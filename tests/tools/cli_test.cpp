@@ -118,11 +118,11 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new");
+        "ration: there is no command 'start'; known here: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -188,6 +188,10 @@ TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sente
 }
 
 TEST_CASE("run: a wrong value of an option, or one that another excludes, earns one sentence") {
+    CHECK(refusal({"run", "f", "--nodes", "local:0"}) ==
+          "ration: --nodes: 'local:0' names no nodes; write local:2, or a command such as 'ssh {host} ration node'");
+    CHECK(refusal({"run", "f", "--nodes", "local:2", "--node-lease", "1s"}) ==
+          "ration: --node-lease: '1s' is not a time of at least two seconds; write 5min or 30s");
     CHECK(refusal({"run", "f", "--policy", "tardl"}) ==
           "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==

@@ -12,6 +12,7 @@
 #include "cli/logs_command.hpp"
 #include "cli/measure_command.hpp"
 #include "cli/new_command.hpp"
+#include "cli/node_command.hpp"
 #include "cli/policies_command.hpp"
 #include "cli/policy_command.hpp"
 #include "cli/replay_command.hpp"
@@ -37,6 +38,7 @@ template <class Options, exit_code (*Perform)(Options const&)>
 
 constexpr subcommand all[] = {
     {"run", "Run the jobs of a file under a policy", make<run_options, run_file>},
+    {"node", "Run the jobs of one node for the controller of 'ration run --nodes'", make<node_options, serve_node>},
     {"serve", "Run the jobs that are submitted to this service", make<serve_options, serve>},
     {"submit", "Give a job to the service", make<submit_options, submit_job>},
     {"status", "Show the jobs of the service, also while it is down", make<status_options, show_status>},

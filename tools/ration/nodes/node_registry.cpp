@@ -66,8 +66,7 @@ void node_registry::ended(std::size_t node) {
 nanoseconds node_registry::deadline_of(node const& n) const noexcept {
     auto const lost_at = n.heard + times_.lease + times_.ending;
     switch (n.state) {
-        case node_state::starting:
-            return n.was_up ? std::min(n.started + times_.start, lost_at) : n.started + times_.start;
+        case node_state::starting: return n.was_up ? lost_at : n.started + times_.start;
         case node_state::up: return n.heard + times_.silence;
         case node_state::suspect: return lost_at;
         case node_state::lost:
@@ -80,8 +79,8 @@ void node_registry::advance(nanoseconds now) {
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
         auto& n = nodes_[at];
         auto const lost_at = n.heard + times_.lease + times_.ending;
-        if (n.state == node_state::starting && now >= n.started + times_.start)
-            n.state = n.was_up ? node_state::suspect : node_state::gone;
+        // The next agent of a node that was up may wait until the lease of an earlier one is over
+        if (n.state == node_state::starting && !n.was_up && now >= n.started + times_.start) n.state = node_state::gone;
         if (n.state == node_state::up && now >= n.heard + times_.silence) n.state = node_state::suspect;
         bool const may_be_lost = n.state == node_state::suspect || (n.state == node_state::starting && n.was_up);
         if (!may_be_lost || now < lost_at) continue;

@@ -29,7 +29,7 @@ enum class node_state : std::uint8_t {
 
 /// Periods on the clock of the controller.
 struct node_times {
-    nanoseconds start = seconds(60);    ///< from the command to its hello
+    nanoseconds start = seconds(60);    ///< from the first command to its hello
     nanoseconds silence = seconds(10);  ///< without a message, until a node is suspect
     nanoseconds lease;                  ///< the dead-man time of the nodes
     nanoseconds ending;                 ///< within which a node ends its jobs after that

@@ -40,8 +40,9 @@ using policy_exchange = std::function<result<void>(policy_change& next)>;
 
 /// Orders to the run after a turn of its loop.
 struct turn_orders {
-    std::vector<job_id> stop, forget;  ///< forgotten jobs are over
-    std::vector<hook_call> hooks;      ///< to be started
+    std::vector<job_id> stop, kill, forget;  ///< forgotten jobs are over
+    bool tick = false;                       ///< the policy has something new to answer
+    std::vector<hook_call> hooks;            ///< to be started
 };
 
 /// The loop calls each function from its own thread; none of them waits for more than the disk.

@@ -91,6 +91,7 @@ result<run_summary> run_one(run_session const& s, run_resources& resources, run_
                     .run = resources.name,
                     .output_folder = task.output_folder,
                     .signals = s.signals,
+                    .settle = task.settle,
                     .reattached = s.reattached},
                    std::move(resources.receiver));
     auto ended = one.run();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
+#include <ration/host/settle.hpp>
 #include <ration/progress/receiver.hpp>
 
 #include "comparison/comparison.hpp"
@@ -61,6 +62,9 @@ struct run_policies {
     std::unique_ptr<any_policy> policy, fallback;
 
     run_policies(run_config const& config, std::string_view name);
+    /// Policies that need no configuration.
+    run_policies(std::unique_ptr<any_policy> chosen, std::unique_ptr<any_policy> other)
+        : policy(std::move(chosen)), fallback(std::move(other)) {}
 };
 
 /// A run without its resources.
@@ -70,6 +74,7 @@ struct run_task {
     run_policies& policies;
     job_source& source;
     std::string output_folder;
+    settle_rules settle{};  ///< the hysteresis of its grants
 };
 
 /// Runs the jobs until the last one has ended and the source is complete. `end` is called with the summary while the

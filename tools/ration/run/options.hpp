@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/units.hpp>
+
 #include "config/settings.hpp"
 
 namespace ration::program {
@@ -32,6 +34,9 @@ struct run_options {
     std::string metrics;                     ///< as `parse_endpoint` takes it; empty: none
     std::string backend{automatic_backend};  ///< one of `job_backend_names`
     std::optional<std::uint32_t> cpus;       ///< instead of the file's; `run` finds it in the config
+    std::string nodes;                       ///< of --nodes; empty: this machine alone
+    std::vector<std::string> hosts;          ///< of --hosts
+    nanoseconds lease = seconds(300);        ///< of --node-lease
 };
 
 }  // namespace ration::program

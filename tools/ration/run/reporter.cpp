@@ -42,6 +42,12 @@ result<reporter> reporter::open(run_options const& options) {
     return r;
 }
 
+reporter reporter::with_listener(std::function<void(event const&)> listener) {
+    reporter r;
+    r.listener_ = std::move(listener);
+    return r;
+}
+
 void reporter::use_log(event_log log) {
     close(log_);
     log_ = std::move(log);
@@ -49,6 +55,7 @@ void reporter::use_log(event_log log) {
 
 void reporter::emit(event const& e) {
     if (metrics_) metrics_->emit(e);
+    if (listener_) listener_(e);
     if (log_ || json_) {
         auto const line = to_json(e);
         if (log_) log_.write_line(line, e.at);

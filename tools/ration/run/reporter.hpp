@@ -2,6 +2,7 @@
 /// Everybody who is told what happens: the event log, `--json`, the terminal or the pipe, and who counts it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ class reporter {
     event_log log_, json_;
     std::unique_ptr<live_view> live_;
     std::unique_ptr<exporter> metrics_;
+    std::function<void(event const&)> listener_;
     bool plain_ = false, explain_ = false, quiet_ = false;
     std::optional<nanoseconds> status_at_;
 
@@ -28,6 +30,9 @@ public:
 
     /// Errors: the log or the place for metrics cannot be opened.
     [[nodiscard]] static result<reporter> open(run_options const& options);
+
+    /// Passes each event to `listener`, and writes nothing.
+    [[nodiscard]] static reporter with_listener(std::function<void(event const&)> listener);
 
     /// The event log of the next run, where `--log` names none. Closes the log before it.
     void use_log(event_log log);

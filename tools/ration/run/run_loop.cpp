@@ -170,6 +170,8 @@ void run_loop::take_turn(nanoseconds now) {
     auto const exchange = [&](policy_change& next) { return c_.change_policy(next, now); };
     auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, c_.hooks.free(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
+    for (auto const id : orders.kill) c_.stopper.kill_soon(c_.jobs.job(id), now);
+    if (orders.tick) c_.ticks.request_tick();
     for (auto& call : orders.hooks) c_.hooks.start(std::move(call), now);
     for (auto const id : orders.forget) {
         auto& job = c_.jobs.job(id);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <ration/host/any_policy.hpp>
+#include <ration/host/settle.hpp>
 
 #include "policies/policy_log.hpp"
 #include "run/gpu_shares.hpp"
@@ -38,6 +39,7 @@ struct run_parts {
     std::string run;            ///< its name
     std::string output_folder;  ///< where the jobs' output goes
     stop_signals& signals;
+    settle_rules settle{};                     ///< the hysteresis of grants
     orphaned_run const* reattached = nullptr;  ///< an earlier run to continue
 };
 

@@ -13,10 +13,11 @@
 namespace ration::program {
 
 scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
-                     nanoseconds interval, event_sink& events)
-    : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(interval), shown_(policy),
+                     timing const& times, event_sink& events)
+    : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(times.interval),
+      shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
-              {.half_life = jobs.half_life(), .estimators = estimators_.supply()}),
+              {.settle = times.settle, .half_life = jobs.half_life(), .estimators = estimators_.supply()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
 
 result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now) {

@@ -35,9 +35,12 @@ class scheduler {
     spare_cpu spare_;
 
 public:
-    /// `interval`: between two ticks without a request.
+    struct timing {
+        nanoseconds interval;  ///< between two ticks without a request
+        settle_rules settle{};
+    };
     scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
-              nanoseconds interval, event_sink& events);
+              timing const& times, event_sink& events);
     scheduler(scheduler const&) = delete;
     scheduler& operator=(scheduler const&) = delete;
 

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration run --nodes` with real processes: several nodes that are parts of this machine.
+
+usage: nodes_test.py    RATION_PROGRAM names the program
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
+PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 120))
+HEAD = 'policy = "max_min"\ndevices = { count = 4, cpu = 0.25 }\ntick = "200ms"\n'
+LONG = 100000  # steps of a job that does not end by itself
+
+
+def job(name: str, steps: int, least: int = 1, most: int = 2, more: str = "") -> str:
+    return f"""
+[[job]]
+name = "{name}"
+command = {json.dumps([sys.executable, str(HERE / "job.py"), str(steps)])}
+target = {{ loss = {{ objective = 1e-9 }} }}
+bounds = {{ gpu = {{ min = {least}, max = {most} }} }}
+deadlines = {{ save = "60s", stop = "60s", start = "60s" }}
+{more}
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children_of(parent: int) -> list[int]:
+    out = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(words[1]) == parent and words[0] not in "ZX":
+            out.append(int(stat.parent.name))
+    return out
+
+
+class NodesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        (self.folder / "work").mkdir()
+        (self.folder / "runtime").mkdir(mode=0o700)
+        self.run, self.agents = None, []
+
+    def start(self, jobs: str, *options: str, nodes: str = "local:2") -> subprocess.Popen:
+        (self.folder / "work" / "jobs.toml").write_text(HEAD + jobs)
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder / "runtime"), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.run = subprocess.Popen([RATION, "run", "jobs.toml", "--nodes", nodes, "--log", "log.jsonl", *options], cwd=self.folder / "work",
+                                    env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.stop)
+        return self.run
+
+    def stop(self) -> None:
+        """Ends what a failed test leaves: its agents would wait for the end of their lease."""
+        left = [*self.agents, *(children_of(self.run.pid) if self.run.poll() is None else [])]
+        if self.run.poll() is None:
+            self.run.kill()
+        for pid in [*left, *(int(line[4]) for line in self.launches())]:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        self.run.communicate()
+
+    def finish(self, code: int = 0) -> tuple[str, str]:
+        out, err = self.run.communicate(timeout=PATIENCE)
+        self.assertEqual(self.run.returncode, code, out + err)
+        self.assertFalse((self.folder / "work" / "conflict").exists(), "a job ran twice at a time")
+        return out, err
+
+    def events(self, *kinds: str) -> list[dict]:
+        log = self.folder / "work" / "log.jsonl"
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        return [event for event in (json.loads(line) for line in lines if line.endswith("\n")) if not kinds or event["event"] in kinds]
+
+    def launches(self, name: str | None = None) -> list[list[str]]:
+        file = self.folder / "work" / "launches"
+        lines = [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+        return [line for line in lines if len(line) == 5 and name in (None, line[0])]
+
+    def until(self, condition, what: str) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end or self.run.poll() is not None:
+                out, err = self.run.communicate() if self.run.poll() is not None else ("", "")
+                self.fail(f"waited in vain until {what}\n{out}{err}")
+            time.sleep(0.05)
+
+    def assert_nothing_left(self) -> None:
+        end = time.monotonic() + PATIENCE
+        pids = [int(line[4]) for line in self.launches()]
+        while any(map(is_alive, pids)) or self.left_in_runtime():
+            self.assertLess(time.monotonic(), end, f"left: {[pid for pid in pids if is_alive(pid)]} {self.left_in_runtime()}")
+            time.sleep(0.05)
+
+    def left_in_runtime(self) -> list[str]:
+        """Claims of CPUs are one file for all runs."""
+        return [str(path) for path in (self.folder / "runtime").rglob("*") if not path.name.endswith(".cpus") and path.name != "ration"]
+
+    def assert_devices_used_once(self) -> None:
+        owner, launched = {}, {}
+        for event in self.events("job_started", "job_ended", "resize"):
+            name = event["job"]
+            if event["event"] == "job_ended" or event.get("what") in ("starting", "queued", "clearing"):
+                owner = {device: other for device, other in owner.items() if other != name}
+            if event["event"] == "job_started":
+                for device in event["devices"].split(","):
+                    self.assertIn(owner.get(device, name), (name,), f"{device} is in two jobs: {event}")
+                    owner[device] = name
+                launched.setdefault(name, []).append(event["devices"].split(":")[0])
+        self.assertTrue(launched)
+
+    def test_jobs_run_on_both_nodes_and_end_well(self) -> None:
+        self.start("".join(job(name, 20) for name in "abcd"))
+        out, _ = self.finish()
+        self.assertEqual({event["how"] for event in self.events("job_ended")}, {"finished"})
+        self.assertEqual(len(self.events("job_ended")), 4)
+        nodes = {event["devices"].split(":")[0] for event in self.events("job_started")}
+        self.assertEqual(nodes, {"local-1", "local-2"})
+        self.assert_devices_used_once()
+        self.assertIn("node local-1 is up, with 2 devices", out)
+        self.assertIn("on node local-1", {event["placement"] for event in self.events("job_started")})
+        self.assert_nothing_left()
+
+    def test_a_killed_agent_costs_its_job_a_restart_from_its_checkpoint(self) -> None:
+        self.start(job("a", 120, more='checkpoint = "saved"'))
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        first = self.events("job_started")[0]["devices"].split(":")[0]
+        agent = self.agent_of_first_job()
+        os.kill(agent, signal.SIGKILL)
+        _, err = self.finish()
+        self.assertGreater(int(self.launches()[-1][3]), 0, self.launches())
+        self.assertGreater(int(self.launches()[-1][1]), 1)
+        messages = {(event["subject"], event["message"]) for event in self.events("warning")}
+        self.assertIn((f"node {first}", "its command has ended; it is started again"), messages)
+        self.assert_devices_used_once()
+        self.assert_nothing_left()
+
+    def test_ctrl_c_ends_all_jobs_on_all_nodes(self) -> None:
+        self.start(job("a", LONG) + job("b", LONG))
+        self.until(lambda: len(self.launches()) >= 2, "both jobs run")
+        self.run.send_signal(signal.SIGINT)
+        self.finish(4)
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["stopped", "stopped"])
+        self.assert_nothing_left()
+
+    def test_jobs_are_saved_and_stopped_once_the_lease_of_a_killed_controller_is_over(self) -> None:
+        self.start(job("a", LONG, more='checkpoint = "saved"'), "--node-lease", "3s")
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        agents = self.agents = children_of(self.run.pid)
+        self.run.kill()
+        self.run.wait()
+        self.assertTrue(all(map(is_alive, [int(line[4]) for line in self.launches()])), "the jobs run on at first")
+        end = time.monotonic() + PATIENCE
+        while any(map(is_alive, agents)):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertFalse(any(is_alive(int(line[4])) for line in self.launches()))
+        self.assertGreater(int((self.folder / "work" / "saved" / "step").read_text()), 0)
+
+    def test_an_agent_that_stands_still_for_a_moment_costs_nothing(self) -> None:
+        self.start(job("a", 60))
+        self.until(lambda: self.events("progress"), "the job reports")
+        agent = self.agent_of_first_job()
+        os.kill(agent, signal.SIGSTOP)
+        time.sleep(2)
+        os.kill(agent, signal.SIGCONT)
+        self.finish()
+        self.assertEqual(len(self.launches()), 1)
+        self.assertEqual(self.events("warning"), [])
+
+    def test_the_commands_of_the_page_work(self) -> None:
+        page = (ROOT / "docs" / "cluster.md").read_text()
+        commands = [line[2:] for line in re.search(r"```console\n(\$ ration run jobs.toml --nodes.*?)```", page, re.S)[1].splitlines() if "local:2" in line]
+        self.assertEqual(len(commands), 2)
+        place = self.folder / "example"
+        shutil.copytree(ROOT / "examples" / "nodes", place)
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "ration").symlink_to(RATION)
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder / "runtime"), "PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
+        for command in commands:
+            if "| jq" in command and shutil.which("jq") is None:
+                command = command.partition(" | jq")[0]
+            done = subprocess.run(["sh", "-ec", command], cwd=place, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("local-2:cpu-0" if "--json" in command else "node local-2 is up", done.stdout)
+
+    def agent_of_first_job(self) -> int:
+        job = int(self.launches()[0][4])
+        return next(pid for pid in children_of(self.run.pid) if job in children_of(pid))
+
+    def refused(self, script: str, jobs: str = "") -> str:
+        """Standard error of a run whose only node is a Python script that speaks the wire badly."""
+        agent = self.folder / "agent.py"
+        agent.write_text(script)
+        self.start(jobs or job("a", 1), "--hosts", "n1", nodes=f"{sys.executable} {agent} {{host}}")
+        _, err = self.run.communicate(timeout=PATIENCE)
+        return err + "".join(f"{event['subject']}: {event['message']}\n" for event in self.events("warning"))
+
+    def test_a_command_that_prints_something_else_is_no_node(self) -> None:
+        err = self.refused("print('Welcome')")
+        self.assertIn("no node is up; test the command of --nodes by hand", err)
+        self.assertEqual(self.run.returncode, 3)
+        err = self.refused("print('x' * (1 << 20))")
+        self.assertIn("node n1: its command prints more than 65536 bytes, and no message; test it by hand", err)
+
+    def test_another_version_ends_the_conversation_with_a_sentence(self) -> None:
+        err = self.refused("import json, sys\ns = json.loads(sys.stdin.readline())['s']\n"
+                           "print(json.dumps({'op': 'hello', 's': s, 'q': 1, 'clock': 1, 'version': 2}), flush=True)\nsys.stdin.read()")
+        self.assertIn("node n1: the other side speaks version 2 of the wire, and this one version 1; install the same version of ration on all nodes", err)
+        self.assertEqual(self.run.returncode, 3)
+
+    def test_a_node_answers_another_version_and_broken_lines(self) -> None:
+        hello = {"op": "hello", "s": "x", "q": 1, "clock": 0, "version": 7}
+        answer = subprocess.run([RATION, "node"], input="banner\n" + json.dumps(hello) + "\n", capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("speaks version 7 of the wire", json.loads(answer.stdout)["message"])
+        nothing = subprocess.run([RATION, "node"], input="x" * (1 << 20), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((nothing.returncode, nothing.stdout), (2, ""))
+        self.assertIn("standard input: no message of a controller came; ration run --nodes starts this command", nothing.stderr)
+
+    def test_an_agent_that_lies_is_not_believed(self) -> None:
+        script = """import json, sys, time
+s = json.loads(sys.stdin.readline())["s"]
+q = 0
+def send(**more):
+    global q
+    q += 1
+    print(json.dumps(dict(more, s=s, q=q, clock=1)), flush=True)
+while json.loads(sys.stdin.readline())["op"] != "begin":
+    pass
+send(op="hello", version=1, node="n1", pid=1, devices=["cpu-0"], backend="none", approximate="", **{"capacity.cpu": 1000, "capacity.memory": 1})
+row = {"job": "b", "now": "running", "why": "", "incarnation": 1, "held.gpu": 1, "devices": 1, "settled": True, "requested.gpu": 0,
+       "min.gpu": 1, "max.gpu": 1, "used.gpu": 1.0, "attained": 0.0, "restart_cost": 1.0}
+while json.loads(sys.stdin.readline())["op"] != "jobs":
+    pass
+send(op="state", grants=1, more=False, jobs=[row], **{"capacity.gpu": 1})
+print("{" + '"half', end="", flush=True)
+"""
+        (self.folder / "agent.py").write_text(script)
+        self.start(job("a", 1), "--hosts", "n1", nodes=f"{sys.executable} {self.folder}/agent.py {{host}}")
+        sentences = {"it names job 'b', which it was not given; use the same version of ration on all nodes", "its last message is cut off"}
+        self.until(lambda: sentences <= {event["message"] for event in self.events("warning")}, "both are reported")
+        self.run.send_signal(signal.SIGINT)
+        self.finish(4)
+        self.assertEqual(self.launches(), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "nodes/agent_jobs.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <poll.h>
+#include <utility>
+
+#include "events/json_writer.hpp"
+#include "nodes/node_row.hpp"
+
+namespace ration::program {
+namespace {
+
+/// Events of these kinds cross the wire; the controller emits its own ones of the others.
+[[nodiscard]] bool is_for_controller(event_body const& body) noexcept {
+    return std::holds_alternative<job_started>(body) || std::holds_alternative<job_progress>(body) ||
+           std::holds_alternative<condition_changed>(body) || std::holds_alternative<warning>(body) ||
+           std::holds_alternative<job_ended>(body) || std::holds_alternative<resize_changed>(body) ||
+           std::holds_alternative<device_changed>(body) || std::holds_alternative<delivered>(body);
+}
+
+/// The command can be longer than a message, and the controller has it.
+[[nodiscard]] std::string event_line(event const& what) {
+    auto const* const started = std::get_if<job_started>(&what.body);
+    if (started == nullptr) return to_json(what);
+    auto without = *started;
+    without.command = {};
+    return to_json({what.at, std::move(without)});
+}
+
+/// Its devices are free, and nothing of it is left.
+[[nodiscard]] bool is_cleared(live_job const& job) noexcept {
+    return job.over() && (job.devices == nullptr || job.devices->state().phase != resize_phase::clearing);
+}
+
+}  // namespace
+
+void agent_session::send(node_report const& what) {
+    auto const line = to_line({.session = name, .number = ++sent, .clock = process::now().count}, what);
+    if (line.size() <= most_message_bytes)
+        channel.send(line);
+    else
+        channel.send(to_line({.session = name, .number = sent, .clock = process::now().count},
+                             error_report{"a message of this node is longer than a line may be"}));
+}
+
+std::vector<node_order> agent_session::receive(node_lease* lease) {
+    std::vector<node_order> out;
+    channel.fill();
+    while (auto line = channel.next()) {
+        auto read = line->too_long
+                        ? result<wire_message<node_order>, std::string>(fmt::format(
+                              "a message is longer than {} bytes; use the same version of ration on all nodes",
+                              most_message_bytes))
+                        : read_order(line->text);
+        if (!read) {
+            send(error_report{read.failure()});
+            continue;
+        }
+        if (read->head.session != name || read->head.number <= received) continue;
+        received = read->head.number;
+        if (lease != nullptr) lease->renew(nanoseconds{read->head.clock}, process::now());
+        out.push_back(std::move(read->body));
+    }
+    return out;
+}
+
+agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, std::vector<job_config> known,
+                       std::shared_ptr<grant_list> grants)
+    : session_(session), lease_(hello.dead_man, process::now()), beat_(hello.beat), grants_(std::move(grants)) {
+    for (auto& job : known) {
+        job.at = {};  // the controller knows when it arrives
+        auto name = job.name;
+        known_.emplace(std::move(name), std::make_shared<job_config const>(std::move(job)));
+    }
+}
+
+void agent_jobs::report(event const& what) {
+    if (!is_for_controller(what.body)) return;
+    dirty_ = dirty_ || !std::holds_alternative<job_progress>(what.body);
+    session_.send(event_report{event_line(what)});
+}
+
+nanoseconds agent_jobs::join(std::vector<pollfd>& fds) const {
+    if (!session_.channel.at_end()) fds.push_back({session_.channel.input(), POLLIN, 0});
+    if (session_.channel.has_unsent()) fds.push_back({session_.channel.output(), POLLOUT, 0});
+    if (new_list_) return process::now();
+    return ending_ ? next_beat_ : std::min(next_beat_, lease_.until());
+}
+
+std::vector<admitted_job> agent_jobs::admit(std::size_t slots, nanoseconds now) {
+    std::vector<admitted_job> out;
+    for (auto const& job : assigned_) {
+        if (ending_ || out.size() == slots) break;
+        auto const found = known_.find(job.job);
+        if (found == known_.end() || present_.contains(job.job)) continue;
+        auto config = std::make_shared<job_config>(*found->second);
+        config->at = now;
+        out.push_back({std::move(config), job.incarnations});
+        present_.insert(job.job);
+    }
+    return out;
+}
+
+turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_progress const>, policy_exchange const&,
+                                  std::size_t, nanoseconds) {
+    turn_orders orders;
+    new_list_ = false;
+    // A lease that ended while this process stood still is over, whatever waits in the pipe
+    if (lease_.is_over(process::now())) ending_ = true;
+    for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
+    set_grants(jobs);
+    stop_others(jobs, orders);
+    orders.tick = grants_->answered != grants_->number;
+    dirty_ = dirty_ || reported_ != grants_->answered;
+    if (dirty_ || process::now() >= next_beat_) send_state(jobs);
+    session_.channel.flush();
+    return orders;
+}
+
+void agent_jobs::take(node_order const& order) {
+    if (auto const* const end = std::get_if<end_order>(&order)) {
+        ending_ = true;
+        kill_ = kill_ || end->kill;
+    }
+    auto const* const list = std::get_if<jobs_order>(&order);
+    if (list == nullptr) return;
+    incoming_.insert(incoming_.end(), list->jobs.begin(), list->jobs.end());
+    if (list->more) return;
+    assigned_ = std::exchange(incoming_, {});
+    list_ = list->grants;
+    new_list_ = true;
+}
+
+assigned_job const* agent_jobs::find(std::string_view job) const noexcept {
+    auto const found = std::ranges::find(assigned_, job, &assigned_job::job);
+    return found == assigned_.end() ? nullptr : &*found;
+}
+
+/// The list counts once all its jobs are in the run.
+void agent_jobs::set_grants(job_table const& jobs) {
+    auto const is_present = [&](assigned_job const& job) {
+        return present_.contains(job.job) || !known_.contains(job.job);
+    };
+    if (!std::ranges::all_of(assigned_, is_present)) {
+        new_list_ = true;
+        return;
+    }
+    grants_->jobs.clear();
+    for (auto const& job : jobs.jobs()) {
+        auto const* const assigned = job.forgotten ? nullptr : find(job.config->name);
+        if (assigned != nullptr) grants_->jobs.insert({job.id.value, {assigned->devices, assigned->batch}});
+    }
+    grants_->number = list_;
+}
+
+void agent_jobs::stop_others(job_table const& jobs, turn_orders& orders) {
+    for (auto const& job : jobs.jobs()) {
+        if (job.forgotten) continue;
+        auto const& name = job.config->name;
+        bool const stays = !ending_ && find(name) != nullptr;
+        if (!stays && !job.over() && stopped_.insert(name).second) orders.stop.push_back(job.id);
+        if (kill_ && job.alive()) orders.kill.push_back(job.id);
+        if (find(name) != nullptr || !is_cleared(job)) continue;
+        orders.forget.push_back(job.id);
+        present_.erase(name);
+        stopped_.erase(name);
+        dirty_ = true;
+    }
+}
+
+void agent_jobs::send_state(job_table const& jobs) {
+    dirty_ = false;
+    reported_ = grants_->answered;
+    next_beat_ = process::now() + beat_;
+    std::vector<std::string> rows;
+    for (auto const& job : jobs.jobs())
+        if (!job.forgotten && present_.contains(job.config->name)) rows.push_back(node_row_json(job, jobs));
+    state_report state{.grants = reported_, .devices = devices_of_node(jobs), .rows = {}, .more = false};
+    for (std::size_t first = 0; first == 0 || first < rows.size(); first += jobs_in_message) {
+        auto const last = std::min(rows.size(), first + jobs_in_message);
+        state.rows = "[";
+        for (std::size_t i = first; i < last; ++i) state.rows += (i > first ? "," : "") + rows[i];
+        state.rows += ']';
+        state.more = last < rows.size();
+        session_.send(state);
+    }
+}
+
+}  // namespace ration::program

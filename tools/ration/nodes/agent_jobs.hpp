@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The jobs of a node: those that the controller of the run has assigned. It also holds the node's side of the
+/// conversation while jobs run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nodes/node_lease.hpp"
+#include "nodes/sent_grants.hpp"
+#include "nodes/wire.hpp"
+#include "nodes/wire_channel.hpp"
+#include "run/job_source.hpp"
+
+namespace ration::program {
+
+/// The head of messages in both directions, on the side of a node.
+struct agent_session {
+    wire_channel& channel;
+    std::string name{};  ///< of the session
+    std::uint64_t sent = 0, received = 0;
+
+    void send(node_report const& what);
+    /// Orders that have come, up to `most`; a message with a fault is answered with an error. The greatest clock of
+    /// their heads renews `lease`, unless that is null.
+    [[nodiscard]] std::vector<node_order> receive(node_lease* lease);
+};
+
+class agent_jobs final : public job_source {
+    agent_session& session_;
+    node_lease lease_;
+    nanoseconds beat_;
+    std::map<std::string, std::shared_ptr<job_config const>, std::less<>> known_;
+    std::shared_ptr<grant_list> grants_;
+    std::vector<assigned_job> assigned_, incoming_;
+    std::uint64_t list_ = 0;  // the number of `assigned_`
+    std::set<std::string, std::less<>> present_, stopped_;
+    nanoseconds next_beat_{};
+    std::uint64_t reported_ = 0;  // the list of the last state
+    bool ending_ = false, kill_ = false, dirty_ = true, new_list_ = false;
+
+public:
+    /// `known`: the jobs of the file.
+    agent_jobs(agent_session& session, hello_order const& hello, std::vector<job_config> known,
+               std::shared_ptr<grant_list> grants);
+
+    /// Sends an event of the run to the controller.
+    void report(event const& what);
+
+    [[nodiscard]] bool complete() const noexcept override { return ending_; }
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override;
+    [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
+    [[nodiscard]] bool may_launch(live_job const&) override { return !ending_; }
+    void handle(live_job const&, progress::report const&) override {}
+    void handle_change(live_job const&, std::string_view) override { dirty_ = true; }
+    [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
+    [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
+                                        policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
+    void interrupted() override { ending_ = true; }
+
+private:
+    void take(node_order const& order);
+    [[nodiscard]] assigned_job const* find(std::string_view job) const noexcept;
+    void set_grants(job_table const& jobs);
+    void stop_others(job_table const& jobs, turn_orders& orders);
+    void send_state(job_table const& jobs);
+};
+
+}  // namespace ration::program

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "nodes/cluster.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <utility>
+
+#include "common/diagnostics.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+#include "comparison/comparison.hpp"
+#include "comparison/output.hpp"
+#include "nodes/cluster_loop.hpp"
+#include "policies/policy_registry.hpp"
+#include "run/checkpoint_locks.hpp"
+#include "run/descriptors.hpp"
+#include "run/host_devices.hpp"
+#include "run/one_run.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_output.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_patience = seconds(20);
+
+[[nodiscard]] bool print_problems(diagnostics const& problems, char const* prefix = "") {
+    print_to_stderr(problems, prefix);
+    return !problems.empty();
+}
+
+/// Jobs without devices, and policies that share out none.
+[[nodiscard]] diagnostics unsuitable(run_options const& options, run_config const& config) {
+    diagnostics problems(config.file);
+    for (auto const& job : config.jobs)
+        if (!job.elastic)
+            problems.add(job.where,
+                         fmt::format("job {} uses no devices, which --nodes shares out; add bounds = {{ gpu = "
+                                     "{{ min = 1, max = 4 }} }}, or run it without --nodes",
+                                     program::quoted(job.name)));
+    auto const& choice = options.policies.front();
+    auto const chosen = with_parameters(config, choice);
+    for (auto const& name : {choice.policy, std::string(config.fallback_name())}) {
+        auto const made = make_policy(chosen, name, policy_log::for_good(), problems);
+        if (made != nullptr && name == choice.policy && !made->reads(devices_to_share))
+            problems.add(config.policy_at, fmt::format("policy {} grants no devices, which --nodes shares out; choose "
+                                                       "another one: ration policies lists them",
+                                                       program::quoted(name)));
+    }
+    return problems;
+}
+
+/// How long a node can take to end its jobs once its lease is over.
+[[nodiscard]] nanoseconds ending_of(run_config const& config) {
+    nanoseconds longest{};
+    for (auto const& job : config.jobs)
+        longest = std::max(longest, job.elastic->deadlines.save + job.elastic->deadlines.stop + job.grace);
+    return longest + lost_margin;
+}
+
+[[nodiscard]] std::vector<std::string> gpus_of(run_config const& config) {
+    if (config.devices.of_cpu()) return {};
+    auto const here = host_devices::find(config);
+    return {here.names().begin(), here.names().end()};
+}
+
+/// A job that no node can hold would wait without end.
+[[nodiscard]] diagnostics too_large(run_config const& config, std::int64_t largest) {
+    diagnostics problems(config.file);
+    for (auto const& job : config.jobs)
+        if (job.elastic->devices.minimum > largest)
+            problems.add(
+                job.elastic->at,
+                fmt::format("job {} needs {} devices on one node, and the largest node has {}; lower its 'min'",
+                            program::quoted(job.name), job.elastic->devices.minimum, largest));
+    return problems;
+}
+
+/// Parts of the command that the run shares.
+struct cluster_command {
+    run_options const& options;
+    run_config const& config;  ///< with the parameters of the run
+    planned_run const& planned;
+    run_policies& policies;
+    reporter& out;
+    stop_signals& signals;
+};
+
+/// Until each node is up or left out. False: the user interrupted it.
+[[nodiscard]] bool await_nodes(cluster_nodes& nodes, stop_signals& signals, run_clock clock) {
+    nodes.start(clock.now());
+    while (!nodes.all_started()) {
+        std::vector<pollfd> fds{{signals.fd(), POLLIN, 0}};
+        nodes.join(fds);
+        ::poll(fds.data(), fds.size(), 100);
+        nodes.receive([](std::size_t, node_report&&) {}, clock.now());
+        nodes.advance(clock.now());
+        if (signals.read() > 0) return false;
+    }
+    return true;
+}
+
+/// Waits until the commands of all nodes have ended, and kills those that do not.
+void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
+    nodes.end(false);
+    auto const until = clock.now() + patience;
+    while (!nodes.have_ended(clock.now() >= until) && clock.now() < until + end_patience) {
+        std::vector<pollfd> fds;
+        nodes.join(fds);
+        ::poll(fds.data(), fds.size(), 50);
+        nodes.receive([](std::size_t, node_report&&) {}, clock.now());
+    }
+}
+
+[[nodiscard]] cluster_task task_of(cluster_command const& c, std::string const& run, std::string const& output) {
+    return {.hello = {.run = run,
+                      .node = {},
+                      .dead_man = c.options.lease,
+                      .beat = wire_beat,
+                      .directory = std::filesystem::current_path().string(),
+                      .output = std::filesystem::absolute(output).string(),
+                      .marker = "jobs.toml"},
+            .backend = c.options.backend,
+            .file = c.config.source};
+}
+
+[[nodiscard]] bool any_up(cluster_nodes const& nodes) {
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
+        if (nodes.registry().state(node) == node_state::up) return true;
+    return false;
+}
+
+[[nodiscard]] result<run_summary, exit_code> run_jobs_on(cluster_command const& c, cluster_nodes& nodes,
+                                                         run_clock clock, event_sink& events) {
+    if (!await_nodes(nodes, c.signals, clock)) return exit_code::interrupted;
+    if (!any_up(nodes)) return fail(exit_code::no_backend, "no node is up; test the command of --nodes by hand");
+    replaceable_policy policy(c.policies.policy, *c.policies.fallback);
+    cluster_jobs jobs(c.config, nodes, policy);
+    if (print_problems(too_large(c.config, jobs.largest_node()))) return exit_code::no_backend;
+    if (auto const bound = jobs.bind(); !bound) return fail(exit_code::no_backend, to_text(bound.failure()));
+    cluster_loop loop(c.config, c.planned, clock, c.out, c.signals, events, nodes, jobs, *c.policies.policy, policy,
+                      c.policies.log);
+    return loop.run();
+}
+
+[[nodiscard]] exit_code code_of(run_summary const& run) {
+    if (run.interrupted) return exit_code::interrupted;
+    bool const failed = std::ranges::any_of(run.jobs, [](job_summary const& job) {
+        return job.how == condition::failed || job.how == condition::diverged;
+    });
+    return failed ? exit_code::job_failed : exit_code::ok;
+}
+
+[[nodiscard]] exit_code run_cluster(cluster_command const& c, std::vector<node_spec> specs) {
+    auto const run = new_run_name();
+    if (!run) return fail(exit_code::no_backend, to_text(run.failure()));
+    auto directory = run_directory::create(*run);
+    if (!directory) return fail(exit_code::no_backend, to_text(directory.failure()));
+    auto const locks = lock_checkpoints(c.config);
+    if (!locks) return fail(exit_code::no_backend, to_text(locks.failure()));
+    run_output output({.config = c.config,
+                       .planned = c.planned,
+                       .run = *run,
+                       .log = c.options.log,
+                       .private_folder = directory->folder(),
+                       .reattached = nullptr},
+                      c.out);
+    run_clock const clock{process::now()};
+    event_sink events(c.out);
+    auto const ending = ending_of(c.config);
+    cluster_nodes nodes(std::move(specs), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
+                        task_of(c, *run, output.folder()), events);
+    auto const ended = run_jobs_on(c, nodes, clock, events);
+    end_nodes(nodes, clock, end_patience);
+    directory->remove_at_end();
+    c.out.close();
+    if (!ended) return ended.failure();
+    output.end(*ended);
+    if (!c.options.json) std::fputs(comparison_text(compare({*ended})).c_str(), stdout);
+    return code_of(*ended);
+}
+
+}  // namespace
+
+exit_code run_on_nodes(run_options const& options, run_config const& config) {
+    if (print_problems(unsuitable(options, config))) return exit_code::bad_input;
+    std::error_code failure;
+    auto const program = std::filesystem::read_symlink("/proc/self/exe", failure).string();
+    auto specs = read_nodes(options.nodes, options.hosts, config, gpus_of(config), program);
+    if (!specs) return fail(exit_code::bad_input, to_text(specs.failure()));
+    auto signals = stop_signals::open();
+    if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
+    auto out = reporter::open(options);
+    if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
+    static_cast<void>(raise_open_files());
+    auto const planned = order_runs(options.policies, 1).front();
+    auto const chosen = with_parameters(config, planned.choice);
+    run_policies policies(chosen, planned.choice.policy);
+    return run_cluster({options, chosen, planned, policies, *out, *signals}, std::move(*specs));
+}
+
+}  // namespace ration::program

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The jobs of a run on several nodes: what the policy sees of them, what it grants them, and what their nodes report.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ration/host/engine.hpp>
+#include <ration/policies/none.hpp>
+
+#include "nodes/cluster_nodes.hpp"
+#include "nodes/node_row.hpp"
+#include "nodes/one_node_policy.hpp"
+#include "run/job_table.hpp"
+#include "run/published_tables.hpp"
+#include "run/replaceable_policy.hpp"
+#include "run/training_progress.hpp"
+
+namespace ration::program {
+
+class cluster_jobs {
+    /// What the node of a job has reported last.
+    struct reported {
+        std::optional<node_row> row;
+        double attained_before = 0;  ///< device-seconds on other nodes
+    };
+    cluster_nodes& nodes_;
+    job_table jobs_;
+    std::vector<training_progress> progress_;
+    std::vector<reported> reported_;               // by slot
+    std::vector<bool> was_lost_;                   // by node: its jobs were lost since the last tick
+    std::vector<std::vector<node_row>> incoming_;  // by node: rows of a report that is not complete
+    column<std::int64_t> request_, requested_;
+    cluster_backend backend_;
+    one_node_policy placed_;
+    published_tables shown_;
+    policy_adapter<policies::none> fallback_;
+    engine<cluster_backend> engine_;
+    std::int64_t largest_;  // devices of the largest node
+    bool requested_tick_ = true;
+
+public:
+    /// `policy` outlives this. `devices`: of each node now.
+    cluster_jobs(run_config const& config, cluster_nodes& nodes, any_policy& policy);
+    cluster_jobs(cluster_jobs const&) = delete;
+    cluster_jobs& operator=(cluster_jobs const&) = delete;
+
+    /// Errors: the policy needs columns that this host does not have.
+    [[nodiscard]] result<void> bind();
+
+    // --- Events
+    /// A report of a node, complete or in part. Errors: a sentence on it.
+    [[nodiscard]] result<void, std::string> take_state(std::size_t node, state_report const& state, nanoseconds now);
+    /// The job has ended, and holds nothing.
+    void finish(live_job& job, condition how, std::string why, nanoseconds now);
+    /// Jobs whose node is lost, or whose agent was replaced, wait for another launch. Returns them.
+    [[nodiscard]] std::vector<live_job*> release_lost();
+
+    // --- Time
+    [[nodiscard]] tick_report tick(nanoseconds now);
+    void request_tick() noexcept { requested_tick_ = true; }
+    [[nodiscard]] bool wants_tick() const noexcept { return requested_tick_; }
+    /// Assigns jobs to the nodes that the policy has chosen, and withdraws those that are to move or are over.
+    void move();
+
+    // --- State
+    [[nodiscard]] job_table& table() noexcept { return jobs_; }
+    [[nodiscard]] job_table const& table() const noexcept { return jobs_; }
+    [[nodiscard]] live_job* find(std::string_view name) noexcept;
+    [[nodiscard]] training_progress& progress_of(live_job const& job) noexcept { return progress_[job.slot]; }
+    [[nodiscard]] training_progress const& progress_of(live_job const& job) const noexcept {
+        return progress_[job.slot];
+    }
+    /// The number by which the registry and the backend know it.
+    [[nodiscard]] static std::size_t number_of(live_job const& job) noexcept { return job.id.value - 1; }
+    [[nodiscard]] cluster_backend const& grants() const noexcept { return backend_; }
+    /// Devices that it has now, and those that it is to have.
+    [[nodiscard]] std::int64_t devices_of(live_job const& job) const noexcept;
+    [[nodiscard]] std::int64_t granted_to(live_job const& job) const noexcept;
+    /// Device-seconds that it has used.
+    [[nodiscard]] double device_seconds(live_job const& job) const noexcept;
+    [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
+    [[nodiscard]] std::int64_t largest_node() const noexcept { return largest_; }
+
+private:
+    void describe(live_job const& job) noexcept;
+    void refresh(nanoseconds now);
+    void roll_back(live_job const& job, std::size_t node, std::int64_t devices, nanoseconds now);
+    void take_rows(std::size_t node, std::uint64_t list, std::vector<node_row> rows, nanoseconds now);
+    [[nodiscard]] std::optional<std::pair<std::uint32_t, std::int64_t>> holding_of(std::uint64_t id) const;
+};
+
+}  // namespace ration::program

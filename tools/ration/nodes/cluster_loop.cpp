@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "nodes/cluster_loop.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "events/machine.hpp"
+#include "nodes/node_events.hpp"
+#include "policies/plugin_policy.hpp"
+
+namespace ration::program {
+namespace {
+
+/// A live view should move.
+constexpr nanoseconds longest_cluster_wait = milliseconds(250);
+
+}  // namespace
+
+cluster_loop::cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
+                           stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
+                           any_policy& chosen, replaceable_policy& policy, policy_log& log)
+    : config_(config), planned_(planned), clock_(clock), out_(out), signals_(signals), events_(events), nodes_(nodes),
+      jobs_(jobs), chosen_(chosen), policy_(policy),
+      ticks_(planned.choice.policy, std::string(config.fallback_name()), policy, log, jobs.table(), events) {}
+
+run_summary cluster_loop::run() {
+    announce(clock_.now());
+    while (!all_over()) {
+        wait(clock_.now());
+        nanoseconds const now = clock_.now();
+        nodes_.receive([&](std::size_t node, node_report&& report) { handle(node, report, now); }, now);
+        nodes_.advance(now);
+        handle_signals(now);
+        restart_lost(now);
+        fail_without_nodes(now);
+        if (jobs_.table().arrive(now)) jobs_.request_tick();
+        if (!interrupted_ && (jobs_.wants_tick() || now >= next_tick_)) tick(now);
+        ticks_.emit_policy_log(now);
+        send(now);
+        out_.show(view(now), now);
+        out_.flush(now);
+    }
+    nanoseconds const now = clock_.now();
+    auto const total = summary(now);
+    out_.emit({now, run_ended{total}});
+    out_.end_of_run(view(now), now);
+    return total;
+}
+
+bool cluster_loop::all_over() const noexcept {
+    return std::ranges::all_of(std::as_const(jobs_).table().jobs(), &live_job::over);
+}
+
+void cluster_loop::announce(nanoseconds now) {
+    run_started begin{.policy = planned_.choice.policy,
+                      .policy_version = std::string(policy_.about().version),
+                      .label = planned_.choice.label,
+                      .isolation = isolation_of(chosen_),
+                      .unix_time = std::time(nullptr),
+                      .tick = config_.tick,
+                      .file = config_.file,
+                      .source = config_.source,
+                      .machine = machine_here(),
+                      .controls = {},
+                      .schema = std::as_const(jobs_).table().store().schema()};
+    auto const chosen = with_parameters(config_, planned_.choice);
+    if (auto const* const given = chosen.parameters_of(planned_.choice.policy))
+        for (auto const& p : given->parameters) begin.parameters.push_back({p.name, p.value});
+    std::string backends;
+    for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
+        auto const& facts = nodes_.facts(node);
+        begin.cpus += static_cast<std::uint32_t>(facts.cpu / 1000);
+        for (auto const& device : facts.devices) begin.devices.push_back(nodes_.name(node) + ':' + device);
+        if (backends.find(facts.backend) == backends.npos) backends += (backends.empty() ? "" : ", ") + facts.backend;
+    }
+    begin.controls.push_back({"gpu", backends + " on each node", ""});
+    events_.emit(std::move(begin), now);
+}
+
+void cluster_loop::wait(nanoseconds now) {
+    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
+    nodes_.join(fds);
+    nanoseconds until = std::min(now + longest_cluster_wait, nodes_.next_wakeup(now));
+    if (!interrupted_) until = std::min(until, jobs_.wants_tick() ? now : next_tick_);
+    for (auto const& job : std::as_const(jobs_).table().jobs())
+        if (job.waiting() && !jobs_.table().arrived(job)) until = std::min(until, job.config->at);
+    auto const left = std::max<std::int64_t>(0, (until - now).count);
+    timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+}
+
+void cluster_loop::handle(std::size_t node, node_report const& report, nanoseconds now) {
+    result<void, std::string> taken;
+    if (auto const* const state = std::get_if<state_report>(&report))
+        taken = jobs_.take_state(node, *state, now);
+    else if (auto const* const event = std::get_if<event_report>(&report))
+        taken = node_events(nodes_, jobs_, events_).take(node, event->event, now);
+    if (!taken) events_.warn_once("node " + nodes_.name(node), taken.failure(), now);
+}
+
+void cluster_loop::handle_signals(nanoseconds now) {
+    int const received = signals_.read();
+    if (received == 0) return;
+    bool const first = !std::exchange(interrupted_, true);
+    nodes_.end(received > 1);
+    notice_ = "stopping the jobs; Ctrl-C again kills them";
+    if (first) out_.print(notice_);
+    for (auto& job : jobs_.table().jobs()) {
+        auto const at = nodes_.registry().node_of(cluster_jobs::number_of(job));
+        bool const can_answer = at && nodes_.registry().state(*at) == node_state::up;
+        if (job.over() || can_answer) continue;
+        jobs_.finish(job, condition::stopped, "interrupted", now);
+        events_.emit(job_ended{.job = job.config->name,
+                               .incarnation = job.run.value,
+                               .how = condition::stopped,
+                               .exit_code = {},
+                               .signal = {},
+                               .step = jobs_.progress_of(job).step,
+                               .why = job.why},
+                     now);
+    }
+}
+
+void cluster_loop::restart_lost(nanoseconds now) {
+    for (auto* const job : jobs_.release_lost()) {
+        if (!interrupted_) {
+            set_condition(*job, condition::waiting, "for another node", now, events_);
+            continue;
+        }
+        jobs_.finish(*job, condition::stopped, "interrupted", now);
+        events_.emit(job_ended{.job = job->config->name,
+                               .incarnation = job->run.value,
+                               .how = condition::stopped,
+                               .exit_code = {},
+                               .signal = {},
+                               .step = jobs_.progress_of(*job).step,
+                               .why = job->why},
+                     now);
+    }
+}
+
+void cluster_loop::fail_without_nodes(nanoseconds now) {
+    for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
+        auto const state = nodes_.registry().state(node);
+        if (state != node_state::lost && state != node_state::gone) return;
+    }
+    for (auto& job : jobs_.table().jobs()) {
+        if (job.over()) continue;
+        bool const stops = interrupted_;
+        jobs_.finish(job, stops ? condition::stopped : condition::failed, stops ? "interrupted" : "no node is left",
+                     now);
+        events_.emit(job_ended{.job = job.config->name,
+                               .incarnation = job.run.value,
+                               .how = job.now,
+                               .exit_code = {},
+                               .signal = {},
+                               .step = jobs_.progress_of(job).step,
+                               .why = job.why},
+                     now);
+    }
+}
+
+void cluster_loop::tick(nanoseconds now) {
+    next_tick_ = now + config_.tick;
+    if (!policy_.replaced() && is_quarantined(policy_.chosen())) policy_.replace();
+    auto const report = jobs_.tick(now);
+    if (!policy_.replaced() && is_quarantined(policy_.chosen())) jobs_.request_tick();
+    nanoseconds const took = clock_.now() - now;
+    ticks_.emit_policy_log(now);
+    ticks_.emit(report, jobs_.published(), took);
+}
+
+void cluster_loop::send(nanoseconds now) {
+    if (!interrupted_) jobs_.move();
+    auto const& jobs = std::as_const(jobs_).table();
+    auto const describe = [&](std::size_t number) {
+        auto const& job = jobs.job({number + 1});
+        return assigned_job{.job = job.config->name, .incarnations = job.run.value};
+    };
+    nodes_.send(jobs_.grants(), describe, jobs.jobs().size(), now);
+}
+
+view_model cluster_loop::view(nanoseconds now) const {
+    view_model model{
+        .policy = planned_.choice.label, .backend = "nodes", .elapsed = now, .jobs = {}, .notice = notice_};
+    for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
+        model.cpus += static_cast<std::uint32_t>(nodes_.facts(node).cpu / 1000);
+        model.devices += nodes_.devices(node);
+    }
+    for (auto const& job : std::as_const(jobs_).table().jobs()) {
+        auto const& progress = jobs_.progress_of(job);
+        auto const& target = job.config->target;
+        job_view v{.name = job.config->name,
+                   .now = job.now,
+                   .detail = job.why,
+                   .starts_in = {},
+                   .metric = target.metric,
+                   .improves = target.improves,
+                   .first = progress.first_value,
+                   .value = progress.tracker.smoothed(),
+                   .acceptable = target.acceptable,
+                   .objective = target.objective,
+                   .tier = progress.tracker.tier(),
+                   .held = {},
+                   .devices = {},
+                   .going_to = {}};
+        if (!job.over()) {
+            v.devices = jobs_.devices_of(job);
+            v.going_to = jobs_.granted_to(job);
+            model.devices_held += *v.devices;
+        }
+        if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
+        model.jobs.push_back(std::move(v));
+    }
+    return model;
+}
+
+run_summary cluster_loop::summary(nanoseconds now) const {
+    run_summary total{.policy = planned_.choice.policy,
+                      .label = planned_.choice.label,
+                      .jobs = {},
+                      .makespan = {},
+                      .approximate = {},
+                      .interrupted = interrupted_,
+                      .lost_events = out_.lost()};
+    for (auto const& job : std::as_const(jobs_).table().jobs()) {
+        auto const& progress = jobs_.progress_of(job);
+        total.jobs.push_back({.name = job.config->name,
+                              .arrived = job.config->at,
+                              .started = job.started_at,
+                              .acceptable_at = progress.acceptable_at,
+                              .objective_at = progress.objective_at,
+                              .ended_at = job.ended_at,
+                              .has_acceptable = job.config->target.acceptable.has_value(),
+                              .has_objective = job.config->target.objective.has_value(),
+                              .how = job.now,
+                              .why = job.why,
+                              .device_seconds = jobs_.device_seconds(job),
+                              .step = progress.step,
+                              .released = false});
+        total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
+    }
+    return total;
+}
+
+}  // namespace ration::program

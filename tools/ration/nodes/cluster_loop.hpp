@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The loop of a run on several nodes: waits for the nodes, passes on what they report, and asks the policy.
+#pragma once
+
+#include <string>
+
+#include "nodes/cluster_jobs.hpp"
+#include "policies/policy_log.hpp"
+#include "run/reporter.hpp"
+#include "run/run_clock.hpp"
+#include "run/run_order.hpp"
+#include "run/stop_signals.hpp"
+#include "run/tick_reporter.hpp"
+
+namespace ration::program {
+
+class cluster_loop {
+    run_config const& config_;
+    planned_run const& planned_;
+    run_clock clock_;
+    reporter& out_;
+    stop_signals& signals_;
+    event_sink& events_;
+    cluster_nodes& nodes_;
+    cluster_jobs& jobs_;
+    any_policy& chosen_;
+    replaceable_policy& policy_;
+    tick_reporter ticks_;
+    nanoseconds next_tick_{};
+    std::string notice_;
+    bool interrupted_ = false;
+
+public:
+    /// `chosen`: the policy of the command line, at the start that of `policy`.
+    cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
+                 stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
+                 any_policy& chosen, replaceable_policy& policy, policy_log& log);
+
+    /// Until the last job has ended. The nodes still run.
+    [[nodiscard]] run_summary run();
+
+private:
+    [[nodiscard]] bool all_over() const noexcept;
+    void announce(nanoseconds now);
+    void wait(nanoseconds now);
+    void handle(std::size_t node, node_report const& report, nanoseconds now);
+    void handle_event(std::size_t node, std::string const& text, nanoseconds now);
+    void handle_signals(nanoseconds now);
+    void restart_lost(nanoseconds now);
+    void fail_without_nodes(nanoseconds now);
+    void tick(nanoseconds now);
+    void send(nanoseconds now);
+    [[nodiscard]] view_model view(nanoseconds now) const;
+    [[nodiscard]] run_summary summary(nanoseconds now) const;
+};
+
+}  // namespace ration::program

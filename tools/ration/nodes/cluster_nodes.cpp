@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "nodes/cluster_nodes.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <utility>
+
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
+
+namespace ration::program {
+namespace {
+
+constexpr nanoseconds first_pause = milliseconds(500);
+constexpr int most_starts = 4;
+constexpr nanoseconds long_time = seconds(60);
+constexpr std::size_t most_node_devices = 4096;
+
+}  // namespace
+
+cluster_nodes::cluster_nodes(std::vector<node_spec> specs, std::size_t jobs, node_times times, cluster_task task,
+                             event_sink& events)
+    : registry_(specs.size(), jobs, times), task_(std::move(task)), events_(events) {
+    for (auto& spec : specs) members_.push_back({.link = node_link(std::move(spec))});
+}
+
+void cluster_nodes::start(nanoseconds now) {
+    for (std::size_t node = 0; node < members_.size(); ++node) start(node, now);
+}
+
+void cluster_nodes::start(std::size_t node, nanoseconds now) {
+    auto& m = members_[node];
+    m.restart_at.reset();
+    ++m.starts;
+    auto const started = m.link.start();
+    registry_.start(node, m.link.session(), now);
+    if (!started) {
+        warn(node, to_text(started.failure()), now);
+        return close(node, now);
+    }
+    m.lists = 0;
+    begin(m);
+}
+
+void cluster_nodes::begin(member& m) {
+    auto hello = task_.hello;
+    hello.node = m.link.name();
+    m.link.send(hello);
+    std::string_view left = task_.file;
+    while (!left.empty()) {
+        auto part = left.substr(0, file_part_bytes);
+        // A character of several bytes stays in one message
+        while (part.size() > 1 && part.size() < left.size() &&
+               (static_cast<unsigned char>(left[part.size()]) & 0xC0) == 0x80)
+            part.remove_suffix(1);
+        m.link.send(file_order{std::string(part)});
+        left.remove_prefix(part.size());
+    }
+    m.link.send(begin_order{.backend = task_.backend, .cpus = m.link.spec().cpus, .devices = m.link.spec().devices});
+}
+
+void cluster_nodes::join(std::vector<pollfd>& fds) {
+    for (auto& m : members_) {
+        auto* const channel = m.link.channel();
+        if (channel == nullptr) continue;
+        fds.push_back({channel->input(), POLLIN, 0});
+        if (channel->has_unsent()) fds.push_back({channel->output(), POLLOUT, 0});
+    }
+}
+
+nanoseconds cluster_nodes::next_wakeup(nanoseconds now) const noexcept {
+    auto next = std::min(registry_.next_change(), now + task_.hello.beat);
+    for (auto const& m : members_) {
+        if (m.restart_at) next = std::min(next, *m.restart_at);
+        if (m.dirty && m.link.session().size() > 0) next = std::min(next, now);
+    }
+    return next;
+}
+
+void cluster_nodes::receive(report_handler const& handle, nanoseconds now) {
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        auto& link = members_[node].link;
+        if (link.channel() == nullptr) continue;
+        link.receive([&](node_report&& report) { take(node, std::move(report), handle, now); },
+                     [&](std::string sentence) { warn(node, sentence, now); });
+        bool const is_open = link.channel() != nullptr && !link.channel()->at_end();
+        if (!is_open) close(node, now);
+        show_state(node, now);
+    }
+}
+
+void cluster_nodes::take(std::size_t node, node_report&& report, report_handler const& handle, nanoseconds now) {
+    if (auto* const error = std::get_if<error_report>(&report)) return warn(node, error->message, now);
+    if (auto* const hello = std::get_if<hello_report>(&report)) return take_hello(node, std::move(*hello), now);
+    if (!registry_.message(node, members_[node].link.session(), now)) return;
+    if (std::holds_alternative<ended_report>(report)) return registry_.ended(node);
+    if (auto const* const state = std::get_if<state_report>(&report))
+        members_[node].devices = std::clamp<std::int64_t>(state->devices, 0, std::ssize(members_[node].facts.devices));
+    handle(node, std::move(report));
+}
+
+void cluster_nodes::take_hello(std::size_t node, hello_report&& hello, nanoseconds now) {
+    auto& m = members_[node];
+    if (hello.version != wire_version) {
+        warn(node, version_sentence(hello.version), now);
+        return m.link.close();
+    }
+    if (hello.node != m.link.name() || hello.devices.empty() || hello.devices.size() > most_node_devices) {
+        warn(node, "its first message names another node, or no devices; use the same version of ration on all nodes",
+             now);
+        return m.link.close();
+    }
+    if (!registry_.hello(node, m.link.session(), now)) return;
+    m.up_since = now;
+    m.devices = std::ssize(hello.devices);
+    m.facts = std::move(hello);
+    m.dirty = true;
+}
+
+/// The command is started again, after a pause, as long as its jobs can be alive.
+void cluster_nodes::close(std::size_t node, nanoseconds now) {
+    auto& m = members_[node];
+    m.link.close();
+    m.link.end_command(false);
+    auto const before = registry_.state(node);
+    registry_.closed(node);
+    if (ending_ || registry_.state(node) != node_state::suspect) return;
+    bool const was_up = before == node_state::up || before == node_state::suspect;
+    if (was_up && now - m.up_since >= long_time) m.starts = 1;
+    if (m.starts < most_starts) m.restart_at = now + nanoseconds{first_pause.count << m.starts};
+    warn(node, m.restart_at ? "its command has ended; it is started again" : "its command has ended", now);
+}
+
+void cluster_nodes::advance(nanoseconds now) {
+    registry_.advance(now);
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        auto& m = members_[node];
+        auto const state = registry_.state(node);
+        bool const is_away = state == node_state::lost || state == node_state::gone;
+        if (m.restart_at && *m.restart_at <= now && state == node_state::suspect && m.link.has_ended())
+            start(node, now);
+        if (is_away && m.link.channel() != nullptr && !ending_) {
+            m.link.close();
+            m.link.end_command(false);
+        }
+        show_state(node, now);
+    }
+}
+
+void cluster_nodes::show_state(std::size_t node, nanoseconds now) {
+    auto& m = members_[node];
+    auto const state = registry_.state(node);
+    if (state == m.shown) return;
+    m.shown = state;
+    if (ending_) return;
+    auto const subject = "node " + m.link.name();
+    switch (state) {
+        case node_state::up:
+            return events_.print(fmt::format("{} is up, with {} device{}", subject, m.facts.devices.size(),
+                                             m.facts.devices.size() == 1 ? "" : "s"));
+        case node_state::suspect:
+            return events_.emit(
+                warning{subject, "it does not answer; its jobs keep their devices, and it gets no others"}, now);
+        case node_state::lost:
+            return events_.emit(warning{subject, "it is lost; its jobs continue elsewhere from their last checkpoints"},
+                                now);
+        case node_state::gone: return events_.emit(warning{subject, "it is left out"}, now);
+        case node_state::starting: return;
+    }
+}
+
+void cluster_nodes::warn(std::size_t node, std::string_view sentence, nanoseconds now) {
+    events_.warn_once("node " + members_[node].link.name(), printable(std::string(sentence.substr(0, 500))), now);
+}
+
+void cluster_nodes::send(cluster_backend const& grants, std::function<assigned_job(std::size_t)> const& describe,
+                         std::size_t jobs, nanoseconds now) {
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        auto& m = members_[node];
+        auto const state = registry_.state(node);
+        if (state != node_state::up && state != node_state::suspect) continue;
+        if (m.link.channel() != nullptr) m.link.channel()->flush();
+        if (!m.dirty && now < m.next_beat) continue;
+        m.next_beat = now + task_.hello.beat;
+        if (!std::exchange(m.dirty, false)) {
+            m.link.send(beat_order{});
+            continue;
+        }
+        jobs_order list{.grants = ++m.lists, .jobs = {}};
+        for (std::size_t job = 0; job < jobs; ++job) {
+            if (!registry_.is_assigned(job, node)) continue;
+            if (list.jobs.size() == jobs_in_message) {
+                list.more = true;
+                m.link.send(list);
+                list.jobs.clear();
+            }
+            auto row = describe(job);
+            auto const& grant = grants.grant_of(job);
+            row.devices = grant.node == node ? grant.devices : 0;
+            row.batch = grant.batch;
+            list.jobs.push_back(std::move(row));
+        }
+        list.more = false;
+        m.link.send(list);
+    }
+}
+
+void cluster_nodes::end(bool kill) {
+    ending_ = true;
+    for (auto& m : members_) {
+        m.restart_at.reset();
+        m.link.send(end_order{kill});
+    }
+}
+
+bool cluster_nodes::have_ended(bool force) {
+    bool all = true;
+    for (auto& m : members_) {
+        if (auto* const channel = m.link.channel(); channel != nullptr) channel->flush();
+        if (m.link.has_ended()) continue;
+        all = false;
+        if (force) m.link.end_command(true);
+    }
+    return all;
+}
+
+std::vector<std::string> cluster_nodes::names() const {
+    std::vector<std::string> out;
+    for (auto const& m : members_) out.push_back(m.link.name());
+    return out;
+}
+
+std::int64_t cluster_nodes::devices(std::size_t node) const noexcept {
+    auto const state = registry_.state(node);
+    return state == node_state::lost || state == node_state::gone ? 0 : members_[node].devices;
+}
+
+bool cluster_nodes::all_started() const noexcept {
+    for (std::size_t node = 0; node < members_.size(); ++node)
+        if (registry_.state(node) == node_state::starting) return false;
+    return true;
+}
+
+}  // namespace ration::program

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The nodes of a run: starts their commands, holds the conversations, and sends each node its list of jobs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include "nodes/cluster_backend.hpp"
+#include "nodes/node_link.hpp"
+#include "nodes/node_registry.hpp"
+#include "run/event_sink.hpp"
+
+namespace ration::program {
+
+/// What all nodes get before the first job.
+struct cluster_task {
+    hello_order hello;  ///< without the name of the node
+    std::string backend;
+    std::string file;  ///< the text of the jobs file
+};
+
+class cluster_nodes {
+    struct member {
+        node_link link;
+        hello_report facts{};
+        std::int64_t devices = 0;  ///< that jobs can have there
+        std::uint64_t lists = 0;   ///< the number of the last list
+        bool dirty = false;
+        nanoseconds next_beat{};
+        std::optional<nanoseconds> restart_at{};
+        int starts = 0;  ///< in a row, none of which was up for long
+        nanoseconds up_since{};
+        node_state shown = node_state::gone;
+    };
+    std::vector<member> members_;
+    node_registry registry_;
+    cluster_task task_;
+    event_sink& events_;
+    bool ending_ = false;
+
+public:
+    using report_handler = std::function<void(std::size_t, node_report&&)>;
+
+    cluster_nodes(std::vector<node_spec> specs, std::size_t jobs, node_times times, cluster_task task,
+                  event_sink& events);
+
+    void start(nanoseconds now);
+    /// Adds what is worth waking up for.
+    void join(std::vector<pollfd>& fds);
+    [[nodiscard]] nanoseconds next_wakeup(nanoseconds now) const noexcept;
+    /// Takes in what has come. States and events of live sessions go to `handle`.
+    void receive(report_handler const& handle, nanoseconds now);
+    /// Time passes: silent nodes, commands to be started again.
+    void advance(nanoseconds now);
+    /// Sends the lists that have changed, and beats. `job_names`: by job.
+    void send(cluster_backend const& grants, std::function<assigned_job(std::size_t)> const& describe, std::size_t jobs,
+              nanoseconds now);
+    /// The nodes end their jobs, and then themselves.
+    void end(bool kill);
+    /// All commands have ended. `force`: kills those that have not.
+    [[nodiscard]] bool have_ended(bool force);
+
+    /// The list of a node has changed. Returns the number that the next one will have.
+    std::uint64_t change_list(std::size_t node) noexcept {
+        members_[node].dirty = true;
+        return members_[node].lists + 1;
+    }
+    [[nodiscard]] std::uint64_t list_of(std::size_t node) const noexcept {
+        return members_[node].dirty ? members_[node].lists + 1 : members_[node].lists;
+    }
+    [[nodiscard]] node_registry& registry() noexcept { return registry_; }
+    [[nodiscard]] node_registry const& registry() const noexcept { return registry_; }
+    [[nodiscard]] std::string const& name(std::size_t node) const noexcept { return members_[node].link.name(); }
+    [[nodiscard]] std::vector<std::string> names() const;
+    [[nodiscard]] hello_report const& facts(std::size_t node) const noexcept { return members_[node].facts; }
+    /// Devices that jobs can have there together; 0 once it is lost or gone.
+    [[nodiscard]] std::int64_t devices(std::size_t node) const noexcept;
+    [[nodiscard]] bool all_started() const noexcept;
+
+private:
+    void start(std::size_t node, nanoseconds now);
+    void begin(member& m);
+    void close(std::size_t node, nanoseconds now);
+    void take(std::size_t node, node_report&& report, report_handler const& handle, nanoseconds now);
+    void take_hello(std::size_t node, hello_report&& hello, nanoseconds now);
+    void warn(std::size_t node, std::string_view sentence, nanoseconds now);
+    void show_state(std::size_t node, nanoseconds now);
+};
+
+}  // namespace ration::program

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "nodes/node_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ration::program {
+
+node_lock::~node_lock() {
+    if (file_) ::unlink(path_.c_str());
+}
+
+/// An earlier holder removes the file, so the lock counts only if the path still leads to it.
+std::optional<node_lock> node_lock::try_lock(std::string const& path) {
+    process::descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+    struct stat mine{}, there{};
+    bool const same = ::fstat(file.get(), &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
+                      mine.st_ino == there.st_ino && mine.st_dev == there.st_dev && mine.st_uid == ::geteuid();
+    if (!same) return std::nullopt;
+    return node_lock(path, std::move(file));
+}
+
+}  // namespace ration::program

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+/// One agent at a time for each node of a run, so that the jobs of an earlier agent have ended before the next one
+/// begins.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <ration/process/descriptor.hpp>
+
+namespace ration::program {
+
+/// The kernel releases the lock when the process ends, however it ends. The destructor removes the file.
+class node_lock {
+    std::string path_;
+    process::descriptor file_;
+
+    node_lock(std::string path, process::descriptor file) noexcept : path_(std::move(path)), file_(std::move(file)) {}
+
+public:
+    node_lock(node_lock&& other) noexcept = default;
+    node_lock& operator=(node_lock&&) = delete;
+    ~node_lock();
+
+    /// None: another process holds it, or the file cannot be opened.
+    [[nodiscard]] static std::optional<node_lock> try_lock(std::string const& path);
+};
+
+}  // namespace ration::program
