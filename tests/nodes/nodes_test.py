@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run --nodes` with real processes: several nodes that are parts of this machine.
 
-usage: nodes_test.py    RATION_PROGRAM names the program
+usage: nodes_test.py [CLASS]    RATION_PROGRAM and RATION_WANDERER name the program and a policy
 """
 import json
 import os
@@ -54,7 +54,7 @@ def children_of(parent: int) -> list[int]:
     return out
 
 
-class NodesTest(unittest.TestCase):
+class Nodes(unittest.TestCase):
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -129,8 +129,22 @@ class NodesTest(unittest.TestCase):
                 launched.setdefault(name, []).append(event["devices"].split(":")[0])
         self.assertTrue(launched)
 
+    def agent_of_first_job(self) -> int:
+        job = int(self.launches()[0][4])
+        return next(pid for pid in children_of(self.run.pid) if job in children_of(pid))
+
+    def refused(self, script: str, jobs: str = "") -> str:
+        """Standard error of a run whose only node is a Python script that speaks the wire badly."""
+        agent = self.folder / "agent.py"
+        agent.write_text(script)
+        self.start(jobs or job("a", 1), "--hosts", "n1", nodes=f"{sys.executable} {agent} {{host}}")
+        _, err = self.run.communicate(timeout=PATIENCE)
+        return err + "".join(f"{event['subject']}: {event['message']}\n" for event in self.events("warning"))
+
+
+class NodesTest(Nodes):
     def test_jobs_run_on_both_nodes_and_end_well(self) -> None:
-        self.start("".join(job(name, 20) for name in "abcd"))
+        self.start("".join(job(name, 20, most=1) for name in "abcd"))
         out, _ = self.finish()
         self.assertEqual({event["how"] for event in self.events("job_ended")}, {"finished"})
         self.assertEqual(len(self.events("job_ended")), 4)
@@ -139,6 +153,23 @@ class NodesTest(unittest.TestCase):
         self.assert_devices_used_once()
         self.assertIn("node local-1 is up, with 2 devices", out)
         self.assertIn("on node local-1", {event["placement"] for event in self.events("job_started")})
+        self.assert_nothing_left()
+        decisions = len(self.events("decision"))
+        replayed = subprocess.run([RATION, "replay", "log.jsonl", "--policy", "max_min"], cwd=self.folder / "work", capture_output=True, text=True,
+                                  timeout=PATIENCE)
+        self.assertIn(f"{decisions} of {decisions} decisions the same", replayed.stdout + replayed.stderr)
+
+    def test_jobs_that_no_node_can_run_are_refused_before_one_starts(self) -> None:
+        self.start(job("a", 1).replace("bounds = { gpu = { min = 1, max = 2 } }", "").replace("deadlines =", "# deadlines ="))
+        _, err = self.finish(2)
+        self.assertIn("job 'a' uses no devices, which --nodes shares out; add bounds = { gpu = { min = 1, max = 4 } }, or run it without --nodes", err)
+        self.start(job("a", 1), "--policy", "equal_share")
+        _, err = self.finish(2)
+        self.assertIn("policy 'equal_share' grants no devices, which --nodes shares out; choose another one: ration policies lists them", err)
+        self.start(job("a", 1, least=3, most=4))
+        _, err = self.finish(3)
+        self.assertIn("job 'a' needs 3 devices on one node, and the largest node has 2; lower its 'min'", err)
+        self.assertEqual(self.launches(), [])
         self.assert_nothing_left()
 
     def test_a_killed_agent_costs_its_job_a_restart_from_its_checkpoint(self) -> None:
@@ -188,6 +219,20 @@ class NodesTest(unittest.TestCase):
         self.assertEqual(len(self.launches()), 1)
         self.assertEqual(self.events("warning"), [])
 
+    def test_a_job_moves_between_nodes_as_the_policy_says_and_loses_no_step(self) -> None:
+        policy = os.environ["RATION_WANDERER"]
+        self.start(job("a", 50, more='checkpoint = "saved"'), "--policy", policy)
+        self.finish()
+        nodes = [event["devices"].split(":")[0] for event in self.events("job_started")]
+        self.assertGreaterEqual(len([pair for pair in zip(nodes, nodes[1:]) if pair[0] != pair[1]]), 2, nodes)
+        incarnations = [int(line[1]) for line in self.launches()]
+        self.assertEqual(incarnations, sorted(set(incarnations)))
+        steps = [event["step"] for event in self.events("progress")]
+        self.assertEqual(steps, list(range(1, 51)), "each step once")
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+        self.assert_devices_used_once()
+        self.assert_nothing_left()
+
     def test_the_commands_of_the_page_work(self) -> None:
         page = (ROOT / "docs" / "cluster.md").read_text()
         commands = [line[2:] for line in re.search(r"```console\n(\$ ration run jobs.toml --nodes.*?)```", page, re.S)[1].splitlines() if "local:2" in line]
@@ -203,18 +248,6 @@ class NodesTest(unittest.TestCase):
             done = subprocess.run(["sh", "-ec", command], cwd=place, env=environment, capture_output=True, text=True, timeout=PATIENCE)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("local-2:cpu-0" if "--json" in command else "node local-2 is up", done.stdout)
-
-    def agent_of_first_job(self) -> int:
-        job = int(self.launches()[0][4])
-        return next(pid for pid in children_of(self.run.pid) if job in children_of(pid))
-
-    def refused(self, script: str, jobs: str = "") -> str:
-        """Standard error of a run whose only node is a Python script that speaks the wire badly."""
-        agent = self.folder / "agent.py"
-        agent.write_text(script)
-        self.start(jobs or job("a", 1), "--hosts", "n1", nodes=f"{sys.executable} {agent} {{host}}")
-        _, err = self.run.communicate(timeout=PATIENCE)
-        return err + "".join(f"{event['subject']}: {event['message']}\n" for event in self.events("warning"))
 
     def test_a_command_that_prints_something_else_is_no_node(self) -> None:
         err = self.refused("print('Welcome')")
@@ -237,6 +270,20 @@ class NodesTest(unittest.TestCase):
         nothing = subprocess.run([RATION, "node"], input="x" * (1 << 20), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((nothing.returncode, nothing.stdout), (2, ""))
         self.assertIn("standard input: no message of a controller came; ration run --nodes starts this command", nothing.stderr)
+
+    def test_a_node_that_does_not_see_the_folder_of_the_controller_says_so(self) -> None:
+        orders = [{"op": "hello", "version": 1, "run": "1-test", "node": "n1", "dead_man": 10**10, "beat": 10**9, "directory": str(self.folder),
+                   "output": str(self.folder / "absent"), "marker": "jobs.toml"},
+                  {"op": "file", "text": HEAD + job("a", 1)}, {"op": "dance"}, {"op": "begin", "backend": "auto", "cpus": None, "devices": None}]
+        lines = "".join(json.dumps({**order, "s": "x", "q": number, "clock": 0}) + "\n" for number, order in enumerate(orders, 1))
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder / "runtime")}
+        answer = subprocess.run([RATION, "node"], input=lines, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(answer.returncode, 3, answer.stdout)
+        unknown, missing = (json.loads(line)["message"] for line in answer.stdout.splitlines())
+        self.assertEqual(unknown, "unknown message 'dance'; use the same version of ration on all nodes")
+        self.assertEqual(missing, f"{self.folder}/absent: this node does not see the folder of the controller, so that a job could not continue on "
+                                  "another node; start ration in a folder that all nodes share")
+        self.assertEqual(self.left_in_runtime(), [])
 
     def test_an_agent_that_lies_is_not_believed(self) -> None:
         script = """import json, sys, time
@@ -263,6 +310,28 @@ print("{" + '"half', end="", flush=True)
         self.run.send_signal(signal.SIGINT)
         self.finish(4)
         self.assertEqual(self.launches(), [])
+
+
+class LostNode(Nodes):
+    """Waits longer than 30 s for the time in which a node can end its jobs."""
+
+    def test_a_node_without_power_is_lost_after_its_lease_and_not_before(self) -> None:
+        short = 'checkpoint = "saved"\ngrace = "1s"'
+        text = job("a", 100, more=short).replace('save = "60s", stop = "60s"', 'save = "1s", stop = "1s"')
+        self.start(text, "--node-lease", "3s")
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        agent, child = self.agent_of_first_job(), int(self.launches()[0][4])
+        os.kill(agent, signal.SIGSTOP)
+        os.kill(child, signal.SIGKILL)
+        stopped = time.monotonic()
+        self.until(lambda: len(self.launches()) > 1, "the job runs elsewhere")
+        self.assertGreater(time.monotonic() - stopped, 3 + 1 + 1 + 1 + 29)
+        self.finish()
+        first, second = (event["devices"].split(":")[0] for event in self.events("job_started"))
+        self.assertNotEqual(first, second)
+        self.assertGreater(int(self.launches()[1][3]), 0)
+        messages = [event["message"] for event in self.events("warning")]
+        self.assertIn("it is lost; its jobs continue elsewhere from their last checkpoints", messages)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,9 @@ namespace {
     return {.cpu = {}, .memory = {}, .devices = largest_of(nodes), .tenants = config.tenants};
 }
 
-constexpr auto gpu = static_cast<std::size_t>(resource_id::gpu), cpu = static_cast<std::size_t>(resource_id::cpu),
-               memory = static_cast<std::size_t>(resource_id::memory);
+constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
+               cpu_index = static_cast<std::size_t>(resource_id::cpu),
+               memory_index = static_cast<std::size_t>(resource_id::memory);
 
 }  // namespace
 
@@ -210,9 +211,9 @@ void cluster_jobs::refresh(nanoseconds now) {
                              : nodes_.registry().state(node) == node_state::up
                                  ? nodes_.devices(node)
                                  : engine_.holdings().sum(static_cast<std::uint32_t>(node), resource_id::gpu);
-        store.at(columns.resources[gpu].capacity, node) = devices;
-        store.at(columns.resources[cpu].capacity, node) = nodes_.facts(node).cpu;
-        store.at(columns.resources[memory].capacity, node) = nodes_.facts(node).memory;
+        store.at(columns.resources[gpu_index].capacity, node) = devices;
+        store.at(columns.resources[cpu_index].capacity, node) = nodes_.facts(node).cpu;
+        store.at(columns.resources[memory_index].capacity, node) = nodes_.facts(node).memory;
     }
     for (auto const& job : jobs_.jobs())
         if (jobs_.arrived(job)) describe(job);
@@ -235,9 +236,9 @@ void cluster_jobs::describe(live_job const& job) noexcept {
     bool const moves =
         at && mine.row && backend_.grant_of(number_of(job)).node && backend_.grant_of(number_of(job)).node != at;
     if (stands || moves || (mine.row && !mine.row->settled)) least = most = granted_to(job);
-    store.at(columns.resources[gpu].minimum, job.row) = least;
-    store.at(columns.resources[gpu].maximum, job.row) = most;
-    store.at(columns.resources[gpu].used, job.row) = mine.row ? mine.row->used : 0;
+    store.at(columns.resources[gpu_index].minimum, job.row) = least;
+    store.at(columns.resources[gpu_index].maximum, job.row) = most;
+    store.at(columns.resources[gpu_index].used, job.row) = mine.row ? mine.row->used : 0;
     store.at(columns.get<"jobs/attained">(), job.row) = device_seconds(job);
     store.at(columns.restart_cost, job.row) = mine.row ? mine.row->restart_cost : to_seconds(wants.restart_cost);
     store.at(requested_, job.row) = mine.row && mine.row->requested > 0 ? mine.row->requested : -1;

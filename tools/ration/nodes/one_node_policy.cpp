@@ -8,7 +8,7 @@
 namespace ration::program {
 namespace {
 
-constexpr auto gpu = static_cast<std::uint16_t>(resource_id::gpu);
+constexpr auto gpu_number = static_cast<std::uint16_t>(resource_id::gpu);
 
 template <class T>
 [[nodiscard]] T value_at(tick_data const& t, std::uint32_t slot, std::size_t row) noexcept {
@@ -38,12 +38,12 @@ status one_node_policy::decide(tick_data const& t, grants& out) noexcept {
     if (reply != status::ok) return reply;
     if (answer.overflowed()) return status::capacity;
     list_parts(answer.rows(), t);
-    for (auto g : answer.rows()) {
+    for (auto const& g : answer.rows()) {
         auto const parts = parts_of(g.job);
-        if (g.resource == gpu && parts.size() > 1) {
+        if (g.resource == gpu_number && parts.size() > 1) {
             auto const best = chosen(parts, t);
             if (!best) continue;
-            if (best->node != g.node) g.amount = 0;
+            if (best->node != g.node && g.amount > 0) continue;
         }
         if (!out.add(g)) return status::capacity;
     }
@@ -54,7 +54,8 @@ status one_node_policy::decide(tick_data const& t, grants& out) noexcept {
 void one_node_policy::list_parts(std::span<grant const> answer, tick_data const& t) {
     parts_.clear();
     for (auto const& g : answer)
-        if (g.resource == gpu && g.job < t.data[table_id::jobs].rows) parts_.push_back({g.job, g.node, g.amount});
+        if (g.resource == gpu_number && g.job < t.data[table_id::jobs].rows)
+            parts_.push_back({g.job, g.node, g.amount});
     std::size_t const given = parts_.size();
     for (std::size_t i = 0; i < given; ++i) {
         auto const held = holding_(value_at<std::uint64_t>(t, id_slot_, parts_[i].job));
