@@ -186,6 +186,17 @@ class NodesTest(Nodes):
         self.assert_devices_used_once()
         self.assert_nothing_left()
 
+    def test_the_jobs_of_an_agent_that_is_terminated_continue_elsewhere(self) -> None:
+        self.start(job("a", 60, more='checkpoint = "saved"'))
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        os.kill(self.agent_of_first_job(), signal.SIGTERM)
+        self.finish()
+        self.assertEqual([(event["how"], event["step"]) for event in self.events("job_ended")], [("finished", 60)])
+        first, second = (event["devices"].split(":")[0] for event in self.events("job_started"))
+        self.assertNotEqual(first, second)
+        self.assertEqual([event["step"] for event in self.events("progress")], list(range(1, 61)), "each step once")
+        self.assert_nothing_left()
+
     def test_ctrl_c_ends_all_jobs_on_all_nodes(self) -> None:
         self.start(job("a", LONG) + job("b", LONG))
         self.until(lambda: len(self.launches()) >= 2, "both jobs run")

@@ -109,7 +109,8 @@ void cluster_jobs::take_rows(std::size_t node, std::uint64_t list, std::vector<n
                              mine.row->least != row.least || mine.row->most != row.most;
         if (changed) request_tick();
         job.run.value = std::max(job.run.value, row.incarnation);
-        if (!job.over() && is_over(row.now)) finish(job, row.now, row.why, now);
+        bool const ends = is_over(row.now) && (row.now != condition::stopped || nodes_.is_ending());
+        if (!job.over() && ends) finish(job, row.now, row.why, now);
         auto const& grant = backend_.grant_of(number_of(job));
         auto const sent = grant.node == node ? grant.devices : 0;
         bool const differs = is_latest && row.settled && row.granted != sent && !job.over() &&

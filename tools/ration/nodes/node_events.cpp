@@ -100,7 +100,7 @@ void node_events::take_warning(std::size_t node, event_fields& fields, nanosecon
     events_.warn_once(subject, shortened(fields.text("message"), longest_sentence), now);
 }
 
-/// The end of a job that leaves its node is not the end of the job.
+/// What a job that leaves its node waits for there is of no interest.
 void node_events::take_event_of_job(std::size_t node, std::string_view kind, event_fields& fields, nanoseconds now) {
     auto* const job = jobs_.find(fields.text("job"));
     if (job == nullptr || job->over()) return;
@@ -112,7 +112,7 @@ void node_events::take_event_of_job(std::size_t node, std::string_view kind, eve
     if (kind == "condition" && !leaves) take_condition(*job, fields, now);
     if (kind == "resize") take_resize(node, *job, fields, now);
     if (kind == "delivered") take_delivery(*job, fields, now);
-    if (kind == "job_ended" && !leaves) take_end(*job, fields, now);
+    if (kind == "job_ended") take_end(*job, fields, now);
 }
 
 void node_events::take_start(std::size_t node, live_job& job, event_fields& fields, nanoseconds now) {
@@ -202,6 +202,7 @@ void node_events::take_end(live_job& job, event_fields& fields, nanoseconds now)
                           .step = static_cast<std::uint64_t>(fields.whole("step")),
                           .why = why};
     if (!how || !is_over(*how) || !fields.status()) return;
+    if (*how == condition::stopped && !nodes_.is_ending()) return;  // by its node, which it leaves
     jobs_.finish(job, *how, why, now);
     events_.emit(event, now);
 }
