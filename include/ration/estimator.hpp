@@ -2,7 +2,7 @@
 /// Estimators: columns that a host cannot measure, computed from columns that it can.
 ///
 /// For authors of estimators: the concept `Estimator`, and `estimates`, through which `estimate` writes its columns.
-/// Hosts pass estimators to an engine (host/estimator_stage.hpp).
+/// Hosts pass estimators to the stage of an engine (host/estimator_stage.hpp).
 ///
 /// Example:
 /// ~~~{.cpp}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The core uses of each concept what the concept asks, and no more: it compiles with the archetypes.
+#include <ration/host/any_estimator.hpp>
 #include <ration/ration.hpp>
 #include <ration/testing/archetypes.hpp>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <ration/host/any_estimator.hpp>
+#include <ration/host/estimator_stage.hpp>
 
 #include "rig.hpp"
 #include "support/catch.hpp"
@@ -73,11 +73,12 @@ struct estimating {
     host on{1};
     ration::fake::backend backend{{resource_id::cpu}};
     reader policy, fallback{{}};
+    ration::estimator_stage stage;
     ration::engine<ration::fake::backend> engine;
 
     estimating(std::vector<std::string_view> reads, estimator_supply const& estimators)
-        : policy(std::move(reads)), engine(backend, policy, fallback, on.store, on.columns, ration::standard_resources,
-                                           {.estimators = estimators}) {
+        : policy(std::move(reads)), stage(estimators),
+          engine(backend, policy, fallback, on.store, on.columns, ration::standard_resources, {.estimates = &stage}) {
         backend.add(on.id(0));
         on.store[on.columns.loss][0] = 5;
     }

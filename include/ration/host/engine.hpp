@@ -15,7 +15,7 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/host/backend.hpp>
 #include <ration/host/check.hpp>
-#include <ration/host/estimator_stage.hpp>
+#include <ration/host/estimation.hpp>
 #include <ration/host/grant_event.hpp>
 #include <ration/host/holdings.hpp>
 #include <ration/host/meter.hpp>
@@ -31,8 +31,8 @@ struct engine_options {
     settle_rules settle{};
     nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
     std::uint64_t seed = 0;
-    nanoseconds half_life{};  ///< of tenants/usage.*; 0 = usage never decays
-    estimator_supply estimators{};
+    nanoseconds half_life{};          ///< of tenants/usage.*; 0 = usage never decays
+    estimation* estimates = nullptr;  ///< of columns that the host does not fill; outlives the engine
 };
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
@@ -71,7 +71,6 @@ class engine {
     buffer<event> events_;
     detail::job_watch watch_;
     detail::tenant_sums tenants_;
-    estimator_stage estimators_;
     std::uint64_t ticks_ = 0;
     bool lists_changes_ = false;
 
@@ -79,13 +78,13 @@ public:
     engine(B& backend, any_policy& policy, any_policy& fallback, snapshot_store& store, standard_columns const& columns,
            std::span<resource_info const> resources, engine_options const& options) noexcept
         : backend_(backend), policy_(policy), fallback_(fallback), store_(store), columns_(columns),
-          resources_(resources), options_(options), estimators_(options.estimators) {}
+          resources_(resources), options_(options) {}
 
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
     /// Binds estimators and both policies, and reserves all that a tick will need. Forgets what jobs hold. Errors:
-    /// those of `estimator_stage::bind` and `any_policy::bind`; `invalid_value` when the columns were declared for
+    /// those of `estimation::bind` and `any_policy::bind`; `invalid_value` when the columns were declared for
     /// other resources, or for fewer than cpu and memory.
     [[nodiscard]] result<void> bind(limits const& most) noexcept {
         if (columns_.resources.size() != resources_.size() ||
@@ -127,9 +126,10 @@ public:
         return {};
     }
 
-    /// Chooses the estimators again, for a policy that reads other columns. Errors: those of `estimator_stage::bind`.
+    /// Chooses the estimators again, for a policy that reads other columns. Errors: those of `estimation::bind`.
     [[nodiscard]] result<void> bind_estimators() noexcept {
-        return estimators_.bind(store_, policy_, fallback_, most_);
+        if (options_.estimates == nullptr) return {};
+        return options_.estimates->bind(store_, policy_, fallback_, most_);
     }
 
     /// Who holds what.
@@ -180,7 +180,7 @@ private:
             .budget = options_.budget,
             .data = store_.view(),
             .changes = lists_changes_ && policy_.follows_changes() ? store_.changes().view() : nullptr};
-        estimators_.run(shown, store_);
+        if (options_.estimates != nullptr) options_.estimates->run(shown, store_);
         report.policy_status = policy_.decide(shown, answer);
         report.fell_back = report.policy_status != status::ok || answer.overflowed();
         store_.changes().clear();

@@ -10,6 +10,7 @@
 #include <ration/buffer.hpp>
 #include <ration/host/any_estimator.hpp>
 #include <ration/host/any_policy.hpp>
+#include <ration/host/estimation.hpp>
 #include <ration/host/snapshot_store.hpp>
 #include <ration/result.hpp>
 
@@ -19,28 +20,11 @@ namespace ration {
 struct estimator_supply {
     std::span<any_estimator* const> available{};   ///< they outlive the engine; the first one of a column counts
     std::span<std::string_view const> unfilled{};  ///< columns that the host declares and does not fill
-
-    /// Whether an estimator reads the column to compute an unfilled one that one of these policies reads.
-    [[nodiscard]] bool read(std::string_view column, any_policy const& policy,
-                            any_policy const& fallback) const noexcept {
-        for (auto const* const estimator : available)
-            for (auto const& output : estimator->outputs())
-                if (contains(unfilled, output.name) && (policy.reads(output.name) || fallback.reads(output.name)))
-                    for (auto const& input : estimator->inputs())
-                        if (input.name == column) return true;
-        return false;
-    }
-    /// Whether a name is among these.
-    [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
-        for (auto const one : names)
-            if (one == name) return true;
-        return false;
-    }
 };
 
 /// Runs those estimators that compute a column which a policy, or another estimator, reads and the host does not fill.
 /// An estimator runs after those whose columns it reads.
-class estimator_stage {
+class estimator_stage final : public estimation {
     enum class mark : std::uint8_t { none, visiting, done };
 
     estimator_supply supply_;
@@ -49,14 +33,13 @@ class estimator_stage {
     buffer<std::string_view> declared_;  // columns that the store has for an estimator only
 
 public:
-    estimator_stage() noexcept = default;
     explicit estimator_stage(estimator_supply const& supply) noexcept : supply_(supply) {}
 
     /// Chooses the estimators for these policies. An estimator that ran before keeps what it remembers. Errors, with
     /// the column as their subject: `not_found`, neither the host nor an estimator has it; `conflict`, its estimator
     /// needs it itself; those of `any_estimator::bind`.
     [[nodiscard]] result<void> bind(snapshot_store& store, any_policy const& policy, any_policy const& fallback,
-                                    limits const& most) noexcept {
+                                    limits const& most) noexcept override {
         order_.clear();
         marks_.clear();
         for (std::size_t i = 0; i < supply_.available.size(); ++i) marks_.push_back(mark::none);
@@ -75,19 +58,33 @@ public:
         return {};
     }
 
-    /// The estimators that run, in their order.
-    [[nodiscard]] std::span<any_estimator* const> order() const noexcept { return order_.view(); }
+    /// Whether an estimator reads the column to compute an unfilled one that one of these policies reads.
+    [[nodiscard]] bool reads(std::string_view column, any_policy const& policy,
+                             any_policy const& fallback) const noexcept {
+        for (auto const* const estimator : supply_.available)
+            for (auto const& output : estimator->outputs())
+                if (contains(supply_.unfilled, output.name) &&
+                    (policy.reads(output.name) || fallback.reads(output.name)))
+                    for (auto const& input : estimator->inputs())
+                        if (input.name == column) return true;
+        return false;
+    }
 
     /// Writes the columns of all estimators that run. `t.data` is the view of `store`.
-    void run(tick_data const& t, snapshot_store& store) noexcept {
+    void run(tick_data const& t, snapshot_store& store) noexcept override {
         for (auto* const estimator : order_.view()) estimator->estimate(t, store);
     }
 
 private:
+    [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
+        for (auto const one : names)
+            if (one == name) return true;
+        return false;
+    }
     /// The host itself fills the column.
     [[nodiscard]] bool is_filled(snapshot_store const& store, std::string_view name) const noexcept {
-        return find_column(store.schema(), name) != nullptr && !supply_.contains(supply_.unfilled, name) &&
-               !supply_.contains(declared_.view(), name);
+        return find_column(store.schema(), name) != nullptr && !contains(supply_.unfilled, name) &&
+               !contains(declared_.view(), name);
     }
 
     /// The first estimator that computes the column; their number if none does.

@@ -17,11 +17,13 @@ namespace ration::sim {
 /// Which columns are read: by a policy, by an estimator, or by the engine for the sums of tenants.
 struct read_columns {
     any_policy const &policy, &fallback;
-    estimator_supply const& estimators;
-    bool has_tenants = false;  ///< the tenants have limits or quotas
+    estimator_stage const* estimators;  ///< nullptr = none
+    bool has_tenants = false;           ///< the tenants have limits or quotas
 
     [[nodiscard]] bool operator()(std::string_view name) const noexcept {
-        if (policy.reads(name) || fallback.reads(name) || estimators.read(name, policy, fallback)) return true;
+        if (policy.reads(name) || fallback.reads(name) ||
+            (estimators != nullptr && estimators->reads(name, policy, fallback)))
+            return true;
         if (!has_tenants && !policy.reads("jobs/tenant")) return false;
         // Nodes have devices, cores and batches only, and jobs request devices.
         return name == "jobs/tenant" || name == "jobs/request.gpu" || name == "jobs/held.gpu" ||

@@ -97,10 +97,12 @@ struct columns_read {
     /// Those of two policies. `is_even`: a running job trains at the same speed between two changes. A fallback gets no
     /// list, so that a column that it reads is never lazy.
     [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback,
-                                         estimator_supply const& estimators, bool is_even) noexcept {
-        auto const read = [&](auto... names) {
-            return (... || (policy.reads(names) || fallback.reads(names) || estimators.read(names, policy, fallback)));
+                                         estimator_stage const* estimators, bool is_even) noexcept {
+        auto const reads = [&](std::string_view name) {
+            return policy.reads(name) || fallback.reads(name) ||
+                   (estimators != nullptr && estimators->reads(name, policy, fallback));
         };
+        auto const read = [&](auto... names) { return (... || reads(names)); };
         auto const is_lazy = [&](std::string_view column) {
             return (policy.follows_changes() || !policy.reads(column)) && !fallback.reads(column);
         };

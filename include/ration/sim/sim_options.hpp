@@ -10,6 +10,7 @@
 
 #include <ration/host/column_memory.hpp>
 #include <ration/host/engine.hpp>
+#include <ration/host/estimator_stage.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/policy.hpp>
 #include <ration/sim/faults.hpp>
@@ -30,9 +31,10 @@ struct sim_options {
     std::span<fault const> faults{};  ///< in order of time, for nodes of the cluster; they outlive the run
     /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
     nanoseconds checkpoint{0};
-    nanoseconds save{0};               ///< duration of a checkpoint, in which the job makes no steps
-    prediction_noise noise{};          ///< of the predictions that policies read
-    estimator_supply estimators{};     ///< of columns that policies read instead of the exact ones
+    nanoseconds save{0};       ///< duration of a checkpoint, in which the job makes no steps
+    prediction_noise noise{};  ///< of the predictions that policies read
+    /// Of columns that policies read instead of the exact ones; nullptr = none; outlives the run
+    estimator_stage* estimators = nullptr;
     nanoseconds half_life{0};          ///< of the usage of tenants; 0 = it never decays
     run_observer* observer = nullptr;  ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
@@ -46,7 +48,7 @@ struct sim_options {
     return {.settle = options.settle,
             .seed = options.seed,
             .half_life = options.half_life,
-            .estimators = options.estimators};
+            .estimates = options.estimators};
 }
 
 /// Rows of the jobs table for this number of active jobs: rows of ended ones are removed when they are a quarter of

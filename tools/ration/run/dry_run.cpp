@@ -241,10 +241,10 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
-    live_estimators const estimators;
+    live_estimators estimators;
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()),
-                                    {.half_life = board.half_life(), .estimators = estimators.supply()});
+                                    {.half_life = board.half_life(), .estimates = estimators.stage()});
     if (auto bound = planner.bind({.jobs = config.jobs.size(), .nodes = 1}); !bound) {
         std::fprintf(stderr, "ration: %s\n", printable(to_text(bound.failure())).c_str());
         return exit_code::no_backend;

@@ -19,6 +19,7 @@ class live_estimators {
     estimator_adapter<estimators::remaining> remaining_;
     estimator_adapter<estimators::nominal_speed> nominal_speed_;
     std::array<any_estimator*, 2> all_{&nominal_speed_, &remaining_};
+    estimator_stage stage_{{.available = all_, .unfilled = estimated_columns}};
 
 public:
     live_estimators() = default;
@@ -26,9 +27,7 @@ public:
     live_estimators& operator=(live_estimators const&) = delete;
 
     /// For an engine, which this object has to outlive.
-    [[nodiscard]] estimator_supply supply() const noexcept {
-        return {.available = all_, .unfilled = estimated_columns};
-    }
+    [[nodiscard]] estimation* stage() noexcept { return &stage_; }
 };
 
 }  // namespace ration::program

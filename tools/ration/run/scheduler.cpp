@@ -17,7 +17,7 @@ scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& 
     : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(times.interval),
       shown_(policy),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
-              {.settle = times.settle, .half_life = jobs.half_life(), .estimators = estimators_.supply()}),
+              {.settle = times.settle, .half_life = jobs.half_life(), .estimates = estimators_.stage()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
 
 result<void> scheduler::change_policy(std::unique_ptr<any_policy>& policy, nanoseconds now) {

@@ -34,6 +34,7 @@ class sim_estimators {
 
     estimator_adapter<estimators::remaining> remaining_{estimators::remaining({.uses_totals = false})};
     std::array<any_estimator*, 1> all_{&remaining_};
+    estimator_stage stage_{{.available = all_, .unfilled = unfilled}};
 
 public:
     sim_estimators() = default;
@@ -41,7 +42,7 @@ public:
     sim_estimators& operator=(sim_estimators const&) = delete;
 
     /// For the settings of a run, which this object has to outlive.
-    [[nodiscard]] estimator_supply supply() const noexcept { return {.available = all_, .unfilled = unfilled}; }
+    [[nodiscard]] estimator_stage* stage() noexcept { return &stage_; }
 };
 
 }  // namespace ration::program

@@ -164,8 +164,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     sim::sim_options how = settings_of(options, input, from);
     how.observer = &watch;
     how.columns = columns ? &*columns : nullptr;
-    sim_estimators const estimators;
-    if (!input.is_exact.empty() && !input.is_exact[into.policy]) how.estimators = estimators.supply();
+    sim_estimators estimators;
+    if (!input.is_exact.empty() && !input.is_exact[into.policy]) how.estimators = estimators.stage();
     auto ran = simulate(from, input.machines, timed, how);
     if (!ran) {
         into.failure = to_text(ran.failure());
