@@ -35,7 +35,8 @@ struct slot_range {
 class holding_slots {
     buffer<holding> slots_;
     buffer<holding> moved_;  // of a window while it is spread
-    buffer<job_id> begins_;  // the job in the first slot of each block: a search reads few slots outside the cache
+    // The job in the first slot of each block, so that a search reads few slots outside the cache.
+    buffer<std::uint64_t> begins_;
     std::size_t live_ = 0;
 
     static constexpr std::size_t block = 32;   // slots
@@ -78,9 +79,10 @@ public:
     /// The first slot, from `low` on, that is not before `s`. O(log n).
     [[nodiscard]] std::size_t lower_bound(setting const& s, std::size_t low = 0) const noexcept {
         if (slots_.empty() || before(slots_.back().what, s)) return slots_.size();
-        std::size_t const later = partition_point(begins_.size(), [&](std::size_t b) { return begins_[b] < s.job; });
+        std::size_t const later =
+            partition_point(begins_.size(), [&](std::size_t b) { return begins_[b] < s.job.value; });
         std::size_t last = later;  // the blocks from here on begin behind all slots of the job
-        while (last < begins_.size() && begins_[last] == s.job) ++last;
+        while (last < begins_.size() && begins_[last] == s.job.value) ++last;
         std::size_t high = last < begins_.size() ? last * block : slots_.size();
         if (later > 0 && low < (later - 1) * block) low = (later - 1) * block;
         while (low < high) {
@@ -125,7 +127,7 @@ private:
     slot_range indexed(slot_range changed) noexcept {
         begins_.resize((slots_.size() + block - 1) / block);
         for (std::size_t b = (changed.first + block - 1) / block; b < begins_.size() && b * block < changed.last; ++b)
-            begins_[b] = slots_[b * block].what.job;
+            begins_[b] = slots_[b * block].what.job.value;
         return changed;
     }
 
