@@ -16,9 +16,9 @@
 namespace ration::program {
 namespace {
 
-constexpr double most_exact = 9007199254740992;    // 2^53: every whole number up to it is a double
-constexpr double most_time = 4611686018427387904;  // ns: 2^62, so that a difference of two times fits
-constexpr double most_measurement = 1e15;          // steps, seconds, losses
+constexpr double most_exact = 0x1p53;      // every whole number up to it is a double
+constexpr double most_time = 0x1p62;       // ns, so that a difference of two times fits
+constexpr double most_measurement = 1e15;  // steps, seconds, losses
 constexpr double least_weight = 1e-6, most_weight = 1e6;
 constexpr double most_count = 1'000'000;  // tiers, restarts, tenants
 constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."};

@@ -31,7 +31,7 @@ struct sample {
     std::optional<job_stream> stream{};
 
     /// The number of jobs.
-    [[nodiscard]] std::size_t size() const noexcept {
+    [[nodiscard]] std::size_t size() const {
         return stream ? std::visit([](auto const& one) { return size_of(one); }, *stream) : jobs.jobs.size();
     }
 };
