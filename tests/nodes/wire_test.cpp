@@ -159,3 +159,20 @@ TEST_CASE("a line that is too long is reported once, whether it ends or not") {
     CHECK(lines.next()->text == "after");
     CHECK(!lines.next());
 }
+
+TEST_CASE("a hello names no path outside of its folder, and no lease beyond the clock") {
+    auto const hello = [](std::string const& run, std::string const& node, std::string const& lease) {
+        return order_fault(R"("op":"hello","version":1,"run":")" + run + R"(","node":")" + node + R"(","dead_man":)" +
+                           lease + R"(,"beat":1,"directory":"/d","output":"/o","marker":"m")");
+    };
+    auto const name = std::string(
+                          "message 'hello': its run or its node has a name with other characters than letters, "
+                          "digits, '.', '-', '_' and '@'") +
+                      fix;
+    CHECK(hello("20260101-r", "user@n1.example", "1") == "");
+    CHECK(hello("../../home", "n", "1") == name);
+    CHECK(hello("r", "a/b", "1") == name);
+    CHECK(hello("r", "", "1") == name);
+    CHECK(hello("r", "n", "9223372036854775807") ==
+          std::string("message 'hello': its lease or its beat is longer than a century") + fix);
+}

@@ -10,6 +10,7 @@
 #include <ration/process/cpus.hpp>
 
 #include "common/printable.hpp"
+#include "nodes/node_name.hpp"
 
 namespace ration::program {
 namespace {
@@ -24,15 +25,6 @@ constexpr std::string_view local_word = "local:", host_mark = "{host}";
     auto const read = std::from_chars(word.data(), word.data() + word.size(), count);
     bool const whole = read.ec == std::errc() && read.ptr == word.data() + word.size();
     return whole && count >= 1 && count <= most_nodes ? std::optional(count) : std::nullopt;
-}
-
-/// A name that a shell takes as one word.
-[[nodiscard]] bool is_host(std::string_view name) noexcept {
-    auto const plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-               c == '_' || c == '@';
-    };
-    return !name.empty() && name.size() <= 200 && name.front() != '-' && std::ranges::all_of(name, plain);
 }
 
 [[nodiscard]] std::string with_host(std::string_view command, std::string_view host) {
@@ -101,7 +93,7 @@ result<std::vector<node_spec>, diagnostic> read_nodes(std::string_view word, std
         return diagnostic{.file = "--hosts", .text = fmt::format("more than {} hosts; name fewer", most_nodes)};
     std::vector<node_spec> out;
     for (auto const& host : hosts) {
-        if (!is_host(host))
+        if (!is_node_name(host))
             return diagnostic{.file = "--hosts",
                               .text = fmt::format("{} is not the name of a host; write letters, digits, '.', '-', '_' "
                                                   "and '@'",

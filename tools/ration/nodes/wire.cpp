@@ -10,6 +10,7 @@
 #include "events/event_fields.hpp"
 #include "events/json_reader.hpp"
 #include "events/json_writer.hpp"
+#include "nodes/node_name.hpp"
 
 namespace ration::program {
 namespace {
@@ -116,7 +117,10 @@ template <class Message>
     return static_cast<std::uint32_t>(std::min<std::int64_t>(*value, std::numeric_limits<std::uint32_t>::max()));
 }
 
-[[nodiscard]] hello_order read_hello(event_fields& fields) {
+/// A century: the sum of a clock and such a period fits.
+constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
+
+[[nodiscard]] hello_order read_hello(event_fields& fields, std::string& fault) {
     hello_order out;
     out.version = fields.whole("version");
     if (out.version != wire_version) return out;
@@ -127,6 +131,10 @@ template <class Message>
     out.directory = fields.text("directory");
     out.output = fields.text("output");
     out.marker = fields.text("marker");
+    if (!is_node_name(out.run) || !is_node_name(out.node))
+        fault = "its run or its node has a name with other characters than letters, digits, '.', '-', '_' and '@'";
+    else if (std::max(out.dead_man, out.beat) > longest_period)
+        fault = "its lease or its beat is longer than a century";
     return out;
 }
 
@@ -177,7 +185,7 @@ template <class Message>
 
 [[nodiscard]] node_order read_body(std::size_t name, event_fields& fields, std::string& fault, node_order const&) {
     switch (name) {
-        case 0: return read_hello(fields);
+        case 0: return read_hello(fields, fault);
         case 1: return file_order{fields.text("text")};
         case 2:
             return begin_order{.backend = fields.text("backend"),

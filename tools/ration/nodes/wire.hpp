@@ -40,7 +40,7 @@ struct wire_head {
 /// The first message. `version` differs from `wire_version`: the other members are not read.
 struct hello_order {
     std::int64_t version = wire_version;
-    std::string run, node;   ///< names
+    std::string run, node;   ///< as `is_node_name`
     nanoseconds dead_man{};  ///< the lease of the node
     nanoseconds beat{};      ///< the longest time between two messages
     std::string directory;   ///< where relative paths of the jobs file begin
