@@ -9,6 +9,7 @@
 #include "events/machine.hpp"
 #include "nodes/node_events.hpp"
 #include "policies/plugin_policy.hpp"
+#include "run/job_views.hpp"
 
 namespace ration::program {
 namespace {
@@ -190,28 +191,12 @@ view_model cluster_loop::view(nanoseconds now) const {
         model.devices += nodes_.devices(node);
     }
     for (auto const& job : std::as_const(jobs_).table().jobs()) {
-        auto const& progress = jobs_.progress_of(job);
-        auto const& target = job.config->target;
-        job_view v{.name = job.config->name,
-                   .now = job.now,
-                   .detail = job.why,
-                   .starts_in = {},
-                   .metric = target.metric,
-                   .improves = target.improves,
-                   .first = progress.first_value,
-                   .value = progress.tracker.smoothed(),
-                   .acceptable = target.acceptable,
-                   .objective = target.objective,
-                   .tier = progress.tracker.tier(),
-                   .held = {},
-                   .devices = {},
-                   .going_to = {}};
+        auto v = view_of(job, jobs_.progress_of(job), now);
         if (!job.over()) {
             v.devices = jobs_.devices_of(job);
             v.going_to = jobs_.granted_to(job);
             model.devices_held += *v.devices;
         }
-        if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
         model.jobs.push_back(std::move(v));
     }
     return model;
@@ -226,20 +211,9 @@ run_summary cluster_loop::summary(nanoseconds now) const {
                       .interrupted = interrupted_,
                       .lost_events = out_.lost()};
     for (auto const& job : std::as_const(jobs_).table().jobs()) {
-        auto const& progress = jobs_.progress_of(job);
-        total.jobs.push_back({.name = job.config->name,
-                              .arrived = job.config->at,
-                              .started = job.started_at,
-                              .acceptable_at = progress.acceptable_at,
-                              .objective_at = progress.objective_at,
-                              .ended_at = job.ended_at,
-                              .has_acceptable = job.config->target.acceptable.has_value(),
-                              .has_objective = job.config->target.objective.has_value(),
-                              .how = job.now,
-                              .why = job.why,
-                              .device_seconds = jobs_.device_seconds(job),
-                              .step = progress.step,
-                              .released = false});
+        auto ended = summary_of(job, jobs_.progress_of(job));
+        ended.device_seconds = jobs_.device_seconds(job);
+        total.jobs.push_back(std::move(ended));
         total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
     }
     return total;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
+
+#include "run/job_views.hpp"
 
 namespace ration::program {
 
@@ -49,52 +52,19 @@ view_model run_status::view(std::string const& notice, nanoseconds now) const {
                      .jobs = {},
                      .notice = notice};
     for (auto const& job : jobs_.jobs())
-        if (!job.forgotten) model.jobs.push_back(view_of(job, now));
+        if (!job.forgotten) model.jobs.push_back(view_with_resources(job, now));
     return model;
 }
 
-job_view run_status::view_of(live_job const& job, nanoseconds now) const {
-    auto const& progress = progress_.of(job);
-    auto const& target = job.config->target;
-    job_view v{.name = job.config->name,
-               .now = job.now,
-               .detail = job.why,
-               .starts_in = {},
-               .metric = target.metric,
-               .improves = target.improves,
-               .first = progress.first_value,
-               .value = progress.tracker.smoothed(),
-               .acceptable = target.acceptable,
-               .objective = target.objective,
-               .tier = progress.tracker.tier(),
-               .held = {},
-               .devices = {},
-               .going_to = {}};
+job_view run_status::view_with_resources(live_job const& job, nanoseconds now) const {
+    auto v = view_of(job, progress_.of(job), now);
     if (job.devices != nullptr && !job.over()) {
         v.devices = job.devices->state().devices.size();
         v.going_to = job.devices->state().devices.wanted();
     }
-    if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
     if (auto const held = jobs_.held_cpu(job); job.alive() && held != 0) v.held = millicores{held};
     if (job.alive()) v.used = jobs_.used_cores(job);
     return v;
-}
-
-job_summary run_status::summary_of(live_job const& job) const {
-    auto const& progress = progress_.of(job);
-    return {.name = job.config->name,
-            .arrived = job.config->at,
-            .started = job.started_at,
-            .acceptable_at = progress.acceptable_at,
-            .objective_at = progress.objective_at,
-            .ended_at = job.ended_at,
-            .has_acceptable = job.config->target.acceptable.has_value(),
-            .has_objective = job.config->target.objective.has_value(),
-            .how = job.now,
-            .why = job.why,
-            .device_seconds = jobs_.device_seconds(job),
-            .step = progress.step,
-            .released = job.over() && stopper_.reason(job) == stop_reason::objective_reached};
 }
 
 std::optional<double> run_status::available_cpu(double used) const {
@@ -112,7 +82,10 @@ run_summary run_status::summary(bool interrupted, nanoseconds now) const {
                       .interrupted = interrupted,
                       .lost_events = out_.lost()};
     for (auto const& job : jobs_.jobs()) {
-        total.jobs.push_back(summary_of(job));
+        auto ended = summary_of(job, progress_.of(job));
+        ended.device_seconds = jobs_.device_seconds(job);
+        ended.released = job.over() && stopper_.reason(job) == stop_reason::objective_reached;
+        total.jobs.push_back(std::move(ended));
         total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
     }
     total.mean_cpu = total.makespan.count > 0 ? to_seconds(usage_.total()) / to_seconds(total.makespan) : 0;

@@ -45,8 +45,7 @@ public:
 
 private:
     [[nodiscard]] view_model view(std::string const& notice, nanoseconds now) const;
-    [[nodiscard]] job_view view_of(live_job const& job, nanoseconds now) const;
-    [[nodiscard]] job_summary summary_of(live_job const& job) const;
+    [[nodiscard]] job_view view_with_resources(live_job const& job, nanoseconds now) const;
     [[nodiscard]] std::optional<double> available_cpu(double used) const;
 };
 
