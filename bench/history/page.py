@@ -2,7 +2,7 @@
 """The page of bench/history's points: docs/performance-history.md and its picture.
 
     page.py --check    exit code 1 when page or picture differ from what the points give
-    page.py --write    makes both anew
+    page.py --write    writes both
 """
 
 import argparse

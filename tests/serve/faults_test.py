@@ -80,7 +80,7 @@ class Files(ServiceTest):
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "only root can mount a small disk")
 class Full(ServiceTest):
-    """The state folder is on a disk of 1 MiB, in a mount namespace of its own."""
+    """The state folder is on a disk of 1 MiB, in a separate mount namespace."""
     MOUNT = 'mount -t tmpfs -o size=1m,mode=700 tmpfs "$0" && exec "$@"'
 
     def start(self, *options: str, backend: str = "process") -> None:

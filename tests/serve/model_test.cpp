@@ -76,7 +76,7 @@ struct state_folder {
     ::_exit(crashed);
 }
 
-/// Runs a life in a process of its own.
+/// Runs a life in a separate process.
 [[nodiscard]] int exit_code_of_life(service_folder const& folder, unsigned seed, bool calm) {
     auto const child = ::fork();
     if (child == 0) live(folder, seed, calm);

@@ -23,7 +23,7 @@ struct model {
 static_assert(ration::Estimator<model> && !ration::has_prepare<model> && !ration::has_state<model>);
 static_assert(!ration::Estimator<int>);
 
-// The tag. A policy is no estimator.
+// The tag. A policy does not model Estimator.
 struct nothing {};
 struct wrong_tag {
     using estimator_concept = ration::policy_tag;

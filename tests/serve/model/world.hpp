@@ -32,13 +32,13 @@ struct job {
     bool alive = false;
     std::int64_t incarnation = 0;
     int launches = 0, failures = 0, hooks = 0;
-    bool ended_well = false, lost_end = false;  ///< `lost_end`: a process ended, and nobody has written down how
+    bool ended_well = false, lost_end = false;  ///< `lost_end`: a process ended, and its end was not recorded
     int exit_code = 0;
     // --- its row in the record of the run
     bool in_record = false, launching = false, launched = false;
     std::int64_t recorded = 0;  ///< incarnation
 
-    /// Whether a user has asked for another end than that of its own program.
+    /// Whether a user has requested an end before that of its program.
     [[nodiscard]] bool disturbed() const noexcept { return cancel_sent || pause_sent; }
 };
 

@@ -93,8 +93,8 @@ private:
         }
     }
 
-    /// The job continues from a checkpoint: what it reported after that step will come again. If that is more than a
-    /// few points, it begins anew.
+    /// The job continues from a checkpoint: what it reported after that step will come again. If fewer than half of
+    /// the points remain, the history starts again.
     void forget_after(double step) noexcept {
         while (used_ > 0 && points_[used_ - 1].step > step) {
             auto const gone = static_cast<std::uint64_t>(points_[--used_].reports);
