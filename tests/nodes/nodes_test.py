@@ -283,7 +283,7 @@ class NodesTest(Nodes):
         self.assertIn("standard input: no message of a controller came; ration run --nodes starts this command", nothing.stderr)
 
     def test_a_node_that_does_not_see_the_folder_of_the_controller_says_so(self) -> None:
-        orders = [{"op": "hello", "version": 1, "run": "1-test", "node": "n1", "dead_man": 10**10, "beat": 10**9, "directory": str(self.folder),
+        orders = [{"op": "hello", "version": 1, "run": "1-test", "node": "n1", "lease": 10**10, "beat": 10**9, "directory": str(self.folder),
                    "output": str(self.folder / "absent"), "marker": "jobs.toml"},
                   {"op": "file", "text": HEAD + job("a", 1)}, {"op": "dance"}, {"op": "begin", "backend": "auto", "cpus": None, "devices": None}]
         lines = "".join(json.dumps({**order, "s": "x", "q": number, "clock": 0}) + "\n" for number, order in enumerate(orders, 1))

@@ -50,7 +50,7 @@ TEST_CASE("an order is read as it was written") {
 
     auto const hello = read_order(to_line(sent, hello_order{.run = "r",
                                                             .node = "n",
-                                                            .dead_man = seconds(5),
+                                                            .lease = seconds(5),
                                                             .beat = seconds(1),
                                                             .directory = "/d",
                                                             .output = "/o",
@@ -58,7 +58,7 @@ TEST_CASE("an order is read as it was written") {
     REQUIRE(hello);
     auto const& h = std::get<hello_order>(hello->body);
     CHECK(h.run + h.node + h.directory + h.output + h.marker == "rn/d/om");
-    CHECK(h.dead_man == seconds(5));
+    CHECK(h.lease == seconds(5));
     CHECK(h.beat == seconds(1));
 
     auto const begin = read_order(to_line(sent, begin_order{.backend = "auto", .cpus = 2, .devices = std::nullopt}));
@@ -162,7 +162,7 @@ TEST_CASE("a line that is too long is reported once, whether it ends or not") {
 
 TEST_CASE("a hello names no path outside of its folder, and no lease beyond the clock") {
     auto const hello = [](std::string const& run, std::string const& node, std::string const& lease) {
-        return order_fault(R"("op":"hello","version":1,"run":")" + run + R"(","node":")" + node + R"(","dead_man":)" +
+        return order_fault(R"("op":"hello","version":1,"run":")" + run + R"(","node":")" + node + R"(","lease":)" +
                            lease + R"(,"beat":1,"directory":"/d","output":"/o","marker":"m")");
     };
     auto const name = std::string(

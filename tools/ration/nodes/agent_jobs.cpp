@@ -68,7 +68,7 @@ std::vector<node_order> agent_session::receive(node_lease* lease) {
 
 agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, std::vector<job_config> known,
                        std::shared_ptr<grant_list> grants)
-    : session_(session), lease_(hello.dead_man, process::now()), beat_(hello.beat), grants_(std::move(grants)) {
+    : session_(session), lease_(hello.lease, process::now()), beat_(hello.beat), grants_(std::move(grants)) {
     for (auto& job : known) {
         job.at = {};  // the controller knows when it arrives
         auto name = job.name;

@@ -119,7 +119,7 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
 [[nodiscard]] cluster_task task_of(cluster_command const& c, std::string const& run, std::string const& output) {
     return {.hello = {.run = run,
                       .node = {},
-                      .dead_man = c.options.lease,
+                      .lease = c.options.lease,
                       .beat = wire_beat,
                       .directory = std::filesystem::current_path().string(),
                       .output = std::filesystem::absolute(output).string(),

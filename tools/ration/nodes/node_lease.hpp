@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The dead-man's switch of a node: for how long its jobs may run without a message of the controller.
+/// The lease of a node: for how long its jobs may run without a message of the controller.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ enum class node_state : std::uint8_t {
 struct node_times {
     nanoseconds start = seconds(60);    ///< from the first command to its hello
     nanoseconds silence = seconds(10);  ///< without a message, until a node is suspect
-    nanoseconds lease;                  ///< the dead-man time of the nodes
+    nanoseconds lease;                  ///< of each node
     nanoseconds ending;                 ///< within which a node ends its jobs after that
 };
 

@@ -30,7 +30,7 @@ void write_body(json_writer& json, hello_order const& m) {
     json.member("version", m.version);
     json.member("run", m.run);
     json.member("node", m.node);
-    json.member("dead_man", m.dead_man);
+    json.member("lease", m.lease);
     json.member("beat", m.beat);
     json.member("directory", m.directory);
     json.member("output", m.output);
@@ -126,14 +126,14 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
     if (out.version != wire_version) return out;
     out.run = fields.text("run");
     out.node = fields.text("node");
-    out.dead_man = nanoseconds{fields.whole("dead_man")};
+    out.lease = nanoseconds{fields.whole("lease")};
     out.beat = nanoseconds{fields.whole("beat")};
     out.directory = fields.text("directory");
     out.output = fields.text("output");
     out.marker = fields.text("marker");
     if (!is_node_name(out.run) || !is_node_name(out.node))
         fault = "its run or its node has a name with other characters than letters, digits, '.', '-', '_' and '@'";
-    else if (std::max(out.dead_man, out.beat) > longest_period)
+    else if (std::max(out.lease, out.beat) > longest_period)
         fault = "its lease or its beat is longer than a century";
     return out;
 }

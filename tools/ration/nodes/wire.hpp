@@ -40,12 +40,12 @@ struct wire_head {
 /// The first message. `version` differs from `wire_version`: the other members are not read.
 struct hello_order {
     std::int64_t version = wire_version;
-    std::string run, node;   ///< as `is_node_name`
-    nanoseconds dead_man{};  ///< the lease of the node
-    nanoseconds beat{};      ///< the longest time between two messages
-    std::string directory;   ///< where relative paths of the jobs file begin
-    std::string output;      ///< the folder of the jobs' outputs and checkpoints
-    std::string marker;      ///< a file in it, which shows that it is the same folder
+    std::string run, node;  ///< as `is_node_name`
+    nanoseconds lease{};    ///< for which its jobs run on without a message
+    nanoseconds beat{};     ///< the longest time between two messages
+    std::string directory;  ///< where relative paths of the jobs file begin
+    std::string output;     ///< the folder of the jobs' outputs and checkpoints
+    std::string marker;     ///< a file in it, which shows that it is the same folder
 };
 /// A part of the jobs file, in order.
 struct file_order {
