@@ -58,7 +58,8 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
 [[nodiscard]] nanoseconds ending_of(run_config const& config) {
     nanoseconds longest{};
     for (auto const& job : config.jobs)
-        longest = std::max(longest, job.elastic->deadlines.save + job.elastic->deadlines.stop + job.grace);
+        if (job.elastic)
+            longest = std::max(longest, job.elastic->deadlines.save + job.elastic->deadlines.stop + job.grace);
     return longest + lost_margin;
 }
 
@@ -72,7 +73,7 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
 [[nodiscard]] diagnostics too_large(run_config const& config, std::int64_t largest) {
     diagnostics problems(config.file);
     for (auto const& job : config.jobs)
-        if (job.elastic->devices.minimum > largest)
+        if (job.elastic && job.elastic->devices.minimum > largest)
             problems.add(
                 job.elastic->at,
                 fmt::format("job {} needs {} devices on one node, and the largest node has {}; lower its 'min'",
