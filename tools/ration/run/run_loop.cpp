@@ -35,6 +35,7 @@ run_summary run_loop::run() {
         c_.hooks.advance(now);
         c_.tick_events.emit_policy_log(now);
         if (c_.ticks.is_due(now)) tick(now);
+        keep_tiers(now);
         take_turn(now);
         c_.status.show(notice_, now);
     }
@@ -119,14 +120,25 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
     c_.ticks.request_tick();
     c_.models.handle_tier(job, progress.step);
     c_.progress.emit_tier(job, now);
-    c_.record.save();
-    if (job.config->target.acceptable) c_.hooks.run(job, hook::acceptable, now);
+    reached_.push_back(job.id);
     if (progress.tracker.tier() < two_tier_target::objective_tier) return;
-    c_.hooks.run(job, hook::objective, now);
     if (c_.stopper.may_end_at_objective(job))
         c_.node.may_end(job.id);
     else
         job.trains_on = true;
+}
+
+/// After the tick, because the record waits for the disk, which new limits need not. Before the commands of the tiers,
+/// so that a later start does not run them again.
+void run_loop::keep_tiers(nanoseconds now) {
+    if (reached_.empty()) return;
+    c_.record.save();
+    for (auto const id : std::exchange(reached_, {})) {
+        auto const& job = c_.jobs.job(id);
+        if (job.config->target.acceptable) c_.hooks.run(job, hook::acceptable, now);
+        if (c_.progress.of(job).tracker.tier() >= two_tier_target::objective_tier)
+            c_.hooks.run(job, hook::objective, now);
+    }
 }
 
 void run_loop::reap(nanoseconds now) {
@@ -136,6 +148,7 @@ void run_loop::reap(nanoseconds now) {
         if (!how) continue;
         if (how->how == process::exit_report::kind::unknown) how = c_.source.end_of(job).value_or(*how);
         read_progress(now);  // its last reports, before its group is gone
+        keep_tiers(now);
         c_.reaper.take_exit(job, *how, now);
     }
 }

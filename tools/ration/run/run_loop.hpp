@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "run/gpu_monitor.hpp"
 #include "run/health_monitor.hpp"
@@ -57,6 +58,7 @@ class run_loop {
     loop_components c_;
     bool interrupted_ = false;
     std::string notice_;
+    std::vector<job_id> reached_;  // their tiers are not in the record yet
 
 public:
     explicit run_loop(loop_components const& components) : c_(components) {}
@@ -72,6 +74,7 @@ private:
     void read_progress(nanoseconds now);
     void handle(progress::update const& reply, nanoseconds now);
     void handle_tier(live_job& job, nanoseconds now);
+    void keep_tiers(nanoseconds now);
     void reap(nanoseconds now);
     void handle_signals(nanoseconds now);
     void interrupt_jobs(bool first, bool kill, nanoseconds now);
