@@ -36,8 +36,8 @@ cluster<P> devices_of(std::uint32_t types) {
     return cluster<P>(counts(128, 8), P{}, of_type);
 }
 
-template <class P>
-void measure(benchmark::State& state, cluster<P>& c) {
+template <class P, std::size_t most_jobs>
+void measure(benchmark::State& state, cluster<P, most_jobs>& c) {
     c.show();
     std::vector<ration::grant> rows(1 << 16);
     ration::tick_data const data{
@@ -91,6 +91,60 @@ void divides_again(benchmark::State& state) {
     measure(state, c);
 }
 
+constexpr std::size_t many = 10'000;
+
+/// A job for 1 to 64 devices that scales less and less well.
+unit::cluster_job wide_job(ration::rng_sequence& rng) {
+    unit::cluster_job j{.least = 1, .most = 64, .length = static_cast<double>(1 + rng.below(2000))};
+    double const one = static_cast<double>(1 + rng.below(12)), loss = 0.02 * static_cast<double>(rng.below(20));
+    for (int k = 0; k <= 64; ++k) j.goodput.push_back(one * k / (1 + loss * (k - 1)));
+    return j;
+}
+
+/// Ten thousand elastic jobs and as many devices, 8 on a node.
+template <class P>
+cluster<P, many + 1> large_cluster() {
+    cluster<P, many + 1> c(counts(many / 8, 8));
+    ration::rng_sequence rng(7);
+    for (std::size_t i = 0; i < many; ++i) c.submit(wide_job(rng));
+    return c;
+}
+
+/// They have just come.
+template <class P>
+void divides_many(benchmark::State& state) {
+    auto c = large_cluster<P>();
+    measure(state, c);
+}
+
+/// They run. In each round one more comes, and the oldest has ended before.
+template <class P>
+void takes_one_more(benchmark::State& state) {
+    auto c = large_cluster<P>();
+    c.decide();
+    ration::rng_sequence rng(8);
+    for (auto _ : state) {
+        state.PauseTiming();
+        c.pass(1);
+        c.end(c.id_of(0));
+        c.decide();
+        c.submit(wide_job(rng));
+        c.pass(1);
+        c.show();
+        std::vector<ration::grant> rows(2 * many);
+        ration::tick_data const data{.number = c.ticks,
+                                     .seed = 1,
+                                     .now = ration::seconds(c.now),
+                                     .budget = ration::seconds(1),
+                                     .data = c.store.view()};
+        ration::tick<typename P::inputs> const t(data, c.bound);
+        ration::grants out(rows);
+        state.ResumeTiming();
+        benchmark::DoNotOptimize(c.policy.decide(t, out));
+    }
+    if (!c.fault.empty()) state.SkipWithError(c.fault.c_str());
+}
+
 // 270 jobs: all run. 600: 1024 devices are not enough for all.
 #define RATION_QUIET(policy) BENCHMARK(quiet<policy>)->Arg(270)->Arg(600)->Unit(benchmark::kMicrosecond)
 RATION_QUIET(fifo);
@@ -114,6 +168,8 @@ RATION_DIVIDES(pollux, 256, 1);
 RATION_DIVIDES(good_enough, 256, 1);
 RATION_DIVIDES(sia, 512, 1);
 RATION_DIVIDES(sia, 512, 3);
+BENCHMARK(divides_many<good_enough>)->Unit(benchmark::kMillisecond);
+BENCHMARK(takes_one_more<good_enough>)->Unit(benchmark::kMillisecond)->Iterations(20);
 
 }  // namespace
 

@@ -32,9 +32,9 @@ struct cluster_job {
 };
 
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
-template <class P>
+template <class P, std::size_t most_jobs = 2100>
 struct cluster {
-    static constexpr std::size_t most_jobs = 2100, most_tenants = 8;
+    static constexpr std::size_t most_tenants = 8, most_grants = 2 * most_jobs;
 
     ration::snapshot_store store;
     ration::standard_columns columns;
@@ -158,7 +158,7 @@ struct cluster {
     /// Asks, proves, applies. The devices of all jobs afterwards, in the order of their rows.
     counts decide() {
         show();
-        answer.resize(4096);
+        answer.resize(most_grants);
         ration::grants out(answer);
         ration::tick_data const data{.number = ticks,
                                      .seed = 1000 + ticks,
@@ -242,7 +242,7 @@ private:
 
     /// Another instance says the same, also when its first try has found no space for its answer.
     void ask_twin(ration::tick_data const& data) {
-        std::vector<ration::grant> space(4096);
+        std::vector<ration::grant> space(most_grants);
         ration::grants few({space.data(), answer.empty() ? 0 : answer.size() - 1}), all(space);
         ration::tick<typename P::inputs> const t(data, bound);
         if ((twin.decide(t, few) == ration::status::ok) != answer.empty())
