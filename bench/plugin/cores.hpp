@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Host and whoever answers it have a core each, as a scheduler leaves them while nothing else wants to run.
+// Host and worker have a core each, as a scheduler leaves them while nothing else wants to run.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline void stay_on(int core) {
 }
 
 /// Asks a policy on a thread of its own, on the second core: what cores pay for each other's columns without any
-/// boundary between them. The thread never sleeps, so whoever else wants that core waits until this ends.
+/// boundary between them. The thread never sleeps, so other threads on that core wait until this ends.
 class on_second_core {
     ration::any_policy& policy_;
     ration::tick_data const* tick_ = nullptr;  // none: only the line goes there and back

@@ -19,7 +19,7 @@
 namespace plugin_bench {
 namespace {
 
-/// Microseconds of each of 300 calls, the median; two milliseconds pass before each, so that whoever answers has gone
+/// Microseconds of each of 300 calls, the median; two milliseconds pass before each, so that the worker has gone
 /// to sleep.
 template <class Call>
 [[nodiscard]] double after_a_pause(Call call) {

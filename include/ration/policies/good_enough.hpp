@@ -81,7 +81,7 @@ public:
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.good-enough",
                                 .version = "1.0.0",
-                                .summary = "devices to whom they bring nearer to its next tier",
+                                .summary = "devices to the jobs that they bring nearest to the next tier",
                                 .reasons = detail::elastic_jobs::reasons};
 
     /// With the default parameters.

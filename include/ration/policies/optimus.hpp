@@ -39,7 +39,7 @@ public:
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.optimus",
                                 .version = "1.0.0",
-                                .summary = "devices to whom they save the most time",
+                                .summary = "devices to the jobs that save the most time by them",
                                 .reasons = detail::elastic_jobs::reasons};
 
     /// With the default parameters.

@@ -82,7 +82,7 @@ private:
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) =
             up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // a batch is nobody's loss
+        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // batches are not scarce
         store_.at(columns_.get<"nodes/type">(), node) = group.type;
         store_.changes().mark(table_id::nodes, node, capacity_columns);
     }

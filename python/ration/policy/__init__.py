@@ -133,7 +133,7 @@ class Tick(dict):
 class Policy:
     """What all policies have. A class with an `id` is a policy, and is looked at when it is defined: a TypeError says what is wrong with it."""
 
-    id = ""  # like "org.example.mine": whoever owns the domain makes sure that it is one only
+    id = ""  # like "org.example.mine": the owner of the domain keeps it unique
     version = "0.1.0"
     summary = ""  # one line
     reasons = [""]  # reason k of a grant, in words

@@ -81,7 +81,7 @@ static int start_python(char* err, uint64_t err_size) {
     return 1;
 }
 
-/* A module of this name from its text, for whoever imports it; it stays as long as the process. Borrowed. */
+/* A module of this name from its text, ready to be imported; it stays as long as the process. Borrowed. */
 static PyObject* module_of(char const* name, char const* file, char const* source) {
     PyObject *module = PyImport_AddModule(name), *names, *done = NULL, *code;
     if (module == NULL) return NULL;

@@ -23,7 +23,7 @@ constexpr auto notes_of_report = R"(Examples:
 The page opens without a network. A log of a run that was killed is fine. docs/report.md tells what the page shows.
 Exit codes: 0 the page is there; 2 wrong command line, a file that is no log, or a page that cannot be written; 5 an error in ration.)";
 
-/// Where the page goes when nobody says it: beside the first log.
+/// Where the page goes without an option: beside the first log.
 [[nodiscard]] std::string page_beside(std::string const& log) {
     return std::filesystem::path(log).replace_extension(".html").string();
 }

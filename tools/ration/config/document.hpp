@@ -42,7 +42,7 @@ struct entry {
 /// The root table. A text that is not TOML has one diagnostic, which names no file.
 [[nodiscard]] result<table, diagnostic> parse_document(std::string_view text);
 
-/// Takes a table apart key by key, and at the end knows which keys nobody asked for.
+/// Takes a table apart key by key, and lists the keys that no reader asked for.
 class table_reader {
     table const& table_;
     std::string where_;
@@ -73,13 +73,14 @@ public:
     /// The place of a key's value; {} if there is none.
     [[nodiscard]] position place_of(std::string_view key) const noexcept;
 
-    /// Calls `visit` for each entry that nobody has asked for.
+    /// Calls `visit` for each entry that no reader has asked for.
     template <class Visit>
     void each_unknown(Visit visit) const {
         for (auto const& e : table_)
             if (!is_known(e.key)) visit(e);
     }
-    /// Makes a problem of an entry that nobody has asked for; `also_known` are candidates besides the keys asked for.
+    /// Makes a problem of an entry that no reader has asked for; `also_known` are candidates besides the keys asked
+    /// for.
     void report_unknown(entry const& e, std::vector<std::string_view> const& also_known = {}) const;
     void report_all_unknown() const {
         each_unknown([this](entry const& e) { report_unknown(e); });

@@ -11,7 +11,7 @@
 
 namespace ration::program {
 
-/// Versions of the library differ in which of these functions are virtual, hence no `override`.
+/// Versions of the library differ in which of these functions are virtual, so they have no `override`.
 // NOLINTBEGIN(modernize-use-override)
 class memory_stream final : public httplib::Stream {
     std::string_view unread_;

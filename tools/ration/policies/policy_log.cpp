@@ -25,8 +25,8 @@ struct kept_logs {
     std::vector<std::unique_ptr<policy_log>> all;
     std::map<std::string, policy_log*> by_policy;
 
-    /// Not destroyed at the end of the program, since threads of a policy may still run then; in reach of whoever looks
-    /// for leaks.
+    /// Not destroyed at the end of the program, since threads of a policy may still run then; still reachable,
+    /// which a leak checker needs.
     [[nodiscard]] static kept_logs& of_program() {
         static auto& logs = *new kept_logs;
         return logs;

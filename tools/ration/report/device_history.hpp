@@ -27,7 +27,7 @@ class device_history {
     std::int64_t left_out_ = 0;
 
 public:
-    /// A device that nobody may ever have.
+    /// A device that no job can have.
     void know(std::string_view name) { (void)place_of(name); }
     /// From now on the job has these and no others: their names with commas between.
     void has(std::size_t job, std::string_view names, std::int64_t t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The page of a report: one HTML file that asks nobody for anything.
+/// The page of a report: one HTML file that loads nothing from elsewhere.
 #pragma once
 
 #include <string>

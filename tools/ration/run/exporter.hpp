@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `ration run --metrics`: counts what happens and shows it to whoever asks.
+/// `ration run --metrics`: counts events and serves the figures to Prometheus.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ namespace ration::program {
 template <class T>
 class per_job {
     std::vector<T> values_;
-    std::vector<std::uint64_t> owners_;  // ids; 0: nobody's yet
+    std::vector<std::uint64_t> owners_;  // ids; 0: no owner yet
 
 public:
     explicit per_job(std::size_t slots) : values_(slots), owners_(slots) {}

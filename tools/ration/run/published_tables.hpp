@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a policy was shown when it was asked, for whoever writes it down after its grants have changed the tables.
+/// The tables that a policy was shown, kept for the event log: its grants change the tables before they are logged.
 #pragma once
 
 #include <array>

@@ -48,7 +48,7 @@ public:
     /// Closes the log; says what is missing from it.
     void close();
 
-    /// Of `--metrics`; null when nobody wants any.
+    /// Of `--metrics`; null without it.
     [[nodiscard]] exporter* metrics() const noexcept { return metrics_.get(); }
     [[nodiscard]] bool explains() const noexcept { return explain_; }
     [[nodiscard]] std::uint64_t lost() const noexcept { return log_.lost(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What jobs can have of this machine's CPUs, whoever uses the rest.
+/// The part of this machine's CPUs that jobs can have beside other programs.
 #pragma once
 
 #include <cstdint>

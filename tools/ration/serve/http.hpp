@@ -34,7 +34,7 @@ struct http_reply {
 /// The bytes of an answer without a request.
 [[nodiscard]] std::string refusal_http(http_reply const& reply);
 
-/// Sends a request to a Unix socket and waits at most 30 s for the answer. Errors: `not_found` if nobody listens
+/// Sends a request to a Unix socket and waits at most 30 s for the answer. Errors: `not_found` if no service listens
 /// there, `io`.
 [[nodiscard]] result<http_reply> ask_http(std::string const& socket, std::string const& method, std::string const& path,
                                           std::string const& body);

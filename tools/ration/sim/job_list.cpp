@@ -26,7 +26,7 @@ constexpr std::size_t most_lines = 60'000, most_changes = 30'000;
     return when.count < 0 ? std::numeric_limits<double>::quiet_NaN() : to_seconds(when - job.submitted);
 }
 
-/// It held one amount from its start to its end, as a job does that nobody stops or resizes.
+/// It held one amount from its start to its end, as a job does that is neither stopped nor resized.
 [[nodiscard]] bool is_plain(job_history const& way, sim::job_outcome const& job) {
     return way.count == 2 && way.changes[0].at == job.started && way.changes[1].at == job.finished &&
            way.changes[1].amount == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs of the first sample one by one, for whoever looks one up on a page.
+/// The jobs of the first sample one by one, for the list of a page.
 #pragma once
 
 #include <cstdint>

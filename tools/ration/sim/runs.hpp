@@ -67,8 +67,8 @@ struct policy_text {
 /// How many runs at the same time: what was asked for, else one for each core; never more than there are runs.
 [[nodiscard]] std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept;
 
-/// One sentence for each thing that did not go well in a run: wrong grants, ticks without an answer, jobs that nobody
-/// starts.
+/// One sentence for each thing that did not go well in a run: wrong grants, ticks without an answer, jobs that are
+/// not started.
 [[nodiscard]] std::vector<std::string> remarks_on(simulated_run const& run, std::string const& policy,
                                                   simulation_input const& input);
 

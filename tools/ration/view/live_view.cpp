@@ -49,7 +49,7 @@ extern "C" void on_stop(int) {
     errno = saved;
 }
 
-/// Only where nobody else has a handler.
+/// Only where no other handler is set.
 void handle(int signal, void (*handler)(int), int flags) noexcept {
     struct sigaction now{};
     if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;

@@ -44,7 +44,7 @@ public:
     using operation = cgroup::operation;
 
     /// Finds the hierarchies, makes the run's group and caps it. On an error nothing is left behind.
-    /// Errors: not_supported or denied (nobody can limit cpu here: see the remedy), conflict (v2: other processes in
+    /// Errors: not_supported or denied (cpu cannot be limited here: see the remedy), conflict (v2: other processes in
     /// our group), invalid_value (the name), out_of_range (the cap).
     [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
         return or_no_memory("open the cgroup backend", wanted.name, [&]() -> result<backend> {
@@ -120,8 +120,8 @@ public:
         return job ? (*job)->clone_directory() : result<int>(job.failure());
     }
 
-    /// The directory of the job's group that has the controller's files; null where nobody has the controller. Good
-    /// until the job is removed.
+    /// The directory of the job's group that has the controller's files; null where no hierarchy has the controller.
+    /// Good until the job is removed.
     [[nodiscard]] result<directory const*> place_of(job_id id, controller which) noexcept {
         auto const job = state_->jobs.find(id);
         return job ? result<directory const*>((*job)->group().place_of(which))

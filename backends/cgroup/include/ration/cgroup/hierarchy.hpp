@@ -26,7 +26,7 @@ struct branch {
 
 inline constexpr std::size_t no_branch = static_cast<std::size_t>(-1);
 
-/// Who has a controller; with `version::none`, why nobody does and what would help.
+/// Which hierarchy has a controller; with `version::none`, why none has, and a remedy.
 struct ownership {
     version kind = version::none;
     std::size_t branch = no_branch;

@@ -197,7 +197,7 @@ private:
 };
 
 /// First every member is held by a pidfd, then the list is read again: a number that is still in it is a member that
-/// the pidfd holds, or one that died, whose pidfd reaches nobody. A number given to a stranger in between is in no
+/// the pidfd holds, or one that died, whose pidfd reaches no process. A number given to a stranger in between is in no
 /// list.
 inline int kernel_io::signal_each(int directory, int number, std::size_t& reached) {
     reached = 0;

@@ -75,7 +75,7 @@ namespace detail {
     return all;
 }
 
-/// Kills what lives in a dead run's groups and removes them, and the leaf that it sat in, if nobody else does. Errors:
+/// Kills what lives in a dead run's groups and removes them, and the leaf that it sat in, if it is empty. Errors:
 /// timed_out, busy. Then it may be called again.
 [[nodiscard]] inline result<void> clean(tree const& where, orphan const& left,
                                         nanoseconds at_most = milliseconds(2000)) {

@@ -101,9 +101,10 @@ public:
         return device_guard(std::move(own), std::move(*place), std::move(own_name), std::move(path));
     }
 
-    /// From now on nobody in the group opens, makes or maps these; what is open stays open, so deny first and `place`
-    /// then. Each is named by itself: a denied pattern could not be taken back in part. Errors: `unverified` (the group
-    /// above allows the device by a pattern, which one number does not take out), and those of `directory::write`.
+    /// From now on no process of the group can open, make or map these; what is open stays open, so deny first and
+    /// `place` then. Each is named by itself: a denied pattern could not be taken back in part. Errors: `unverified`
+    /// (the group above allows the device by a pattern, which one number does not take out), and those of
+    /// `directory::write`.
     [[nodiscard]] result<void> deny(std::span<device_number const> devices) const noexcept {
         for (device_number const each : devices)
             if (auto const written = place_.write("devices.deny", text_of(each)); !written) return written;

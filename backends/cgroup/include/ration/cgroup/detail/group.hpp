@@ -62,7 +62,7 @@ public:
     [[nodiscard]] tree const& hierarchy() const noexcept { return path_.hierarchy(); }
     [[nodiscard]] io& machine() const noexcept { return places_.front().machine(); }
 
-    /// Where a controller's files are; nullptr if nobody has the controller.
+    /// Where a controller's files are; nullptr if no hierarchy has the controller.
     [[nodiscard]] directory const* place_of(controller which) const noexcept {
         // Not yet, while it is being made
         bool const there = hierarchy().has(which) && hierarchy().owner(which).branch < places_.size();

@@ -40,7 +40,7 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
 }  // namespace detail
 
 /// Operations that put `amount` of cpu into force: 0 freezes; anything else sets the quota first and thaws then, so
-/// that the job never runs with the old one. Where nobody can freeze, 0 is the least quota that there is.
+/// that the job never runs with the old one. Where a group cannot be frozen, 0 is the least quota that there is.
 [[nodiscard]] inline result<void> plan_cpu(group const& where, job_id job, std::int64_t amount, plan<operation>& out,
                                            std::string& scratch) {
     auto const plan_state = [&](directory const& freezer, run_state wanted) {
@@ -68,8 +68,8 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
     return detail::plan_limit(**place, job, resource_id::memory, *wanted, out, scratch);
 }
 
-/// CPU time, memory, time held back by the quota and number of processes, each from the controller that counts it; what
-/// nobody counts is 0.
+/// CPU time, memory, time held back by the quota and number of processes, each from the controller that counts it; a
+/// figure without a controller is 0.
 [[nodiscard]] inline result<observation> observe(group const& where, std::string& scratch) noexcept {
     observation seen{};
     auto const failed = [](result<std::string_view> const& read) {

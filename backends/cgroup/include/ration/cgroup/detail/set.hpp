@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// `set(group, limit)`: one function for each kind of limit, the same on v1 and v2. Each writes, reads back, and tells
-/// who has the controller if nobody does.
+/// which hierarchy has the controller if none does here.
 #pragma once
 
 #include <string>

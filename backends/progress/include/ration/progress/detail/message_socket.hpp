@@ -52,7 +52,7 @@ struct datagram {
     if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & 077) != 0) {
         return error{
             errc::denied, operation, text<120>(path), 0,
-            "it must be a directory of your own that nobody else can enter: chmod 700 it, or choose another place"};
+            "it must be a directory of your own that no other user can enter: chmod 700 it, or choose another place"};
     }
     return made;
 }
