@@ -14,7 +14,10 @@
 
 #include "common/error_text.hpp"
 #include "nodes/agent_jobs.hpp"
+#include "nodes/ending_time.hpp"
+#include "nodes/lease_guard.hpp"
 #include "nodes/node_lock.hpp"
+#include "nodes/node_orphans.hpp"
 #include "run/descriptors.hpp"
 #include "run/one_run.hpp"
 
@@ -30,7 +33,7 @@ struct agent_task {
     std::string file;
 };
 
-constexpr nanoseconds lock_interval = milliseconds(100);
+constexpr nanoseconds lock_interval = milliseconds(100), orphan_grace = seconds(5);
 
 void wait_for(int fd, short events, nanoseconds longest) {
     pollfd one{fd, events, 0};
@@ -105,32 +108,6 @@ void send_rest(wire_channel& channel) {
     }
 }
 
-/// Whether an agent of this node has left a run whose process is dead.
-[[nodiscard]] bool has_orphans(std::string const& record) {
-    auto const found = present_runs();
-    return found && std::ranges::any_of(*found, [&](present_run const& run) {
-               return !run.alive && run.damage.empty() && run.record.file == record;
-           });
-}
-
-/// Ends the jobs of an agent that was killed. They continue from their last checkpoints, wherever they start again.
-[[nodiscard]] result<void> end_orphans(std::string const& record) {
-    constexpr int tries = 100;  // another program may hold the lock of a run for a moment
-    for (int i = 0; i < tries; ++i) {
-        auto found = find_orphaned_runs();
-        if (!found) return found.failure();
-        for (auto& run : *found)
-            if (run.alive.empty() || run.record.file == record)
-                static_cast<void>(orphan_cleaner(false).remove(std::move(run)));
-        if (!has_orphans(record)) return {};
-        wait_for(-1, 0, lock_interval);
-    }
-    return error{.code = errc::busy,
-                 .operation = "end the jobs of an earlier agent",
-                 .subject = std::string_view(record),
-                 .remedy = "end them on that node: ration clean"};
-}
-
 /// Relative paths of the jobs file begin where the controller was started.
 [[nodiscard]] std::string enter(hello_order const& hello) {
     std::error_code failure;
@@ -173,8 +150,8 @@ void send_rest(wire_channel& channel) {
 }
 
 /// Runs what the controller assigns until its end.
-[[nodiscard]] exit_code run_jobs(agent_session& session, agent_task const& task, run_config const& config,
-                                 std::vector<job_config> jobs) {
+[[nodiscard]] exit_code run_jobs(agent_session& session, agent_task const& task, node_lock const& lock,
+                                 run_config const& config, std::vector<job_config> jobs) {
     auto const devices = host_devices::find(config);
     if (devices.names().empty())
         return give_up(
@@ -195,14 +172,19 @@ void send_rest(wire_channel& channel) {
     run_session const run{options, config, out, *signals, devices, topology, raise_open_files(), jobs.size()};
     auto resources = open_resources(run);
     if (!resources) return give_up(session, exit_code::no_backend, to_text(resources.failure()));
+    node_lease const lease(task.hello.lease, lease_clock());
+    auto guard = lease_guard::start(
+        {.record = config.file, .lock = lock, .ending = ending_time(jobs), .jobs = jobs.size()}, lease.until());
+    if (!guard) return give_up(session, exit_code::no_backend, to_text(guard.failure()));
     session.send(report_of(task.hello, devices, resources->node));
-    agent_jobs own(session, task.hello, std::move(jobs), grants);
+    agent_jobs own(session, task.hello, lease, *guard, std::move(jobs), grants);
     source = &own;
     planned_run const planned{.choice = {.policy = "sent_grants"}, .folder = {}};
     auto const ended =
         run_one(run, *resources, {config, planned, policies, own, task.hello.output, settle_rules{0, {}, {}}},
                 [](run_summary const&) {});
     if (!ended) return give_up(session, exit_code::no_backend, to_text(ended.failure()));
+    guard->release();
     session.send(ended_report{});
     send_rest(session.channel);
     return exit_code::ok;
@@ -225,14 +207,14 @@ exit_code serve_node(node_options const&) {
     if (!task) return exit_code::ok;
     auto const lock = await_lock(session, task->hello);
     if (!lock) return exit_code::ok;
-    if (auto const ended = end_orphans(record_name(task->hello)); !ended)
+    if (auto const ended = end_node_orphans(record_name(task->hello), orphan_grace); !ended)
         return give_up(session, exit_code::no_backend, to_text(ended.failure()));
     if (auto sentence = enter(task->hello); !sentence.empty())
         return give_up(session, exit_code::no_backend, std::move(sentence));
     std::vector<job_config> jobs;
     auto const config = read_task(*task, jobs);
     if (!config) return give_up(session, exit_code::bad_input, config.failure());
-    return run_jobs(session, *task, *config, std::move(jobs));
+    return run_jobs(session, *task, *lock, *config, std::move(jobs));
 }
 
 }  // namespace ration::program

@@ -37,11 +37,11 @@ namespace {
 }  // namespace
 
 void agent_session::send(node_report const& what) {
-    auto const line = to_line({.session = name, .number = ++sent, .clock = process::now().count}, what);
+    auto const line = to_line({.session = name, .number = ++sent, .clock = lease_clock().count}, what);
     if (line.size() <= most_message_bytes)
         channel.send(line);
     else
-        channel.send(to_line({.session = name, .number = sent, .clock = process::now().count},
+        channel.send(to_line({.session = name, .number = sent, .clock = lease_clock().count},
                              error_report{"a message of this node is longer than a line may be"}));
 }
 
@@ -60,15 +60,15 @@ std::vector<node_order> agent_session::receive(node_lease* lease) {
         }
         if (read->head.session != name || read->head.number <= received) continue;
         received = read->head.number;
-        if (lease != nullptr) lease->renew(nanoseconds{read->head.clock}, process::now());
+        if (lease != nullptr) lease->renew(nanoseconds{read->head.clock}, lease_clock());
         out.push_back(std::move(read->body));
     }
     return out;
 }
 
-agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, std::vector<job_config> known,
-                       std::shared_ptr<grant_list> grants)
-    : session_(session), lease_(hello.lease, process::now()), beat_(hello.beat), grants_(std::move(grants)) {
+agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, lease_guard& guard,
+                       std::vector<job_config> known, std::shared_ptr<grant_list> grants)
+    : session_(session), lease_(lease), guard_(guard), beat_(hello.beat), grants_(std::move(grants)) {
     for (auto& job : known) {
         job.at = {};  // the controller knows when it arrives
         auto name = job.name;
@@ -86,7 +86,7 @@ nanoseconds agent_jobs::join(std::vector<pollfd>& fds) const {
     if (!session_.channel.at_end()) fds.push_back({session_.channel.input(), POLLIN, 0});
     if (session_.channel.has_unsent()) fds.push_back({session_.channel.output(), POLLOUT, 0});
     if (new_list_) return process::now();
-    return ending_ ? next_beat_ : std::min(next_beat_, lease_.until());
+    return ending_ ? next_beat_ : std::min(next_beat_, process::now() + (lease_.until() - lease_clock()));
 }
 
 std::vector<admitted_job> agent_jobs::admit(std::size_t slots, nanoseconds now) {
@@ -108,8 +108,9 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     turn_orders orders;
     new_list_ = false;
     // A lease that ended while this process stood still is over, whatever waits in the pipe
-    if (lease_.is_over(process::now())) ending_ = true;
+    if (lease_.is_over(lease_clock())) ending_ = true;
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
+    guard_.renew(lease_.until());
     set_grants(jobs);
     stop_others(jobs, orders);
     orders.tick = grants_->answered != grants_->number;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "nodes/lease_guard.hpp"
 #include "nodes/node_lease.hpp"
 #include "nodes/sent_grants.hpp"
 #include "nodes/wire.hpp"
@@ -33,6 +34,7 @@ struct agent_session {
 class agent_jobs final : public job_source {
     agent_session& session_;
     node_lease lease_;
+    lease_guard& guard_;
     nanoseconds beat_;
     std::map<std::string, std::shared_ptr<job_config const>, std::less<>> known_;
     std::shared_ptr<grant_list> grants_;
@@ -45,8 +47,8 @@ class agent_jobs final : public job_source {
 
 public:
     /// `known`: the jobs of the file.
-    agent_jobs(agent_session& session, hello_order const& hello, std::vector<job_config> known,
-               std::shared_ptr<grant_list> grants);
+    agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, lease_guard& guard,
+               std::vector<job_config> known, std::shared_ptr<grant_list> grants);
 
     /// Sends an event of the run to the controller.
     void report(event const& what);

@@ -15,6 +15,7 @@
 #include "comparison/comparison.hpp"
 #include "comparison/output.hpp"
 #include "nodes/cluster_loop.hpp"
+#include "nodes/ending_time.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
 #include "run/descriptors.hpp"
@@ -26,6 +27,7 @@
 namespace ration::program {
 namespace {
 
+/// `lost_margin`: for the guard of a lease, which ends the jobs of an agent that did not.
 constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_patience = seconds(20);
 
 [[nodiscard]] bool print_problems(diagnostics const& problems, char const* prefix = "") {
@@ -52,15 +54,6 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
                                                        program::quoted(name)));
     }
     return problems;
-}
-
-/// How long a node can take to end its jobs once its lease is over.
-[[nodiscard]] nanoseconds ending_of(run_config const& config) {
-    nanoseconds longest{};
-    for (auto const& job : config.jobs)
-        if (job.elastic)
-            longest = std::max(longest, job.elastic->deadlines.save + job.elastic->deadlines.stop + job.grace);
-    return longest + lost_margin;
 }
 
 [[nodiscard]] std::vector<std::string> gpus_of(run_config const& config) {
@@ -172,7 +165,7 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
                       c.out);
     run_clock const clock{process::now()};
     event_sink events(c.out);
-    auto const ending = ending_of(c.config);
+    auto const ending = ending_time(c.config.jobs) + lost_margin;
     cluster_nodes nodes(std::move(specs), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
                         task_of(c, *run, output.folder()), events);
     auto const ended = run_jobs_on(c, nodes, clock, events);

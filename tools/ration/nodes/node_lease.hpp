@@ -4,10 +4,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 #include <ration/units.hpp>
 
 namespace ration::program {
+
+/// The clock of leases. It also counts while the machine is suspended, because the controller waits on another machine.
+[[nodiscard]] inline nanoseconds lease_clock() noexcept {
+    timespec time{};
+    ::clock_gettime(CLOCK_BOOTTIME, &time);
+    return nanoseconds{std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec};
+}
 
 /// Times are on the clock of the node. The controller repeats the latest clock that it has received, and the lease ends
 /// `length` after that. So a message that was late on its way renews nothing: when the controller, after the last

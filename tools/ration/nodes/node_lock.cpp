@@ -8,18 +8,29 @@
 
 namespace ration::program {
 
-node_lock::~node_lock() {
-    if (file_) ::unlink(path_.c_str());
+namespace {
+
+/// An earlier holder removes the file, so a lock counts only if the path still leads to it.
+[[nodiscard]] bool is_at(std::string const& path, int file) noexcept {
+    struct stat mine{}, there{};
+    return ::fstat(file, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
+           mine.st_dev == there.st_dev && mine.st_uid == ::geteuid();
 }
 
-/// An earlier holder removes the file, so the lock counts only if the path still leads to it.
+}  // namespace
+
+node_lock::~node_lock() {
+    if (file_) remove_file(path_, file_.get());
+}
+
+void node_lock::remove_file(std::string const& path, int file) noexcept {
+    if (is_at(path, file)) ::unlink(path.c_str());
+}
+
 std::optional<node_lock> node_lock::try_lock(std::string const& path) {
     process::descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-    struct stat mine{}, there{};
-    bool const same = ::fstat(file.get(), &mine) == 0 && ::stat(path.c_str(), &there) == 0 &&
-                      mine.st_ino == there.st_ino && mine.st_dev == there.st_dev && mine.st_uid == ::geteuid();
-    if (!same) return std::nullopt;
+    if (!is_at(path, file.get())) return std::nullopt;
     return node_lock(path, std::move(file));
 }
 

@@ -22,6 +22,13 @@ public:
     node_lock& operator=(node_lock&&) = delete;
     ~node_lock();
 
+    [[nodiscard]] std::string const& path() const noexcept { return path_; }
+    /// A process with a copy of this descriptor holds the lock too.
+    [[nodiscard]] int get() const noexcept { return file_.get(); }
+
+    /// Removes the file of a lock. `file`: a copy of its descriptor. The file of a later lock remains.
+    static void remove_file(std::string const& path, int file) noexcept;
+
     /// None: another process holds it, or the file cannot be opened.
     [[nodiscard]] static std::optional<node_lock> try_lock(std::string const& path);
 };

@@ -29,8 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr nanoseconds orphan_grace_period = seconds(5);
-
 /// Groups of dead runs that started where this process is, or in the groups that a record names. None where cgroups
 /// cannot be used.
 template <class Action>
@@ -98,10 +96,10 @@ struct service_job {
 }
 
 /// Ends a process with all that belongs to it: what descends from it, and what has the mark.
-[[nodiscard]] result<void> end_family(process::process_info const& oldest, std::string mark) {
+[[nodiscard]] result<void> end_family(process::process_info const& oldest, std::string mark, nanoseconds grace) {
     auto family = process::tree::of({.pid = oldest.pid, .start_time = oldest.start_time, .mark = std::move(mark)});
     if (!family) return family.failure().code == errc::gone ? result<void>() : family.failure();
-    return process::terminate(*family, orphan_grace_period);
+    return process::terminate(*family, grace);
 }
 
 [[nodiscard]] std::string text_of(recorded_job const& job, job_traces const& traces) {
@@ -109,14 +107,15 @@ struct service_job {
     return fmt::format("{} ({})", job.name, program::text_of(traces));
 }
 
-[[nodiscard]] std::string end_job(recorded_job const& job, job_traces const& traces, bool only_report) {
+[[nodiscard]] std::string end_job(recorded_job const& job, job_traces const& traces, bool only_report,
+                                  nanoseconds grace) {
     if (traces.doubtful)
         return fmt::format(
             "left {} (process {}) alone: its environment lacks the job's token, so it may be another program; end it yourself if it is the job",
             job.name, job.pid);
     auto const what = text_of(job, traces);
     if (only_report) return "would end " + what;
-    auto const ended = end_family(traces.processes.front(), process::mark_of(job.token));
+    auto const ended = end_family(traces.processes.front(), process::mark_of(job.token), grace);
     return ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()));
 }
 
@@ -128,13 +127,13 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
 }
 
 /// Of a run whose record cannot be read, so that it is unknown which job is which.
-[[nodiscard]] std::vector<std::string> end_processes(orphaned_run const& run, bool only_report) {
+[[nodiscard]] std::vector<std::string> end_processes(orphaned_run const& run, bool only_report, nanoseconds grace) {
     auto const& all = run.traces.front().processes;
     if (all.empty()) return {};
     std::string const what =
         fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(run.record.run));
     if (only_report) return {"would end " + what};
-    auto const ended = end_family(all.front(), fmt::format("{}={}", place_to_report, socket_entry(run.record)));
+    auto const ended = end_family(all.front(), fmt::format("{}={}", place_to_report, socket_entry(run.record)), grace);
     return {ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()))};
 }
 
@@ -330,10 +329,10 @@ std::vector<std::string> orphan_cleaner::remove(orphaned_run what) {
     bool const has_process =
         std::ranges::any_of(what.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
     if (auto const state = state_folder_of(what.record.file); state && has_process) return keep(what, *state);
-    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report_);
+    auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report_, grace_);
     for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
         if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty())
-            done.push_back(end_job(what.record.jobs[i], traces, only_report_));
+            done.push_back(end_job(what.record.jobs[i], traces, only_report_, grace_));
     std::ranges::move(remove_groups(&what.record.memberships), std::back_inserter(done));
     if (only_report_) return done;
     run_directory folder(std::move(what.folder));

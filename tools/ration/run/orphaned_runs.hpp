@@ -8,6 +8,7 @@
 
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
+#include <ration/units.hpp>
 
 #include "common/exit_code.hpp"
 #include "run/run_directory.hpp"
@@ -58,10 +59,13 @@ struct orphaned_run {
 /// function returns a sentence per thing done, left alone, or not possible.
 class orphan_cleaner {
     bool only_report_;
+    nanoseconds grace_;
     std::vector<std::string> kept_groups_;  // of services, whose jobs were reported
 
 public:
-    explicit orphan_cleaner(bool only_report) noexcept : only_report_(only_report) {}
+    /// `grace`: of a process, between SIGTERM and SIGKILL.
+    explicit orphan_cleaner(bool only_report, nanoseconds grace = seconds(5)) noexcept
+        : only_report_(only_report), grace_(grace) {}
 
     /// Ends what is alive, removes groups and folder.
     [[nodiscard]] std::vector<std::string> remove(orphaned_run what);
