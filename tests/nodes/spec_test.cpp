@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nodes/cluster_spec.hpp"
+#include "nodes/slurm_allocation.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -74,4 +75,23 @@ TEST_CASE("wrong nodes cost one sentence") {
     CHECK(!check_nodes("local:2x"));
     CHECK(!check_nodes("ssh n1 ration node"));
     CHECK(check_nodes("local:1"));
+    CHECK(check_nodes("slurm"));
+    CHECK(!check_nodes("slurm:2"));
+}
+
+TEST_CASE("the CPUs of an allocation are those of each of its nodes") {
+    using counts = std::vector<std::uint32_t>;
+    CHECK(read_cpus_per_node("13,1(x3)") == counts{13, 1, 1, 1});
+    CHECK(read_cpus_per_node("2(x2),4") == counts{2, 2, 4});
+    for (auto const* const wrong :
+         {"", "x", "1,", "0", "1(x0)", "1(x2", "1(2)", "1(x2)3", "1(x999)", "-1", "1(x", "99999999999"}) {
+        INFO(wrong);
+        CHECK(read_cpus_per_node(wrong).empty());
+    }
+}
+
+TEST_CASE("the jobs of an allocation are saved before its end, and not before half of it is over") {
+    CHECK(time_to_save(seconds(150), seconds(3600)) == seconds(150));
+    CHECK(time_to_save(seconds(150), seconds(100)) == seconds(50));
+    CHECK(time_to_save(seconds(150), {}) == nanoseconds{});
 }

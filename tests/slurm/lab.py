@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A Slurm cluster of four nodes with four stand-in GPUs each, on the loopback interface, for the tests and benchmarks of the queue.
+"""A Slurm cluster of four nodes with four stand-in GPUs each, on the loopback interface, for tests, benchmarks and examples.
 
 Needs root, and Slurm's programs (cmake/packages.sh slurm). Everything is in one folder, and ends with the block:
 
     with Lab(folder) as lab:
         lab.run("squeue")
+
+usage: lab.py run FOLDER COMMAND...    the cluster exists while the command runs
+       lab.py fail NODE                within it: the machine of a node loses its power
+       lab.py reason                   prints why this machine cannot have the cluster; exit code 1 in that case
 """
+import contextlib
 import os
 import pathlib
 import shutil
@@ -13,6 +18,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import time
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "sinfo", "scancel")
@@ -149,8 +155,44 @@ class Lab:
             time.sleep(0.1)
 
 
-def _name_of(pid: str) -> str:
+def fail_node(name: str) -> None:
+    """Kills a node's daemon, the daemons of its steps and their processes, none of which can report that."""
+    configuration = os.environ["SLURM_CONF"]
+    of_node = {f"SLURMD_NODENAME={name}".encode(), f"SLURM_CONF={configuration}".encode()}
+    found = {pid for pid in _all_pids() if of_node <= set(_read(pid, "environ").split(b"\0"))}
+    statistics = [_read(pid, "stat").rpartition(b")")[2].split() for pid in found]
+    found |= {parent for parent in (words[1].decode() for words in statistics if words) if _name_of(parent).startswith("slurmstepd")}
+    daemon = pathlib.Path(configuration).with_name(f"slurmd-{name}.pid").read_text().strip()
+    for pid in (daemon, *found):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def _all_pids() -> list[str]:
+    return [path.name for path in pathlib.Path("/proc").glob("[0-9]*")]
+
+
+def _read(pid: str, name: str) -> bytes:
     try:
-        return pathlib.Path("/proc", pid, "comm").read_text().strip()
+        return pathlib.Path("/proc", pid, name).read_bytes()
     except OSError:
-        return ""
+        return b""
+
+
+def _name_of(pid: str) -> str:
+    return _read(pid, "comm").decode().strip()
+
+
+def main(words: list[str]) -> int:
+    if words[0] == "run":
+        with Lab(pathlib.Path(words[1])) as lab:
+            return subprocess.run(words[2:], env=lab.environment, check=False).returncode
+    if words[0] == "fail":
+        fail_node(words[1])
+        return 0
+    print(reason_against())
+    return 1 if reason_against() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

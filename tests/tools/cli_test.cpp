@@ -188,8 +188,9 @@ TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sente
 }
 
 TEST_CASE("run: a wrong value of an option, or one that another excludes, earns one sentence") {
-    CHECK(refusal({"run", "f", "--nodes", "local:0"}) ==
-          "ration: --nodes: 'local:0' names no nodes; write local:2, or a command such as 'ssh {host} ration node'");
+    CHECK(
+        refusal({"run", "f", "--nodes", "local:0"}) ==
+        "ration: --nodes: 'local:0' names no nodes; write local:2, slurm, or a command such as 'ssh {host} ration node'");
     CHECK(refusal({"run", "f", "--nodes", "local:2", "--node-lease", "1s"}) ==
           "ration: --node-lease: '1s' is not a time of at least two seconds; write 5min or 30s");
     CHECK(refusal({"run", "f", "--policy", "tardl"}) ==

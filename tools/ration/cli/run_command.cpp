@@ -31,6 +31,7 @@ constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml --policy ./libmine.so --cpus 2
   ration run jobs.toml --nodes local:2
   ration run jobs.toml --nodes 'ssh {host} ration node' --hosts n1,n2
+  salloc -N2 --exclusive --no-kill ration run jobs.toml --nodes slurm
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
 The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. Ctrl-C stops all jobs and ends the run; a second one kills them.)";
@@ -49,9 +50,10 @@ The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. 
 
 /// The machines on which the jobs run, if it is not this one alone.
 void add_nodes_options(CLI::App& to, run_options& into) {
-    auto* const nodes = to.add_option("--nodes", into.nodes,
-                                      "Run the jobs on several nodes: local:N for parts of this machine, or a command "
-                                      "with {host} that starts 'ration node' on a host");
+    auto* const nodes =
+        to.add_option("--nodes", into.nodes,
+                      "Run the jobs on several nodes: local:N for parts of this machine, slurm for those of "
+                      "this allocation, or a command with {host} that starts 'ration node' on a host");
     nodes->type_name("NODES")->check(checked_by(check_nodes));
     to.add_option("--hosts", into.hosts, "The hosts of the command")->delimiter(',')->type_name("A,B")->needs(nodes);
     to.add_option_function<std::string>(

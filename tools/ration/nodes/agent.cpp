@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -190,9 +191,17 @@ void send_rest(wire_channel& channel) {
     return exit_code::ok;
 }
 
+/// A command such as srun passes the environment of another machine on.
+void drop_absent_runtime_folder() {
+    std::error_code failure;
+    char const* const folder = std::getenv("XDG_RUNTIME_DIR");
+    if (folder != nullptr && !fs::is_directory(folder, failure)) ::unsetenv("XDG_RUNTIME_DIR");
+}
+
 }  // namespace
 
 exit_code serve_node(node_options const&) {
+    drop_absent_runtime_folder();
     wire_channel channel(process::descriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)),
                          process::descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)));
     std::signal(SIGPIPE, SIG_IGN);

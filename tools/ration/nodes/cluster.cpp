@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "comparison/output.hpp"
 #include "nodes/cluster_loop.hpp"
 #include "nodes/ending_time.hpp"
+#include "nodes/slurm_allocation.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
 #include "run/descriptors.hpp"
@@ -28,7 +30,8 @@ namespace ration::program {
 namespace {
 
 /// `lost_margin`: for the guard of a lease, which ends the jobs of an agent that did not.
-constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_patience = seconds(20);
+constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_patience = seconds(20),
+                      stop_margin = seconds(20);
 
 [[nodiscard]] bool print_problems(diagnostics const& problems, char const* prefix = "") {
     print_to_stderr(problems, prefix);
@@ -149,7 +152,28 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
     return failed ? exit_code::job_failed : exit_code::ok;
 }
 
-[[nodiscard]] exit_code run_cluster(cluster_command const& c, std::vector<node_spec> specs) {
+[[nodiscard]] result<slurm_allocation, diagnostic> find_nodes(run_options const& options, run_config const& config) {
+    std::error_code failure;
+    auto const program = std::filesystem::read_symlink("/proc/self/exe", failure).string();
+    if (options.nodes == slurm_nodes && options.hosts.empty()) return read_slurm_allocation(program);
+    if (options.nodes == slurm_nodes)
+        return diagnostic{.file = "--hosts", .text = "the hosts are those of the allocation; leave it out"};
+    auto specs = read_nodes(options.nodes, options.hosts, config, gpus_of(config), program);
+    if (!specs) return specs.failure();
+    return slurm_allocation{.nodes = std::move(*specs)};
+}
+
+/// The jobs are saved and stopped before the allocation ends.
+void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
+    auto const left = std::max<std::int64_t>(0, end - std::time(nullptr));
+    auto const before = to_seconds(time_to_save(ending_time(c.config.jobs) + stop_margin, seconds(left)));
+    auto const set = timer.set(end - static_cast<std::int64_t>(before));
+    c.out.print(
+        set ? fmt::format("Slurm ends this allocation in {} s; the jobs are saved {:.0f} s before", left, before)
+            : to_text(set.failure()));
+}
+
+[[nodiscard]] exit_code run_cluster(cluster_command const& c, slurm_allocation allocation) {
     auto const run = new_run_name();
     if (!run) return fail(exit_code::no_backend, to_text(run.failure()));
     auto directory = run_directory::create(*run);
@@ -165,8 +189,10 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
                       c.out);
     run_clock const clock{process::now()};
     event_sink events(c.out);
+    stop_timer timer;
+    if (allocation.end) set_stop(c, timer, *allocation.end);
     auto const ending = ending_time(c.config.jobs) + lost_margin;
-    cluster_nodes nodes(std::move(specs), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
+    cluster_nodes nodes(std::move(allocation.nodes), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
                         task_of(c, *run, output.folder()), events);
     auto const ended = run_jobs_on(c, nodes, clock, events);
     end_nodes(nodes, clock, end_patience);
@@ -182,10 +208,8 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
 
 exit_code run_on_nodes(run_options const& options, run_config const& config) {
     if (print_problems(unsuitable(options, config))) return exit_code::bad_input;
-    std::error_code failure;
-    auto const program = std::filesystem::read_symlink("/proc/self/exe", failure).string();
-    auto specs = read_nodes(options.nodes, options.hosts, config, gpus_of(config), program);
-    if (!specs) return fail(exit_code::bad_input, to_text(specs.failure()));
+    auto allocation = find_nodes(options, config);
+    if (!allocation) return fail(exit_code::bad_input, to_text(allocation.failure()));
     auto signals = stop_signals::open();
     if (!signals) return fail(exit_code::internal, to_text(signals.failure()));
     auto out = reporter::open(options);
@@ -194,7 +218,7 @@ exit_code run_on_nodes(run_options const& options, run_config const& config) {
     auto const planned = order_runs(options.policies, 1).front();
     auto const chosen = with_parameters(config, planned.choice);
     run_policies policies(chosen, planned.choice.policy);
-    return run_cluster({options, chosen, planned, policies, *out, *signals}, std::move(*specs));
+    return run_cluster({options, chosen, planned, policies, *out, *signals}, std::move(*allocation));
 }
 
 }  // namespace ration::program

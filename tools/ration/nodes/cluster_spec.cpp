@@ -74,9 +74,9 @@ constexpr std::string_view local_word = "local:", host_mark = "{host}";
 
 result<void, diagnostic> check_nodes(std::string_view word) {
     bool const is_template = word.find(host_mark) != word.npos && !word.starts_with(local_word);
-    if (is_template || count_of(word)) return {};
-    return diagnostic{.text = fmt::format("{} names no nodes; write local:2, or a command such as 'ssh {{host}} ration "
-                                          "node'",
+    if (is_template || count_of(word) || word == slurm_nodes) return {};
+    return diagnostic{.text = fmt::format("{} names no nodes; write local:2, slurm, or a command such as 'ssh {{host}} "
+                                          "ration node'",
                                           quoted(word))};
 }
 

@@ -16,6 +16,8 @@
 namespace ration::program {
 
 inline constexpr std::size_t most_nodes = 256;
+/// The nodes of a Slurm allocation, which `read_slurm_allocation` finds.
+inline constexpr std::string_view slurm_nodes = "slurm";
 
 struct node_spec {
     std::string name;
