@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,21 @@ public:
         double const correction = std::sqrt(1 - second_left_);
         for (auto& m : moments_)
             move(m, static_cast<Real>(rate_ * correction / (1 - first_left_)), static_cast<Real>(epsilon * correction));
+    }
+
+    /// All that later steps depend on, besides their number: the parameters, and the moments of each.
+    [[nodiscard]] std::vector<std::span<Real>> state() {
+        std::vector<std::span<Real>> all;
+        for (auto& m : moments_) all.insert(all.end(), {m.of->value.flat(), m.first, m.second});
+        return all;
+    }
+    /// Continues after this number of steps, whose `state` has been restored.
+    void resume(std::uint64_t steps) {
+        first_left_ = second_left_ = 1;
+        for (std::uint64_t i = 0; i < steps; ++i) {
+            first_left_ *= first_decay;
+            second_left_ *= second_decay;
+        }
     }
 
 private:

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 /// `train MODEL`: trains one model on Fashion-MNIST on one thread, and says on its way how far it is.
+/// With devices of ration it saves and stops on command, and continues from its checkpoint.
 /// Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C, 1 the data set cannot be read, 2 wrong command line,
 /// 3 the loss was not finite.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cinttypes>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include <ration/progress/client.h>
+#include <ration/progress/client_commands.h>
 
+#include "checkpoint.hpp"
 #include "fashion_mnist.hpp"
 #include "recipes.hpp"
 #include "training.hpp"
@@ -63,8 +68,43 @@ void describe(CLI::App& app, options& asked) {
         ->capture_default_str();
 }
 
+/// Where a job with devices saves; nothing for any other.
+std::optional<checkpoint> checkpoint_of_job() {
+    char const* const folder = std::getenv("RATION_CHECKPOINT");
+    if (folder == nullptr || std::getenv("RATION_DEVICES") == nullptr) return std::nullopt;
+    return checkpoint(folder);
+}
+
+/// Does what ration asks for after a step. True: the training stops.
+bool obey(ration_progress* progress, checkpoint const& file, std::uint64_t step, adam<float>& optimiser) {
+    double by = 0;
+    int hold = 0;
+    bool saved = false;
+    int asked = ration_progress_command(progress, &by, &hold);
+    while (asked == RATION_PROGRESS_SAVE || asked == RATION_PROGRESS_STOP) {
+        if (asked == RATION_PROGRESS_SAVE || !saved) {
+            saved = saved || file.save(step, optimiser);
+            ration_progress_checkpoint(progress, step, saved ? 1 : 0);
+        }
+        if (asked == RATION_PROGRESS_STOP) return true;
+        asked = saved && hold != 0 ? ration_progress_hold(progress, by, &by, &hold)
+                                   : ration_progress_command(progress, &by, &hold);
+    }
+    return false;
+}
+
+/// The devices are parts of cores, which one process uses all.
+void say_hello(ration_progress* progress, bool has_checkpoint) {
+    if (!has_checkpoint) return ration_progress_hello(progress, 1, 1);
+    std::string const devices = std::getenv("RATION_DEVICES");
+    ration_progress_listen(progress);
+    ration_progress_hello_on(progress, static_cast<std::uint32_t>(1 + std::ranges::count(devices, ',')), 1,
+                             devices.c_str());
+}
+
 /// One generator for the weights and one for the batches: a model of another size sees the same images.
-outcome run(options const& asked, recipe const& chosen, fashion_mnist const& data, ration_progress* progress) {
+outcome run(options const& asked, recipe const& chosen, fashion_mnist const& data,
+            std::optional<checkpoint> const& file, ration_progress* progress) {
     std::uint64_t const steps = asked.steps != 0 ? asked.steps : chosen.steps;
     rng weights(2 * asked.seed);
     auto const trained = chosen.build(weights);
@@ -79,7 +119,15 @@ outcome run(options const& asked, recipe const& chosen, fashion_mnist const& dat
              [](std::uint64_t step, double loss) {
                  std::printf("step=%" PRIu64 " loss=%.6g\n", step, loss);
                  std::fflush(stdout);
-             }});
+             },
+         .resume =
+             [&](adam<float>& optimiser) {
+                 std::uint64_t const before = file ? file->load(optimiser) : 0;
+                 for (std::uint64_t step = 0; step < before; ++step) static_cast<void>(source.next());
+                 return before;
+             },
+         .obey = [&](std::uint64_t step,
+                     adam<float>& optimiser) { return file && obey(progress, *file, step, optimiser); }});
 }
 
 int finish(outcome how, ration_progress* progress) {
@@ -94,7 +142,8 @@ int finish(outcome how, ration_progress* progress) {
 
 int train_as(options const& asked) {
     progress_handle const progress(ration_progress_open());
-    ration_progress_hello(progress.get(), 1, 1);
+    auto const file = checkpoint_of_job();
+    say_hello(progress.get(), file.has_value());
     ration_progress_phase(progress.get(), "init");
     auto const data = load_fashion_mnist(asked.data);
     if (auto const* problem = std::get_if<std::string>(&data)) {
@@ -107,7 +156,8 @@ int train_as(options const& asked) {
         return no_data;
     }
     ration_progress_phase(progress.get(), "train");
-    return finish(run(asked, *find_recipe(asked.model), std::get<fashion_mnist>(data), progress.get()), progress.get());
+    return finish(run(asked, *find_recipe(asked.model), std::get<fashion_mnist>(data), file, progress.get()),
+                  progress.get());
 }
 
 }  // namespace

@@ -24,15 +24,20 @@ struct surroundings {
     std::function<bool()> stop_asked;
     std::function<void(std::uint64_t step, double loss)> at_step;    ///< loss of that step's batch
     std::function<void(std::uint64_t step, double loss)> at_report;  ///< mean loss of the steps since the report before
+    std::function<std::uint64_t(adam<float>&)>
+        resume{};  ///< restores a checkpoint, and returns its steps; may be empty
+    /// Called after each step; may save. True: the training stops. May be empty.
+    std::function<bool(std::uint64_t step, adam<float>&)> obey{};
 };
 
-/// Stops in front of a step when asked to, and behind one whose loss is not finite. Every `report_every` steps, and at
-/// the last one, it reports.
+/// Stops in front of a step when asked to, and behind one whose loss is not finite or that `obey` ends. Every
+/// `report_every` steps, and at the last one, it reports.
 [[nodiscard]] inline outcome train(model<float>& trained, double rate, schedule plan, surroundings const& outside) {
     adam<float> optimiser(trained.learned(), rate);
     double sum = 0;
-    std::uint64_t reported = 0;
-    for (std::uint64_t step = 1; step <= plan.steps; ++step) {
+    std::uint64_t const before = outside.resume ? outside.resume(optimiser) : 0;
+    std::uint64_t reported = before;
+    for (std::uint64_t step = before + 1; step <= plan.steps; ++step) {
         if (outside.stop_asked()) return outcome::stopped;
         double const loss = trained.learn(outside.next_batch());
         outside.at_step(step, loss);
@@ -45,6 +50,7 @@ struct surroundings {
         }
         if (diverged) return outcome::diverged;
         optimiser.step();
+        if (outside.obey && outside.obey(step, optimiser)) return outcome::stopped;
     }
     return outcome::done;
 }

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint.hpp"
 #include "fashion_mnist.hpp"
 #include "recipes.hpp"
+#include "serve/temporary_folder.hpp"
 #include "support/catch.hpp"
 
 using namespace trainers;
@@ -69,13 +71,34 @@ fashion_mnist patterns(std::size_t count) {
     return made;
 }
 
-record watch_recipe(char const* name, std::uint64_t seed, std::uint64_t steps) {
+/// Where a training begins and stops.
+struct breaks {
+    checkpoint const* file = nullptr;  ///< from which it continues, if that has one
+    std::uint64_t save_after = 0;      ///< the step after which it saves and stops; 0: none
+};
+
+record watch_recipe(char const* name, std::uint64_t seed, std::uint64_t steps, breaks const& at = {}) {
     static fashion_mnist const data = patterns(200);
     recipe const& chosen = *find_recipe(name);
     rng random(seed);
     auto const trained = chosen.build(random);
     batch_source source(data, 16, trained->noise_columns(), rng(seed + 1));
-    return watch(*trained, chosen.rate, {steps, 10}, [&]() -> batch<float> const& { return source.next(); });
+    record seen;
+    auto const resume = [&](adam<float>& optimiser) {
+        std::uint64_t const before = at.file != nullptr && at.save_after == 0 ? at.file->load(optimiser) : 0;
+        for (std::uint64_t i = 0; i < before; ++i) static_cast<void>(source.next());
+        return before;
+    };
+    seen.how = train(
+        *trained, chosen.rate, {steps, 10},
+        {.next_batch = [&]() -> batch<float> const& { return source.next(); },
+         .stop_asked = [] { return false; },
+         .at_step = [&](std::uint64_t step, double loss) { seen.steps.emplace_back(step, loss); },
+         .at_report = [&](std::uint64_t step, double loss) { seen.reports.emplace_back(step, loss); },
+         .resume = resume,
+         .obey = [&](std::uint64_t step,
+                     adam<float>& optimiser) { return step == at.save_after && at.file->save(step, optimiser); }});
+    return seen;
 }
 
 }  // namespace
@@ -117,6 +140,27 @@ TEST_CASE("Adam's first steps are those of its paper") {
     optimiser.step();
     double const first = (0.9 * 0.1 * 3 - 0.1) / (1 - 0.81), second = (0.999 * 0.001 * 9 + 0.001) / (1 - 0.999 * 0.999);
     CHECK(p.value.flat()[0] == Catch::Approx(before - 0.1 * first / (std::sqrt(second) + 1e-8)).epsilon(1e-12));
+}
+
+TEST_CASE("a training that continues from its checkpoint has the losses of one without a break") {
+    temporary_folder const folder;
+    checkpoint const file(folder.path);
+    for (auto const& r : recipes()) {
+        INFO(r.name);
+        auto const whole = watch_recipe(r.name.data(), 1, 12);
+        auto const first = watch_recipe(r.name.data(), 1, 12, {.file = &file, .save_after = 5});
+        CHECK((first.how == outcome::stopped && first.steps.size() == 5));
+        auto const rest = watch_recipe(r.name.data(), 1, 12, {.file = &file});
+        CHECK(rest.how == outcome::done);
+        CHECK(rest.steps == std::vector<report>(whole.steps.begin() + 5, whole.steps.end()));
+    }
+}
+
+TEST_CASE("a checkpoint of another model is not loaded") {
+    temporary_folder const folder;
+    checkpoint const file(folder.path);
+    static_cast<void>(watch_recipe("mlp", 1, 12, {.file = &file, .save_after = 5}));
+    CHECK(watch_recipe("softmax", 1, 12, {.file = &file}).steps == watch_recipe("softmax", 1, 12).steps);
 }
 
 TEST_CASE("a seed gives the same losses again, another seed gives others") {
