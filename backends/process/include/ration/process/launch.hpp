@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/process/account.hpp>
 #include <ration/process/child.hpp>
 #include <ration/process/descriptor.hpp>
 #include <ration/process/spawn.hpp>
@@ -79,6 +80,9 @@ struct launch_spec {
     std::string journal_entry = {};
     /// The child's limits on open files; nullopt: those of the caller.
     std::optional<rlimit> open_files = std::nullopt;
+    /// The user of the job, whose rights also decide on the program, the working directory and
+    /// `output_file`; nullopt: that of the caller. Another one needs a caller that is root.
+    std::optional<account> user = std::nullopt;
     /// Called with the child's pid before exec. Its error ends the child, and is the result of
     /// `launch`.
     place_hook place = {};
@@ -202,6 +206,8 @@ struct streams {
         return system_error("enter the working directory", spec.working_directory, reply.system,
                             "check its permissions");
     }
+    if (reply.stage == spawn_stage::user)
+        return system_error("start as another user", program, reply.system, "start ration as root of the machine");
     if (reply.stage == spawn_stage::journal) {
         return system_error("write down the start of", program, reply.system,
                             "free some space where the records of runs are");
@@ -247,6 +253,25 @@ struct streams {
     return child(held.pid(), row ? row->start_time : 0, held.take_pidfd(), std::move(reader));
 }
 
+/// The files of a launch, opened with the rights of its user.
+struct launch_files {
+    descriptor directory;
+    std::string program;
+    streams in_and_out;
+};
+
+/// Opens them.
+[[nodiscard]] inline result<launch_files> open_files_of(launch_spec const& spec) noexcept {
+    file_rights const rights(spec.user ? &*spec.user : nullptr);
+    auto directory = open_working_directory(spec.working_directory);
+    if (!directory) return directory.failure();
+    auto program = find_program(spec, directory->get());
+    if (!program) return program.failure();
+    auto in_and_out = open_streams(spec);
+    if (!in_and_out) return in_and_out.failure();
+    return launch_files{std::move(directory).value(), std::move(program).value(), std::move(in_and_out).value()};
+}
+
 }  // namespace detail
 
 /// Starts a process. After success exec has happened, and the program is running. It leads a new
@@ -256,24 +281,21 @@ struct streams {
 /// ten seconds (a frozen cgroup).
 [[nodiscard]] inline result<child> launch(launch_spec const& spec) noexcept {
     if (auto const checked = detail::check(spec); !checked) return checked.failure();
-    auto const directory = detail::open_working_directory(spec.working_directory);
-    if (!directory) return directory.failure();
-    auto const program = detail::find_program(spec, directory->get());
-    if (!program) return program.failure();
-    auto streams = detail::open_streams(spec);
-    if (!streams) return streams.failure();
-    detail::spawn_plan const plan{.program = program->c_str(),
+    auto files = detail::open_files_of(spec);
+    if (!files) return files.failure();
+    detail::spawn_plan const plan{.program = files->program.c_str(),
                                   .arguments = detail::pointers(spec.command),
                                   .environment = detail::pointers(spec.environment),
-                                  .directory = directory->get(),
-                                  .input = streams->input.get(),
-                                  .output = streams->output.get(),
+                                  .directory = files->directory.get(),
+                                  .input = files->in_and_out.input.get(),
+                                  .output = files->in_and_out.output.get(),
                                   .journal = spec.journal,
                                   .journal_entry = spec.journal_entry,
-                                  .open_files = spec.open_files ? &*spec.open_files : nullptr};
+                                  .open_files = spec.open_files ? &*spec.open_files : nullptr,
+                                  .user = spec.user ? &*spec.user : nullptr};
     auto held = detail::spawn(plan, spec.clone_directory);
     if (!held) return held.failure();
-    return detail::send_off(spec, program.value(), std::move(held).value(), std::move(streams->reader));
+    return detail::send_off(spec, files->program, std::move(held).value(), std::move(files->in_and_out.reader));
 }
 
 }  // namespace ration::process

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/process/account.hpp>
 #include <ration/process/child.hpp>
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
@@ -34,10 +35,11 @@ struct spawn_plan {
     int journal = -1;                             ///< as in `launch_spec`; -1: none
     std::string_view journal_entry = {};
     rlimit const* open_files = nullptr;  ///< null: those of the caller
+    account const* user = nullptr;       ///< null: that of the caller
 };
 
 /// The steps of the child, in order.
-enum class spawn_stage : std::uint8_t { session, streams, directory, gate, journal, exec };
+enum class spawn_stage : std::uint8_t { session, streams, user, directory, gate, journal, exec };
 
 /// A report of the child: the step, and the errno that stopped it there. 0 at the gate: it waits; 0
 /// at exec: it runs.
@@ -88,9 +90,14 @@ inline void default_signals() noexcept {
         ::dup2(plan.input, STDIN_FILENO) >= 0 &&
         (plan.output < 0 || (::dup2(plan.output, STDOUT_FILENO) >= 0 && ::dup2(plan.output, STDERR_FILENO) >= 0));
     if (!streams) give_up(channel, spawn_stage::streams);
-    if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
     if (plan.open_files != nullptr)
         ::setrlimit(RLIMIT_NOFILE, plan.open_files);  // cannot fail: it lowers the soft limit to an earlier value
+    // Before exec: with the environment of the job, as LD_PRELOAD, its program would be root otherwise
+    if (plan.user != nullptr) {
+        errno = become_user(*plan.user);
+        if (errno != 0) give_up(channel, spawn_stage::user);
+    }
+    if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
     report(channel, spawn_stage::gate, 0);
     char go = 0;
     ssize_t n = 0;
