@@ -42,7 +42,7 @@ if(TARGET ration)
   install(DIRECTORY ${documents}/zsh/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions COMPONENT ration-program)
   install(DIRECTORY ${documents}/fish/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d COMPONENT ration-program)
   foreach(whose IN ITEMS system user)  # below lib, wherever the libraries of this system are
-    install(FILES "${PROJECT_SOURCE_DIR}/tools/ration/service/ration@.service" "${PROJECT_SOURCE_DIR}/tools/ration/service/ration.service"
+    install(FILES "${PROJECT_SOURCE_DIR}/tools/ration/service/ration@.service" "${PROJECT_SOURCE_DIR}/tools/ration/service/${whose}/ration.service"
             DESTINATION lib/systemd/${whose} COMPONENT ration-program)
   endforeach()
 endif()

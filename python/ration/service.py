@@ -25,6 +25,7 @@ _MOST_BYTES = 65536  # of events, in one read
 _ATTEMPTS = 5  # to submit, if an answer was lost
 _SHORTEST_DELAY, _LONGEST_DELAY = 0.05, 1.0  # seconds between two requests of a wait
 _FINAL = ("COMPLETED", "FAILED", "HALTED")
+_FOR_ALL = "/var/lib/ration-serve"  # of the service of root
 
 
 class ServiceError(Exception):
@@ -50,6 +51,13 @@ def default_state():
     return os.path.join(state if state.startswith("/") else os.path.join(os.environ.get("HOME", "/root"), ".local/state"), "ration")
 
 
+def _find_state():
+    """The default folder, or that of the service for all users if only that has a socket."""
+    own = default_state()
+    used = any(os.path.exists(os.path.join(own, name)) for name in ("socket", "jobs.db"))
+    return _FOR_ALL if not used and os.path.exists(os.path.join(_FOR_ALL, "socket")) else own
+
+
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("localhost", timeout=_PATIENCE)
@@ -65,7 +73,7 @@ class Service:
     """The operations of the API. Each call is one connection, so that an object may serve several threads."""
 
     def __init__(self, state=None):
-        self.state = os.path.abspath(state or default_state())
+        self.state = os.path.abspath(state or _find_state())
         self.socket = os.path.join(self.state, "socket")
 
     def describe_service(self):

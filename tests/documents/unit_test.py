@@ -93,11 +93,17 @@ class ServiceUnit(Installed):
                                   env=dict(os.environ, XDG_RUNTIME_DIR=str(self.folder), HOME=str(self.folder)))
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), whose)
 
+    def test_that_of_the_system_is_for_all_users(self) -> None:
+        system, user = self.texts
+        self.assertIn("ExecStart=ration serve --state /var/lib/ration-serve\n", system)  # clients of all users look there
+        keys = [[line for line in text.splitlines() if "=" in line and not line.startswith(("#", "ExecStart=", "WantedBy="))] for text in (system, user)]
+        self.assertEqual(*keys)
+
     def test_its_end_leaves_the_jobs_alone(self) -> None:
         """`KillMode=process` sends SIGTERM to the first process alone."""
         unit = configparser.ConfigParser(interpolation=None, strict=True)
         unit.optionxform = str
-        unit.read_string(self.texts[0])
+        unit.read_string(self.texts[1])
         self.assertEqual((unit["Service"]["KillMode"], unit["Service"]["Delegate"]), ("process", "yes"))
         (self.folder / "run").mkdir(mode=0o700)
         environment = dict(os.environ, HOME=str(self.folder), XDG_RUNTIME_DIR=str(self.folder / "run"))

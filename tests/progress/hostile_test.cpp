@@ -111,6 +111,40 @@ TEST_CASE("another user cannot even reach the socket", "[receiver]") {
     CHECK(status == 0);
 }
 
+TEST_CASE("only the user of a job reports for it where all users may send", "[receiver]") {
+    if (::geteuid() != 0) {
+        WARN("not run: only root can take another user's identity");
+        return;
+    }
+    constexpr uid_t owner = 60'001, stranger = 60'002;
+    scratch const place;
+    std::filesystem::permissions(place / ".", std::filesystem::perms{0711});
+    auto const path = place / "run/p.sock", controls = place / "user";
+    auto ear = rp::receiver::open(path, rp::audience::everybody);
+    REQUIRE(ear);
+    rp::job_user const user{.uid = owner, .control_directory = controls};
+    REQUIRE(ear->register_job({7}, "vae", {1}, token, &user));
+    auto const send_as = [&](uid_t uid, std::string const& text) {
+        pid_t const child = ::fork();
+        if (child == 0) ::_exit(::setresuid(uid, uid, uid) == 0 && raw_sender(path)(text) ? 0 : 1);
+        int status = -1;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        REQUIRE(status == 0);
+        REQUIRE(ear->drain({}, [](ration::job_id, pid_t) { return true; }, notebook()));
+    };
+    send_as(owner, message_text("hello", 1, " w=1 rx=" + controls + "/rx.1"));
+    CHECK(ear->counts().accepted == 1);
+    send_as(stranger, message_text("hb", 2));
+    send_as(0, message_text("hb", 2));  // also root, with the token of the job
+    CHECK(ear->counts().wrong_uid == 2);
+    send_as(owner, message_text("hello", 3, " w=1 rx=" + (place / "run/rx.1")));
+    CHECK(ear->counts().malformed == 1);
+    CHECK(adds_up(ear->counts()));
+    struct stat about{};
+    REQUIRE(::stat((place / "run").c_str(), &about) == 0);
+    CHECK((about.st_mode & 0777) == 0711);
+}
+
 TEST_CASE("descriptors that come along are never taken in", "[receiver]") {
     listener ear;
     raw_sender const sender(ear.path);

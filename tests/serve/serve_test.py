@@ -173,6 +173,13 @@ class Listed(ServiceTest):
     def other(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run([RATION, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
+    def test_running_jobs_are_listed_with_their_index_in_an_array(self) -> None:
+        self.submit("--name", "seed", "--array", "7-8", "--", "sleep", "300")
+        self.submit("--name", "other", "--", "sleep", "300")
+        wanted = [("seed-1", 7), ("seed-2", 8), ("other-3", None)]
+        self.wait_for(lambda: [(job["job"], job["array_index"]) for job in json.loads(self.other("list", "--json").stdout)["jobs"]] == wanted)
+        self.assertEqual([(job["label"], job["array_index"]) for job in self.ask("GET", "/v1/running")[1]["jobs"]], wanted)
+
     def test_the_output_of_a_job_is_found_by_its_record(self) -> None:
         label = self.submit("--name", "here", "--", "sh", "-c", "echo found; sleep 60")
         self.wait_for(lambda: label in self.other("list").stdout)

@@ -45,6 +45,26 @@ def send(socket_path: pathlib.Path, method: str, path: str, body: str | None = N
     return answer.status, json.loads(answer.read())
 
 
+def in_process_of(user: int, group: int, groups: tuple, call) -> object:
+    """What the call returns in a process of another user."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups(groups)
+            os.setgid(group)
+            os.setuid(user)
+            with os.fdopen(writer, "w") as out:
+                json.dump(call(), out)
+        finally:
+            os._exit(0)  # without an answer the caller fails
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
 class ServiceTest(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rs-"))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from support import JOB, PATIENCE, RATION, ROOT, ServiceTest, send
+from support import JOB, PATIENCE, RATION, ROOT, ServiceTest, in_process_of, send
 
 sys.path.insert(0, str(ROOT / "python"))
 from ration.service import Service, ServiceError  # noqa: E402  pylint: disable=wrong-import-position
@@ -42,26 +42,9 @@ class Users(ServiceTest):
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         return subprocess.run([*become, *map(str, command)], cwd="/", env=environment or self.own, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
-    def in_process_of(self, user: int, call) -> object:
-        """What the call returns there."""
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.setgroups([])
-            os.setgid(user)
-            os.setuid(user)
-            with os.fdopen(writer, "w") as out:
-                json.dump(call(), out)
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as answer:
-            text = answer.read()
-        os.waitpid(child, 0)
-        return json.loads(text)
-
     def request(self, user: int, method: str, path: str, body: object = None) -> tuple[int, dict]:
         """Over the socket."""
-        return tuple(self.in_process_of(user, lambda: send(self.state / "socket", method, path, body and json.dumps(body))))
+        return tuple(in_process_of(user, user, (), lambda: send(self.state / "socket", method, path, body and json.dumps(body))))
 
     def refusal_of_python(self) -> str:
         try:
@@ -105,7 +88,7 @@ class Users(ServiceTest):
         self.assertEqual(self.run_as(OWNER, RATION, "submit", "--state", self.state, "--name", "a", "--", "true").stdout, "a-1\n")
         asked = f"ration: ask the service at {self.state}: permission denied; another user owns its folder or its socket: name your own by --state\n"
         read = f"ration: open {self.state}/jobs.db: permission denied{{}}; it belongs to another user: repeat this as that user, or name your own by --state\n"
-        self.assertEqual(self.in_process_of(OTHER, self.refusal_of_python), f"another user owns the folder of {self.state}; name your own state folder")
+        self.assertEqual(in_process_of(OTHER, OTHER, (), self.refusal_of_python), f"another user owns the folder of {self.state}; name your own state folder")
         foreign = dict(self.own, XDG_RUNTIME_DIR=str(self.folder))
         state = ("--state", self.state)
         for command in (("submit", *state, "--", "true"), ("drain", *state), ("policy", "set", "none", *state)):

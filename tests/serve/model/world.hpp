@@ -82,7 +82,7 @@ inline void end_process(job& one, service_folder const& folder, int exit_code) {
     if (exit_code != 0 && !one.disturbed()) ++one.failures;
     if (exit_code < 0) return;
     auto const label = ration::program::label_of(name_of(world::shared().number_of(one)), one.listed);
-    auto* const file = std::fopen(folder.end_of(label, one.incarnation).c_str(), "w");
+    auto* const file = std::fopen(folder.end_of(0, label, one.incarnation).c_str(), "w");
     require(file != nullptr, "the end of a job cannot be written");
     std::fprintf(file, "exited %d\n", exit_code);
     std::fclose(file);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <ration/process/account.hpp>
 #include <ration/process/input_file.hpp>
 
 #include "common/error_text.hpp"
@@ -59,11 +60,14 @@ enum class prospect : std::uint8_t { more, over, killed };
 /// Copies a growing file to standard output.
 class log_copy {
     std::string path_;
+    std::optional<process::account> rights_;
     process::descriptor file_;
     bool reader_is_gone_ = false;
 
 public:
-    explicit log_copy(std::string path) : path_(std::move(path)) {}
+    /// `rights`: to open the file with; none: those of this process.
+    explicit log_copy(std::string path, std::optional<process::account> rights = std::nullopt)
+        : path_(std::move(path)), rights_(std::move(rights)) {}
 
     [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(file_); }
     [[nodiscard]] bool reader_is_gone() const noexcept { return reader_is_gone_; }
@@ -72,6 +76,7 @@ public:
     /// not exist. Errors: those of `open_input` and of read(2).
     [[nodiscard]] result<void> print_rest() {
         if (!file_) {
+            process::file_rights const rights(rights_ ? &*rights_ : nullptr);
             auto opened = process::open_input(path_, {.remedy = "name another job or run"});
             if (!opened && opened.failure().system == ENOENT) return {};
             if (!opened) return opened.failure();
@@ -123,7 +128,7 @@ private:
 /// Of a job of the service. It can be down meanwhile.
 [[nodiscard]] exit_code print_output(logs_options const& options, job_output output) {
     for (auto const& path : {earlier_output(output.log), output.log}) {
-        log_copy log(path);
+        log_copy log(path, output.rights);
         for (;; ::usleep(follow_interval)) {
             bool const over = !options.follow || output.is_final || path != output.log;
             if (auto const printed = log.print_rest(); !printed) return cannot_read(path, printed.failure());

@@ -99,9 +99,18 @@ private:
         config_.tick = *tick;
     }
 
+    void read_admin_group() {
+        auto const* const name = keys_.take<std::string>("admin_group", "the name of a group in quotes");
+        if (name == nullptr) return;
+        config_.admin_group = *name;
+        if (name->empty())
+            refuse(keys_.place_of("admin_group"), "'admin_group' is empty; name a group, or leave it out");
+    }
+
     void read_jobs() {
         value const* const v = keys_.take("job");
         if (rules_.for_service) {
+            read_admin_group();
             config_.on_end = read_command(keys_, hook_keys[static_cast<std::size_t>(hook::end)], problems_);
             if (v != nullptr) refuse(v->at, "the configuration of a service has no jobs; give them to ration submit");
             return;

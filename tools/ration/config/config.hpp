@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <ration/job.hpp>
+#include <ration/process/account.hpp>
 #include <ration/target.hpp>
 #include <ration/units.hpp>
 
@@ -115,6 +116,14 @@ struct metric_file_config {
     std::vector<metric_column> columns;  ///< at least that of the target's metric
 };
 
+/// The user of a job in a service of root, where that is not root.
+struct job_owner {
+    process::account account;
+    std::vector<std::string> environment;  ///< NAME=VALUE; its jobs inherit this, and nothing of ration's
+    std::string folder;                    ///< of the user; for output, checkpoints and sockets for commands
+    std::string progress_socket;           ///< a path in it
+};
+
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
     std::vector<std::string> command;  ///< at least the program; no zero bytes
@@ -131,14 +140,23 @@ struct job_config {
     nanoseconds grace = seconds(10);                ///< from that signal to SIGKILL
     std::array<std::vector<std::string>, 4> hooks;  ///< commands by `hook`; empty: none
     std::optional<metric_file_config> metrics;
-    std::vector<std::string> log;  ///< regular expressions for the job's output; empty: it reports by itself
-    std::string tenant;            ///< empty: the one tenant of everybody who names none
+    std::vector<std::string> log;             ///< regular expressions for the job's output; empty: it reports by itself
+    std::optional<job_owner> owner;           ///< none: the user of ration
+    std::optional<std::int64_t> array_index;  ///< of a job of an array
+    std::string tenant;                       ///< empty: the one tenant of everybody who names none
     double weight = 1;
     std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys
     position name_at, command_at, directory_at, log_at;
+
+    /// Whose rights count for the paths of this job, and for its processes; null: those of ration.
+    [[nodiscard]] process::account const* account() const noexcept { return owner ? &owner->account : nullptr; }
+    /// The folder for its output in a run with this one.
+    [[nodiscard]] std::string const& output_folder(std::string const& of_run) const noexcept {
+        return owner ? owner->folder : of_run;
+    }
 };
 
 struct run_config {
@@ -156,6 +174,8 @@ struct run_config {
     tenant_tree tenants;           ///< those that the file describes
     /// The `on_end` of the jobs of a service that have none
     std::vector<std::string> on_end;
+    /// Of a service of root: the group whose members see and control all jobs; empty: root alone does
+    std::string admin_group;
 
     /// The policy that decides once ration no longer calls the chosen one. By default `none`, and `fifo` where devices
     /// are shared out, since `none` starts no job that needs devices.

@@ -97,7 +97,7 @@ result<listening_socket> listening_socket::open(endpoint const& where) {
 result<void> listening_socket::restore() {
     struct stat about{};
     if (path_.empty() || ::lstat(path_.c_str(), &about) == 0 || errno != ENOENT) return {};
-    return listen_at(unix_endpoint{path_});
+    return listen_at(unix_endpoint{path_, mode_});
 }
 
 result<void> listening_socket::listen_at(endpoint const& where) {
@@ -121,9 +121,10 @@ result<void> listening_socket::bind_to(unix_endpoint const& where) {
         return failed("make the metrics socket", where.path,
                       "choose a path in a folder that is there and that you may write to");
     path_ = where.path;
+    mode_ = where.mode;
     struct stat about{};
     // Nobody can connect before `listen`, so there is no moment in which others could.
-    if (::chmod(path_.c_str(), 0600) != 0 || ::lstat(path_.c_str(), &about) != 0)
+    if (::chmod(path_.c_str(), mode_) != 0 || ::lstat(path_.c_str(), &about) != 0)
         return failed("make the metrics socket", where.path, "choose a path in a folder of your own");
     device_ = about.st_dev;
     inode_ = about.st_ino;

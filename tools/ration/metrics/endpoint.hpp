@@ -16,6 +16,7 @@ namespace ration::program {
 
 struct unix_endpoint {
     std::string path;
+    mode_t mode = 0600;  ///< of the socket; 0666: any user who can reach it may connect
 };
 
 struct loopback_endpoint {
@@ -34,11 +35,12 @@ using endpoint = std::variant<unix_endpoint, loopback_endpoint>;
 class listening_socket {
     process::descriptor socket_;
     std::string path_;  // empty: no file
+    mode_t mode_ = 0600;
     dev_t device_ = 0;
     ino_t inode_ = 0;
 
 public:
-    /// A Unix socket is this user's alone (mode 0600); the file of a listener that is gone is taken away.
+    /// The file of a listener that is gone is taken away.
     /// Errors: `already_exists` (something else is there, or listens), `denied`, `not_found`, `io`.
     [[nodiscard]] static result<listening_socket> open(endpoint const& where);
 

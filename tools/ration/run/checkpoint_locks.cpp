@@ -16,6 +16,7 @@ result<std::vector<process::descriptor>> lock_checkpoints(run_config const& conf
     std::set<fs::path> locked;  // jobs of one file may share a folder
     for (auto const& job : config.jobs) {
         if (!job.elastic || job.elastic->checkpoint.empty()) continue;
+        process::file_rights const rights(job.account());
         std::error_code failure;
         fs::create_directories(job.elastic->checkpoint, failure);
         auto const path = fs::canonical(job.elastic->checkpoint, failure);

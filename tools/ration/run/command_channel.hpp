@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,7 @@ class command_channel {
         std::uint64_t last = 0;  // number of the last command whose answer matters
     };
     std::optional<progress::control> control_;
+    std::map<std::string, progress::control> others_;  // by the folders of other users
     per_job<state> jobs_;
 
 public:
@@ -39,6 +41,9 @@ public:
     [[nodiscard]] result<std::uint64_t> send_and_follow(live_job const& job, progress::command const& what);
     /// Whether a report says that the job does not know the last command that was followed.
     [[nodiscard]] bool is_refusal(live_job const& job, progress::report const& reply) const noexcept;
+
+private:
+    [[nodiscard]] result<progress::control*> control_of(live_job const& job);
 };
 
 }  // namespace ration::program

@@ -65,6 +65,7 @@ std::string exit_classifier::trouble_of(live_job const& job, process::exit_repor
     bool const by_kernel = report.how == exit_kind::killed && report.number == SIGKILL && shortage.starts_with("out");
     std::string out = by_kernel ? shortage : sentence_of(report);
     if (!shortage.empty() && !by_kernel) out += "; " + shortage;
+    process::file_rights const rights(job.config->account());
     auto const line = last_line(progress_.output_of(job));
     return line.empty() ? out : fmt::format("{}; its last line: {}", out, line);
 }

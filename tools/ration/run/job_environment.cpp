@@ -14,8 +14,12 @@ std::vector<std::string> declared_entries(job_config const& job) {
     return entries;
 }
 
+std::vector<std::string> inherited_entries(job_config const& job) {
+    return job.owner ? job.owner->environment : process::current_environment();
+}
+
 process::environment_request environment_of(job_config const& job, millicores capacity, std::size_t jobs) {
-    return {.inherited = process::current_environment(),
+    return {.inherited = inherited_entries(job),
             .declared = declared_entries(job),
             .cpu = std::min(millicores{job.cpu.maximum}, capacity),
             .share = process::even_share(capacity, jobs)};

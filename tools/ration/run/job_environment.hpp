@@ -15,6 +15,9 @@ namespace ration::program {
 /// The entries of the key `environment`, as NAME=VALUE.
 [[nodiscard]] std::vector<std::string> declared_entries(job_config const& job);
 
+/// What the job inherits, as NAME=VALUE.
+[[nodiscard]] std::vector<std::string> inherited_entries(job_config const& job);
+
 /// A request with the inherited and declared entries of the job, and the CPU that it can get on a machine with this
 /// capacity. The threads fit its even share with `jobs` jobs at once: on two cores, two jobs of two threads each made
 /// half as many steps as two jobs of one thread (bench/run.sh threads). A process reads the number only once, so a

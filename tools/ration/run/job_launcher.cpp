@@ -27,7 +27,7 @@ namespace {
 }  // namespace
 
 std::string job_launcher::output_of(live_job const& job) const {
-    return output_folder_ + '/' + job.config->name + ".log";
+    return job.config->output_folder(output_folder_) + '/' + job.config->name + ".log";
 }
 
 result<void> job_launcher::launch(live_job& job, nanoseconds now) {
@@ -75,7 +75,8 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
                                .environment = std::move(environment).value(),
                                .output_file = output_of(job),
                                .journal = directory_.launches(),
-                               .journal_entry = std::string(job.token.view()) + '\n'});
+                               .journal_entry = std::string(job.token.view()) + '\n',
+                               .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt});
     job.launching = false;
     if (!child) return child.failure();
     job.process = std::move(child).value();
@@ -89,7 +90,7 @@ result<std::vector<std::string>> job_launcher::environment_of(live_job const& jo
     wanted.job = job.config->name;
     wanted.incarnation = job.run;
     wanted.token = std::string(job.token.view());
-    wanted.progress = "unix:" + std::string(progress_.path());
+    wanted.progress = "unix:" + (job.config->owner ? job.config->owner->progress_socket : directory_.socket());
     wanted.checkpoint = job.checkpoint;
     wanted.cpu = std::min(wanted.cpu, assigned.cpu.value_or(wanted.cpu));
     if (assigned.cpu) wanted.share = wanted.cpu;  // CPU devices divide the machine among the jobs already
@@ -119,10 +120,11 @@ void job_launcher::emit_start(live_job const& job, std::vector<std::string> cons
 /// A job continues from the content of a folder that the user names. Ration's own one is new in each run.
 result<void> job_launcher::prepare_checkpoints(live_job& job) const {
     namespace fs = std::filesystem;
+    process::file_rights const rights(job.config->account());
     std::error_code failure;
     if (job.checkpoint.empty()) {
         bool const own = !job.config->elastic || job.config->elastic->checkpoint.empty();
-        job.checkpoint = own ? output_folder_ + '/' + job.config->name + ".checkpoint"
+        job.checkpoint = own ? job.config->output_folder(output_folder_) + '/' + job.config->name + ".checkpoint"
                              : fs::absolute(job.config->elastic->checkpoint).string();
     }
     fs::create_directories(job.checkpoint, failure);

@@ -18,7 +18,8 @@ job_view view_of(live_job const& job, training_progress const& progress, nanosec
                .tier = progress.tracker.tier(),
                .held = {},
                .devices = {},
-               .going_to = {}};
+               .going_to = {},
+               .array_index = job.config->array_index};
     if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
     return v;
 }

@@ -66,6 +66,7 @@ void for_each_field_of_state(Job& job, Visit&& visit)
     visit("devices", job.devices);
     visit("next_devices", job.going_to);
     visit("used_cores", job.used);
+    visit("array_index", job.array_index);
 }
 
 /// The same for the run, without its jobs.

@@ -68,9 +68,12 @@ void model_delivery::handle(live_job const& job, progress::report const& reply, 
 }
 
 void model_delivery::deliver(live_job const& job, std::uint64_t step, nanoseconds now) {
-    std::string const folder = output_folder_ + '/' + job.config->name + ".acceptable";
+    auto const folder = job.config->output_folder(output_folder_) + '/' + job.config->name + ".acceptable";
     bool const holds = states_[job].now == phase::asked && !is_resizing(job) && !stopper_.is_stopping(job);
-    auto const copied = make_linked_copy(job.checkpoint, folder);
+    auto const copied = [&] {
+        process::file_rights const rights(job.config->account());
+        return make_linked_copy(job.checkpoint, folder);
+    }();
     // If it is not sent, the hold ends by itself
     if (holds) static_cast<void>(commands_.send(job, {.type = progress::command_type::go}));
     if (!copied) return await(job, to_text(copied.failure()), now);

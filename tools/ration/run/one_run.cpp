@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/one_run.hpp"
 
+#include <cerrno>
+#include <unistd.h>
 #include <utility>
 
 #include "common/diagnostics.hpp"
@@ -46,6 +48,17 @@ namespace {
     return std::make_unique<gpu_shares>(std::move(opened).value());
 }
 
+/// The socket of the jobs. One for all users has its path also in the folder of the run, for the jobs of this user.
+[[nodiscard]] result<progress::receiver> open_receiver(run_session const& s, run_directory const& directory) {
+    auto const& shared = s.options.progress_socket;
+    if (shared.empty()) return progress::receiver::open(directory.socket());
+    auto receiver = progress::receiver::open(shared, progress::audience::everybody);
+    if (!receiver) return receiver;
+    static_cast<void>(::unlink(directory.socket().c_str()));  // of an earlier start
+    if (::symlink(shared.c_str(), directory.socket().c_str()) == 0) return receiver;
+    return process::system_error("link", directory.socket(), errno, "free some space");
+}
+
 }  // namespace
 
 run_policies::run_policies(run_config const& config, std::string_view name)
@@ -65,7 +78,7 @@ result<run_resources> open_resources(run_session const& s) {
     if (!locks) return locks.failure();
     auto node = open_node(s);
     if (!node) return node.failure();
-    auto receiver = progress::receiver::open(directory->socket());
+    auto receiver = open_receiver(s, *directory);
     if (!receiver) return receiver.failure();
     return run_resources{std::move(run).value(), std::move(directory).value(), std::move(locks).value(),
                          std::move(node).value(), std::move(receiver).value()};

@@ -104,19 +104,21 @@ result<process::descriptor> open_trusted_folder(std::string const& path) {
 }
 
 result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name,
-                                                std::string const& path) {
+                                                std::string const& path, mode_t mode) {
     process::descriptor folder(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!folder && (errno == ENOTDIR || errno == ELOOP)) return refused(path);
     struct stat about{};
     if (!folder || ::fstat(folder.get(), &about) != 0) return failed(path);
-    if (about.st_uid != ::geteuid() || (about.st_mode & 0077) != 0) return refused(path);
+    if (about.st_uid != ::geteuid() || (about.st_mode & 0077 & ~mode) != 0) return refused(path);
     return folder;
 }
 
 result<process::descriptor> make_private_folder(process::descriptor const& parent, std::string const& name,
-                                                std::string const& path) {
+                                                std::string const& path, mode_t mode) {
     if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return failed(path);
-    return open_private_folder(parent, name, path);
+    auto folder = open_private_folder(parent, name, path, mode);
+    if (folder && mode != 0700 && ::fchmod(folder->get(), mode) != 0) return failed(path);
+    return folder;
 }
 
 result<process::descriptor> open_folder(std::string const& path) {

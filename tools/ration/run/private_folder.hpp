@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <sys/types.h>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
@@ -14,14 +15,16 @@ namespace ration::program {
 /// another folder in its place. Errors: `denied` with the component that fails, those of openat(2).
 [[nodiscard]] result<process::descriptor> open_trusted_folder(std::string const& path);
 
-/// Opens the folder `name` in `parent`: it belongs to this user, and its mode gives others nothing. `path` is for
-/// messages. Errors: `denied`, those of openat(2).
+/// Opens the folder `name` in `parent`: it belongs to this user, and its mode gives others no more than `mode` does.
+/// `path` is for messages. Errors: `denied`, those of openat(2).
 [[nodiscard]] result<process::descriptor> open_private_folder(process::descriptor const& parent,
-                                                              std::string const& name, std::string const& path);
+                                                              std::string const& name, std::string const& path,
+                                                              mode_t mode = 0700);
 
-/// The same; makes it (mode 0700) where it is missing.
+/// The same; makes it where it is missing, and gives it this mode.
 [[nodiscard]] result<process::descriptor> make_private_folder(process::descriptor const& parent,
-                                                              std::string const& name, std::string const& path);
+                                                              std::string const& name, std::string const& path,
+                                                              mode_t mode = 0700);
 
 /// Opens any folder. Errors: those of open(2).
 [[nodiscard]] result<process::descriptor> open_folder(std::string const& path);

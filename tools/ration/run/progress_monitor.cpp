@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <unistd.h>
 #include <utility>
 
 #include "common/error_text.hpp"
@@ -51,9 +52,10 @@ constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
 
 }  // namespace
 
-progress_monitor::progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events)
-    : receiver_(std::move(receiver)), jobs_(jobs), node_(node), events_(events), sources_(jobs.capacity()),
-      progress_(initial_progress(jobs.jobs())) {
+progress_monitor::progress_monitor(progress::receiver receiver, std::string folder, job_table& jobs, node_backend& node,
+                                   event_sink& events)
+    : receiver_(std::move(receiver)), folder_(std::move(folder)), jobs_(jobs), node_(node), events_(events),
+      sources_(jobs.capacity()), progress_(initial_progress(jobs.jobs())) {
     progress_.reserve(jobs.capacity());
 }
 
@@ -67,15 +69,20 @@ void progress_monitor::add(live_job const& job) {
 
 result<void> progress_monitor::start_incarnation(live_job const& job) {
     sources_[job].said_done = false;
-    return receiver_.register_job(job.id, job.config->name, job.run, job.token);
+    auto const& owner = job.config->owner;
+    auto const user =
+        owner ? progress::job_user{owner->account.uid, owner->folder} : progress::job_user{::geteuid(), folder_};
+    return receiver_.register_job(job.id, job.config->name, job.run, job.token, &user);
 }
 
 void progress_monitor::follow_metrics(live_job const& job, metric_file::existing_rows existing) {
+    process::file_rights const rights(job.config->account());
     if (job.config->metrics)
         sources_[job].metrics.emplace(*job.config->metrics, job.config->directory, job.id, job.run, existing);
 }
 
 void progress_monitor::follow_output(live_job const& job, std::string const& path, nanoseconds now) {
+    process::file_rights const rights(job.config->account());
     auto& source = sources_[job];
     if (source.output.path().empty())
         if (auto opened = source.output.open(path); !opened)
@@ -124,7 +131,10 @@ void progress_monitor::read_log(live_job const& job, progress::log_adapter& adap
 }
 
 void progress_monitor::read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle) {
-    file.poll(now, handle);
+    {
+        process::file_rights const rights(job.config->account());
+        file.poll(now, handle);
+    }
     if (!file.problem().empty()) events_.warn_once(job.config->name, file.problem(), now);
     warn_of_unread_output(job, file.rows(), now);
 }

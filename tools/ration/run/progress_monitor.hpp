@@ -36,6 +36,7 @@ class progress_monitor {
         bool said_done = false;        // in this incarnation
     };
     progress::receiver receiver_;
+    std::string folder_;
     job_table& jobs_;
     node_backend& node_;
     event_sink& events_;
@@ -45,7 +46,9 @@ class progress_monitor {
 public:
     using handler = std::function<void(progress::update const&)>;
 
-    progress_monitor(progress::receiver receiver, job_table& jobs, node_backend& node, event_sink& events);
+    /// `folder`: of the run, where its jobs take commands.
+    progress_monitor(progress::receiver receiver, std::string folder, job_table& jobs, node_backend& node,
+                     event_sink& events);
 
     /// A job that was added to the table.
     void add(live_job const& job);

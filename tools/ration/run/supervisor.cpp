@@ -45,8 +45,8 @@ namespace {
 supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
     : parts_(parts), choice_(parts.planned.choice), clock_(clock_of(parts.reattached)), events_(parts.out),
       elastic_(parts.devices.names()), jobs_(parts.config.jobs, supply_of(parts), parts.slots),
-      progress_(std::move(receiver), jobs_, parts.node, events_), commands_(parts.slots), usage_(parts.slots),
-      policy_(parts.policy, parts.fallback),
+      progress_(std::move(receiver), parts.directory.folder(), jobs_, parts.node, events_), commands_(parts.slots),
+      usage_(parts.slots), policy_(parts.policy, parts.fallback),
       scheduler_(policy_, parts.node, jobs_, usage_, {parts.config.tick, parts.settle}, events_),
       gpus_(parts.devices, elastic_.table(), parts.slots, scheduler_, events_),
       assigner_(parts.devices, parts.shares, parts.topology, elastic_, gpus_, parts.node, events_),
@@ -66,8 +66,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       tick_events_(parts.planned.choice.policy, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_,
                    events_),
       status_(parts, jobs_, progress_, usage_, elastic_, scheduler_, stopper_) {
-    auto const path = progress_.path();
-    if (auto const opened = commands_.open(std::string(path.substr(0, path.rfind('/')))); !opened)
+    if (auto const opened = commands_.open(parts.directory.folder()); !opened)
         events_.warn_once("commands", to_text(opened.failure()), clock_.now());
     if (!jobs_.shares_devices()) return;
     assigner_.share_devices(jobs_);

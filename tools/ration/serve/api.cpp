@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "common/error_text.hpp"
+#include "common/printable.hpp"
 #include "events/json_reader.hpp"
 #include "serve/service_control.hpp"
+#include "serve/users.hpp"
 
 namespace ration::program {
 namespace {
@@ -183,7 +185,7 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
         for (auto const one : job.what.after) json.value(one);
     });
     json.member("directory", job.what.directory);
-    json.member("log", folder.log_of(label));
+    json.member("log", folder.log_of(job.what.uid, label));
 }
 
 void write_stage(json_writer& json, past_stage const& past) {
@@ -242,17 +244,18 @@ api_reply service_api::answer(api_request const& request) {
 }
 
 api_reply service_api::list(api_request const& request) {
-    auto const jobs = request.uid == 0 ? store_.all() : store_.all(request.uid);
+    auto const jobs = request.is_admin ? store_.all() : store_.all(request.uid);
     return jobs ? api_reply{200, jobs_json(*jobs, folder_)} : failed(jobs.failure());
 }
 
 api_reply service_api::submit(api_request const& request) {
-    if (!control_.is_operator(request.uid))
+    if (!folder_.of_root && !control_.is_operator(request))
         return refusal(403, "the service runs jobs as another user: start a service of your own");
     submission what;
     what.uid = request.uid;
     run_config config;
     if (auto const fault = read_submission(request.body, what, config); !fault.empty()) return refusal(400, fault);
+    if (auto refused = refusal_of_user(request, what, config)) return std::move(*refused);
     if (auto const fault = control_.why_not(what.tenant, config); !fault.empty()) return refusal(400, fault);
     for (auto const id : what.after) {
         auto const other = visible(request, id);
@@ -260,6 +263,23 @@ api_reply service_api::submit(api_request const& request) {
         if (!*other) return refusal(400, fmt::format("job {} of 'after' is unknown: name a submitted job", id));
     }
     return store(what);
+}
+
+/// In a service of root. Another user gets no more than the service gives to all, so that jobs of others keep their
+/// turns.
+std::optional<api_reply> service_api::refusal_of_user(api_request const& request, submission const& what,
+                                                      run_config const& definition) const {
+    if (!folder_.is_other_user(request.uid)) return std::nullopt;
+    auto const owner = owner_of(request.uid, folder_);
+    if (!owner) return refusal(403, fmt::format("no account has the number {} of your user: add one", request.uid));
+    auto const& named = definition.jobs.front().tenant;
+    if (!request.is_admin && !named.empty() && !is_tenant_of(*owner, named))
+        return refusal(403,
+                       fmt::format("tenant {} is not yours: name your user or a group that has you", quoted(named)));
+    if (!request.is_admin && what.priority > 0)
+        return refusal(403, "only root and the admin group may give a priority above 0: leave it out");
+    auto const made = make_folder_of(*owner, folder_);
+    return made ? std::nullopt : std::optional(failed(made.failure()));
 }
 
 api_reply service_api::store(submission const& what) {
@@ -286,7 +306,7 @@ result<std::optional<stored_job>> service_api::visible(api_request const& reques
     auto found = store_.find(id);
     if (!found) return found;
     auto const& job = *found;
-    if (job && request.uid != 0 && request.uid != job->what.uid) return std::optional<stored_job>();
+    if (job && !request.is_admin && request.uid != job->what.uid) return std::optional<stored_job>();
     return found;
 }
 

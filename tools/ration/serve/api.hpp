@@ -16,7 +16,8 @@ namespace ration::program {
 
 struct api_request {
     std::string method, path, body;
-    std::int64_t uid = 0;  ///< of the client, by the kernel
+    std::int64_t uid = 0;   ///< of the client, by the kernel
+    bool is_admin = false;  ///< sees and controls all jobs
 };
 
 struct api_reply {
@@ -46,8 +47,8 @@ void write_stage(json_writer& json, past_stage const& past);
 
 class service_control;
 
-/// A user sees, cancels and pauses the own jobs, root those of everybody. Only the user of the service and root may
-/// submit, since each job runs as the user of the service.
+/// A user sees, cancels and pauses the own jobs; root and the admin group those of all. In a service of root each job
+/// runs as the user who submitted it. In another one only its user and root may submit, since jobs run as this user.
 class service_api {
     job_store& store_;
     service_folder folder_;
@@ -66,6 +67,8 @@ public:
 private:
     [[nodiscard]] api_reply list(api_request const& request);
     [[nodiscard]] api_reply submit(api_request const& request);
+    [[nodiscard]] std::optional<api_reply> refusal_of_user(api_request const& request, submission const& what,
+                                                           run_config const& definition) const;
     [[nodiscard]] api_reply store(submission const& what);
     [[nodiscard]] api_reply show(stored_job const& job, int status);
     [[nodiscard]] api_reply show(std::int64_t id, int status);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 #include "common/error_text.hpp"
@@ -49,16 +50,29 @@ void api_server::restore_entrances(nanoseconds now) {
 }
 
 void api_server::accept_some(std::size_t through, nanoseconds now) {
-    auto const& at = entrances_[through];
     while (!is_full(through)) {
-        process::descriptor socket(::accept4(at.listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        process::descriptor socket(
+            ::accept4(entrances_[through].listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
-        auto uid = at.uid;
-        if (auto const peer = uid ? std::nullopt : peer_of(socket.get())) uid = peer->uid;
-        if (uid)
-            clients_.push_back(
-                {.through = through, .socket = std::move(socket), .uid = *uid, .deadline = now + patience});
+        add_client(through, std::move(socket), now);
     }
+}
+
+void api_server::add_client(std::size_t through, process::descriptor socket, nanoseconds now) {
+    auto uid = entrances_[through].uid;
+    bool is_admin = uid == 0;
+    if (auto const peer = uid ? std::nullopt : peer_of(socket.get())) {
+        uid = peer->uid;
+        is_admin = uid == 0 || (admins_ && is_peer_in(socket.get(), *peer, *admins_));
+    }
+    auto const of_user = std::ranges::count(clients_, uid.value_or(-1), &client::uid);
+    bool const trusted = is_admin || uid == ::geteuid();
+    if (!uid || (!trusted && of_user >= std::ptrdiff_t{most_of_other_user})) return;
+    clients_.push_back({.through = through,
+                        .socket = std::move(socket),
+                        .uid = *uid,
+                        .is_admin = is_admin,
+                        .deadline = now + patience});
 }
 
 /// Reads no more than a head before it was admitted.
@@ -104,7 +118,7 @@ void api_server::receive(nanoseconds now, api_handler const& answer) {
 bool api_server::hand_over(client& c) {
     auto const head = parse_head(c.text);
     if (!head || head->method != "GET" || head->target != events_path) return false;
-    event_client next{.socket = std::move(c.socket), .uid = c.uid, .last = {}};
+    event_client next{.socket = std::move(c.socket), .uid = c.is_admin ? 0 : c.uid, .last = {}};
     auto const last = head->find("last-event-id").value_or("");
     std::int64_t id = 0;
     auto const [end, fault] = std::from_chars(last.data(), last.data() + last.size(), id);
@@ -125,7 +139,7 @@ std::string api_server::reply_to(client const& c, message_state state, api_handl
     auto const* const file = head && entrances_[c.through].rules.serves_page() ? page_file_of(*head) : nullptr;
     if (file != nullptr) return page_reply(*file);
     return answer_http(c.text, [&](auto const& method, auto const& path, auto const& body) {
-        auto reply = answer({method, path, body, c.uid});
+        auto reply = answer({method, path, body, c.uid, c.is_admin});
         return http_reply{reply.status, std::move(reply.json)};
     });
 }

@@ -32,27 +32,31 @@ struct entrance {
 };
 
 /// No call waits. A client has `patience` for everything; if an entrance has `most_clients`, its next ones wait
-/// outside.
+/// outside. Further ones of a user who is neither the service's nor an administrator are closed.
 class api_server {
     struct client {
         std::size_t through;  // the entrance
         process::descriptor socket;
         std::int64_t uid = -1;
+        bool is_admin = false;
         nanoseconds deadline;
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
         bool admitted = false, answered = false, gone = false;
     };
     std::vector<entrance> entrances_;
+    std::optional<gid_t> admins_;
     std::vector<client> clients_;
     std::vector<event_client> event_clients_;
     nanoseconds restored_at_{};
 
 public:
-    static constexpr std::size_t most_clients = 64;
+    static constexpr std::size_t most_clients = 64, most_of_other_user = 16;
     static constexpr nanoseconds patience = seconds(10);
 
-    explicit api_server(std::vector<entrance> entrances) : entrances_(std::move(entrances)) {}
+    /// `admins`: the group whose members control all jobs, as root does.
+    explicit api_server(std::vector<entrance> entrances, std::optional<gid_t> admins = std::nullopt)
+        : entrances_(std::move(entrances)), admins_(admins) {}
 
     /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
@@ -67,6 +71,7 @@ private:
     void restore_entrances(nanoseconds now);
     [[nodiscard]] bool is_full(std::size_t through) const noexcept;
     void accept_some(std::size_t through, nanoseconds now);
+    void add_client(std::size_t through, process::descriptor socket, nanoseconds now);
     static void read_from(client& c);
     [[nodiscard]] std::optional<http_reply> refusal(client& c) const;
     [[nodiscard]] bool hand_over(client& c);

@@ -13,6 +13,7 @@
 #include "events/json_reader.hpp"
 #include "serve/api.hpp"
 #include "serve/daemon.hpp"
+#include "serve/job_reader.hpp"
 #include "serve/job_words.hpp"
 #include "serve/service_call.hpp"
 #include "view/text_table.hpp"
@@ -50,15 +51,15 @@ namespace {
     auto const index = index_text(job);
     auto text =
         fmt::format("{}{}: {}{}\n  output: {}\n", label, index.empty() ? "" : ", index " + index, stage_text(job),
-                    job.why.empty() ? "" : " (" + printable(job.why) + ")", folder.log_of(label));
+                    job.why.empty() ? "" : " (" + printable(job.why) + ")", folder.log_of(job.what.uid, label));
     for (auto const& past : history)
         text += fmt::format("  {:>9}  launch {}  {}{}\n", age_text(past.at_ms), past.incarnation, name_of(past.what),
                             past.why.empty() ? "" : ": " + printable(past.why));
     return text;
 }
 
-[[nodiscard]] exit_code show_all(job_store& store, service_folder const& folder, bool json) {
-    auto const jobs = store.all();
+[[nodiscard]] exit_code show_all(job_reader& reader, service_folder const& folder, bool json) {
+    auto const jobs = reader.all();
     if (!jobs) return unreachable(jobs.failure(), folder);
     if (json)
         std::puts(jobs_json(*jobs, folder).c_str());
@@ -71,15 +72,15 @@ namespace {
 
 /// Sends a request for each job; `action` follows its path.
 [[nodiscard]] exit_code ask_for_each(named_jobs const& options, char const* method, char const* action) {
-    auto const folder = state_folder_named(options.folder);
-    auto store = job_store::open_to_read(folder.database());
-    if (!store) return unreachable(store.failure(), folder);
+    auto const folder = service_folder_named(options.folder);
+    auto reader = job_reader::open(folder);
+    if (!reader) return unreachable(reader.failure(), folder);
     for (auto const& word : options.jobs) {
-        auto const found = find_named(*store, word);
+        auto const found = reader->find(word);
         if (!found) return unreachable(found.failure(), folder);
-        auto const& job = *found;
-        if (!job) return unknown_job(word);
-        auto const reply = ask_service(folder, method, fmt::format("/v1/jobs/{}{}", job->id, action));
+        auto const& seen = *found;
+        if (!seen) return unknown_job(word);
+        auto const reply = ask_service(folder, method, fmt::format("/v1/jobs/{}{}", seen->job.id, action));
         if (!reply) return unreachable(reply.failure(), folder);
         if (reply->status >= 300) return refused(*reply);
         if (options.json) std::puts(reply->json.c_str());
@@ -111,26 +112,24 @@ void warn_of_beginning(std::string const& running, std::string const& word) {
 }  // namespace
 
 exit_code show_status(status_options const& options) {
-    auto const folder = state_folder_named(options.folder);
-    auto store = job_store::open_to_read(folder.database());
-    if (!store) return unreachable(store.failure(), folder);
-    if (options.job.empty()) return show_all(*store, folder, options.json);
-    auto const found = find_named(*store, options.job);
+    auto const folder = service_folder_named(options.folder);
+    auto reader = job_reader::open(folder);
+    if (!reader) return unreachable(reader.failure(), folder);
+    if (options.job.empty()) return show_all(*reader, folder, options.json);
+    auto const found = reader->find(options.job);
     if (!found) return unreachable(found.failure(), folder);
-    auto const& job = *found;
-    if (!job) return unknown_job(options.job);
-    auto const history = store->history(job->id);
-    if (!history) return unreachable(history.failure(), folder);
+    auto const& seen = *found;
+    if (!seen) return unknown_job(options.job);
     if (options.json)
-        std::puts(job_json(*job, folder, *history).c_str());
+        std::puts(job_json(seen->job, folder, seen->history).c_str());
     else
-        fmt::print("{}", details_of(*job, *history, folder));
+        fmt::print("{}", details_of(seen->job, seen->history, folder));
     return exit_code::ok;
 }
 
 exit_code cancel_jobs(cancel_options const& options) { return ask_for_each(options, "DELETE", ""); }
 exit_code pause_jobs(pause_options const& options) {
-    auto const folder = state_folder_named(options.folder);
+    auto const folder = service_folder_named(options.folder);
     auto const running = ask_service(folder, "GET", std::string(running_path));
     if (running)
         for (auto const& word : options.jobs) warn_of_beginning(running->json, word);
@@ -140,29 +139,33 @@ exit_code pause_jobs(pause_options const& options) {
 exit_code resume_jobs(resume_options const& options) { return ask_for_each(options, "POST", "/resume"); }
 
 result<std::optional<job_output>> output_of_job(std::string const& folder, std::string const& word) {
-    auto const state = state_folder_named(folder);
-    auto store = job_store::open_to_read(state.database());
-    if (!store) return store.failure();
-    auto const found = find_named(*store, word);
+    auto const state = service_folder_named(folder);
+    auto reader = job_reader::open(state);
+    if (!reader) return reader.failure();
+    auto const found = reader->find(word);
     if (!found) return found.failure();
-    auto const& job = *found;
-    if (!job) return std::optional<job_output>();
-    return std::optional(job_output{state.log_of(label_of(job->what.name, job->id)), is_final(job->now)});
+    auto const& seen = *found;
+    if (!seen) return std::optional<job_output>();
+    auto const& job = seen->job;
+    auto const uid = job.what.uid;
+    return std::optional(job_output{.log = state.log_of(uid, label_of(job.what.name, job.id)),
+                                    .rights = ::geteuid() == 0 ? state.rights_of(uid) : std::nullopt,
+                                    .is_final = is_final(job.now)});
 }
 
 exit_code wait_for_job(wait_options const& options) {
     constexpr useconds_t shortest = 50'000, longest = 1'000'000;
-    auto const folder = state_folder_named(options.folder);
-    auto store = job_store::open_to_read(folder.database());
-    if (!store) return unreachable(store.failure(), folder);
+    auto const folder = service_folder_named(options.folder);
+    auto reader = job_reader::open(folder);
+    if (!reader) return unreachable(reader.failure(), folder);
     for (auto rest = shortest;; rest = std::min(longest, rest * 5 / 4)) {
-        auto const found = find_named(*store, options.job);
+        auto const found = reader->find(options.job);
         if (!found) return unreachable(found.failure(), folder);
-        auto const& job = *found;
-        if (!job) return unknown_job(options.job);
-        if (is_final(job->now)) {
-            if (options.json) std::puts(job_json(*job, folder, {}).c_str());
-            return code_of(*job);
+        auto const& seen = *found;
+        if (!seen) return unknown_job(options.job);
+        if (is_final(seen->job.now)) {
+            if (options.json) std::puts(job_json(seen->job, folder, {}).c_str());
+            return code_of(seen->job);
         }
         ::usleep(rest);
     }

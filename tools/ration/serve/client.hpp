@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <ration/process/account.hpp>
 #include <ration/result.hpp>
 
 #include "common/exit_code.hpp"
@@ -44,8 +45,9 @@ struct wait_options {
 
 /// The output of a job of the service.
 struct job_output {
-    std::string log;        ///< the file; `earlier_output` of it may exist
-    bool is_final = false;  ///< no further output comes
+    std::string log;                           ///< the file; `earlier_output` of it may exist
+    std::optional<process::account> rights{};  ///< to open it with, since its user can put a link there
+    bool is_final = false;                     ///< no further output comes
 };
 
 /// Empty: the service has no such job. Errors: the list of jobs cannot be read; `not_found` without a service in the

@@ -28,7 +28,7 @@ constexpr useconds_t interval_of_wait = 200'000;
 }  // namespace
 
 exit_code drain_service(drain_options const& options) {
-    auto const folder = state_folder_named(options.folder);
+    auto const folder = service_folder_named(options.folder);
     auto reply = ask_service(folder, options.undo ? "DELETE" : "POST", "/v1/service/drain");
     for (;; ::usleep(interval_of_wait)) {
         if (!reply) return unreachable(reply.failure(), folder);
@@ -57,7 +57,7 @@ exit_code set_policy(policy_options const& options) {
             for (auto const& one : options.settings) json.value(one);
         });
     });
-    auto const folder = state_folder_named(options.folder);
+    auto const folder = service_folder_named(options.folder);
     auto const reply = ask_service(folder, "POST", "/v1/service/policy", body);
     if (!reply) return unreachable(reply.failure(), folder);
     if (reply->status >= 300) return refused(*reply);

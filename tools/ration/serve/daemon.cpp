@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ration/process/environment.hpp>
@@ -21,6 +22,7 @@
 #include "serve/job_queue.hpp"
 #include "serve/recovery.hpp"
 #include "serve/takeover.hpp"
+#include "serve/users.hpp"
 
 namespace ration::program {
 namespace {
@@ -47,13 +49,28 @@ void reduce_environment() {
             .folder = folder.path};
 }
 
-[[nodiscard]] run_options run_options_of(serve_options const& options, policy_choice const& policy) {
+/// The group of the configuration.
+[[nodiscard]] result<std::optional<gid_t>> find_admins(run_config const& config, service_folder const& folder) {
+    if (config.admin_group.empty()) return std::optional<gid_t>();
+    error problem{.code = errc::invalid_value,
+                  .operation = "use admin_group",
+                  .subject = std::string_view(config.admin_group),
+                  .remedy = "create the group, or name another one"};
+    if (!folder.of_root) problem.remedy = "only a service of root serves other users: leave it out";
+    auto const group = group_named(config.admin_group);
+    if (!folder.of_root || !group) return problem;
+    return group;
+}
+
+[[nodiscard]] run_options run_options_of(serve_options const& options, service_folder const& folder,
+                                         policy_choice const& policy) {
     run_options out;
     out.policies.push_back(policy);
     out.policy = policy.policy;
     out.quiet = true;
     out.backend = options.backend;
     out.metrics = options.metrics;
+    if (folder.of_root) out.progress_socket = folder.progress_socket();
     return out;
 }
 
@@ -75,7 +92,7 @@ void open_log(service_folder const& folder, reporter& out) {
 /// The Unix socket, and the address of --listen.
 [[nodiscard]] result<std::vector<entrance>> open_entrances(serve_options const& options, service_folder const& folder) {
     std::vector<entrance> out;
-    auto local = listening_socket::open(unix_endpoint{folder.socket()});
+    auto local = listening_socket::open(unix_endpoint{folder.socket(), folder.of_root ? mode_t{0666} : mode_t{0600}});
     if (!local) return local.failure();
     out.push_back({std::move(local).value(), access_rules(), std::nullopt});
     if (options.listen.empty()) return out;
@@ -106,7 +123,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
 
 /// The service with its list, its socket and the jobs of an earlier one.
 [[nodiscard]] exit_code serve_jobs(serve_options const& options, service_folder const& folder, job_store& store,
-                                   service_configuration given, recovered earlier, std::vector<entrance> entrances) {
+                                   service_configuration given, recovered earlier, api_server& server) {
     auto& config = given.config;
     auto const devices = find_devices(config);
     add_jobs(earlier.launched, folder, config);
@@ -115,7 +132,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     if (!policy) return exit_code::bad_input;
     config.policy = policy->policy;
     auto const chosen = with_parameters(config, *policy);
-    auto const wanted = run_options_of(options, *policy);
+    auto const wanted = run_options_of(options, folder, *policy);
     auto const open_files = raise_open_files();
     auto signals = stop_signals::open();
     if (!signals) return cannot_serve(signals.failure());
@@ -132,7 +149,6 @@ void announce_start(serve_options const& options, service_folder const& folder, 
                             facts_of(options, folder, config), policies.policy->reads(devices_to_share));
     if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());
     service_api api(store, folder, control);
-    api_server server(std::move(entrances));
     auto log = stage_log::open(folder.database());
     if (!log) return cannot_serve(log.failure());
     event_streams events(std::move(log).value());
@@ -151,7 +167,19 @@ void announce_start(serve_options const& options, service_folder const& folder, 
 service_folder state_folder_named(std::string const& word) {
     auto path = fs::absolute(word.empty() ? default_state_folder() : word).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
-    return {path.string()};
+    struct stat about{};
+    bool const is_there = ::stat(path.c_str(), &about) == 0;
+    return {path.string(), (is_there ? about.st_uid : ::geteuid()) == 0};
+}
+
+service_folder service_folder_named(std::string const& word) {
+    auto const own = state_folder_named(word);
+    if (!word.empty()) return own;
+    service_folder const for_all{folder_for_all, true};
+    std::error_code ignored;
+    bool const only_for_all = !fs::exists(own.socket(), ignored) && !fs::exists(own.database(), ignored) &&
+                              fs::exists(for_all.socket(), ignored);
+    return only_for_all ? for_all : own;
 }
 
 std::string default_state_folder() {
@@ -162,20 +190,23 @@ std::string default_state_folder() {
 }
 
 exit_code serve(serve_options const& options) {
-    service_folder const folder = state_folder_named(options.folder);
+    auto folder = state_folder_named(options.folder);
+    folder.of_root = ::geteuid() == 0;
     auto const lock = open_state(folder, options.replace);
     if (!lock) return cannot_serve(lock.failure());
     auto store = job_store::open(folder.database(), wall_clock_ms());
     if (!store) return cannot_serve(store.failure());
     auto config = read_configuration(options, *store, folder);
     if (!config) return exit_code::bad_input;
+    auto const admins = find_admins(config->config, folder);
+    if (!admins) return program::fail(exit_code::bad_input, to_text(admins.failure()));
     auto earlier = recover(*store, folder);
     if (!earlier) return cannot_serve(earlier.failure());
     reduce_environment();
     auto entrances = open_entrances(options, folder);
     if (!entrances) return cannot_serve(entrances.failure());
-    return serve_jobs(options, folder, *store, std::move(*config), std::move(earlier).value(),
-                      std::move(entrances).value());
+    api_server server(std::move(entrances).value(), *admins);
+    return serve_jobs(options, folder, *store, std::move(*config), std::move(earlier).value(), server);
 }
 
 }  // namespace ration::program

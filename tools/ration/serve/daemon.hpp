@@ -32,8 +32,15 @@ inline constexpr auto default_policy = "equal_share";
 /// $XDG_STATE_HOME/ration, or ~/.local/state/ration.
 [[nodiscard]] std::string default_state_folder();
 
+/// The folder of a service of root for all users of a machine.
+inline constexpr auto folder_for_all = "/var/lib/ration-serve";
+
 /// The folder that `--state` names; the default one for an empty word.
 [[nodiscard]] service_folder state_folder_named(std::string const& word);
+
+/// The folder of the service that a client means by this word of `--state`. For an empty one it is the default folder,
+/// or `folder_for_all` if only that has a socket.
+[[nodiscard]] service_folder service_folder_named(std::string const& word);
 
 /// Returns only if the service cannot start or go on.
 [[nodiscard]] exit_code serve(serve_options const& options);

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <filesystem>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include "config/document.hpp"
 #include "serve/exit_recorder.hpp"
+#include "serve/users.hpp"
 
 namespace ration::program {
 
@@ -66,10 +68,24 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
     return job;
 }
 
+std::optional<process::exit_report> recorded_end_of(stored_job const& job, service_folder const& folder) {
+    auto const user = folder.rights_of(job.what.uid);
+    process::file_rights const rights(user ? &*user : nullptr);
+    return recorded_end(folder.end_of(job.what.uid, label_of(job.what.name, job.id), job.incarnation));
+}
+
+void remove_end_of(stored_job const& job, service_folder const& folder) {
+    auto const user = folder.rights_of(job.what.uid);
+    process::file_rights const rights(user ? &*user : nullptr);
+    ::unlink(folder.end_of(job.what.uid, label_of(job.what.name, job.id), job.incarnation).c_str());
+}
+
 bool has_checkpoint(stored_job const& job, service_folder const& folder) {
     namespace fs = std::filesystem;
     std::error_code failure;
-    auto const path = folder.checkpoint_of(label_of(job.what.name, job.id));
+    auto const user = folder.rights_of(job.what.uid);
+    process::file_rights const rights(user ? &*user : nullptr);
+    auto const path = folder.checkpoint_of(job.what.uid, label_of(job.what.name, job.id));
     return fs::is_directory(path, failure) && !fs::is_empty(path, failure) && !failure;
 }
 
@@ -81,9 +97,13 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
     // A launch that ends is not yet the end of the job: see end_hooks.hpp
     for (auto const what : {hook::end, hook::failure}) job->hooks[static_cast<std::size_t>(what)].clear();
     auto const& label = job->name;
+    auto const uid = stored.what.uid;
+    if (folder.is_other_user(uid)) job->owner = owner_of(uid, folder);
+    if (folder.is_other_user(uid) && !job->owner) return nullptr;
     std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
-                                     folder.end_of(label, incarnation), folder.checkpoint_of(label),
-                                     folder.log_of(label)};
+                                     folder.end_of(uid, label, incarnation), folder.checkpoint_of(uid, label),
+                                     folder.log_of(uid, label)};
+    job->array_index = array_index_of(stored.what);
     for (auto const& entry : stored.what.environment)
         if (entry.starts_with(array_index)) command.push_back(entry);
     std::ranges::move(job->command, std::back_inserter(command));

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ration/process/account.hpp>
+#include <ration/process/child.hpp>
 
 #include "config/config.hpp"
 #include "run/run_record.hpp"
@@ -15,22 +19,42 @@ namespace ration::program {
 
 /// Where the files of the service are.
 struct service_folder {
-    std::string path;  ///< absolute
+    std::string path;      ///< absolute
+    bool of_root = false;  ///< a service of root runs there: each other user has a folder for the own jobs
 
     [[nodiscard]] std::string database() const { return path + std::string(job_list_of_service); }
     [[nodiscard]] std::string socket() const { return path + "/socket"; }
-    /// The output and the checkpoints of the jobs.
+    /// The output and the checkpoints of the jobs of the service's user.
     [[nodiscard]] std::string output() const { return path + "/jobs"; }
-    [[nodiscard]] std::string log_of(std::string const& label) const { return output() + '/' + label + ".log"; }
-    [[nodiscard]] std::string checkpoint_of(std::string const& label) const {
-        return output() + '/' + label + ".checkpoint";
+    /// The folders of the other users of a service of root. Each belongs to its user, and nobody else can enter it.
+    [[nodiscard]] std::string users() const { return path + "/users"; }
+    [[nodiscard]] bool is_other_user(std::int64_t uid) const noexcept { return of_root && uid != 0; }
+    [[nodiscard]] std::string output_of(std::int64_t uid) const {
+        return is_other_user(uid) ? users() + '/' + std::to_string(uid) : output();
     }
+    /// Whose rights count for the files of a user's jobs; none: those of this process.
+    [[nodiscard]] std::optional<process::account> rights_of(std::int64_t uid) const {
+        if (!is_other_user(uid)) return std::nullopt;
+        return process::account{.uid = static_cast<uid_t>(uid), .gid = no_group};
+    }
+    [[nodiscard]] std::string log_of(std::int64_t uid, std::string const& label) const {
+        return output_of(uid) + '/' + label + ".log";
+    }
+    [[nodiscard]] std::string checkpoint_of(std::int64_t uid, std::string const& label) const {
+        return output_of(uid) + '/' + label + ".checkpoint";
+    }
+    /// Where the jobs of all users report.
+    [[nodiscard]] std::string progress_socket() const { return path + "/progress/socket"; }
     [[nodiscard]] std::string events() const { return path + "/events.jsonl"; }
     /// How the jobs ended, for `record_exit`.
     [[nodiscard]] std::string ends() const { return path + "/ends"; }
-    [[nodiscard]] std::string end_of(std::string const& label, std::int64_t incarnation) const {
-        return ends() + '/' + label + '.' + std::to_string(incarnation);
+    [[nodiscard]] std::string end_of(std::int64_t uid, std::string const& label, std::int64_t incarnation) const {
+        auto const name = label + '.' + std::to_string(incarnation);
+        return is_other_user(uid) ? output_of(uid) + '/' + name + ".end" : ends() + '/' + name;
     }
+
+private:
+    static constexpr gid_t no_group = 65534;  // the folder is open to its owner alone
 };
 
 /// The entry of a submission's environment that has the number of the job in its array. Jobs get no other variable of
@@ -57,11 +81,17 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// version of ration accepted it.
 [[nodiscard]] std::shared_ptr<job_config> described_job(stored_job const& stored);
 
+/// How its launch has ended, if that was recorded. A job can replace the record of its own.
+[[nodiscard]] std::optional<process::exit_report> recorded_end_of(stored_job const& job, service_folder const& folder);
+
+/// Removes that record.
+void remove_end_of(stored_job const& job, service_folder const& folder);
+
 /// Whether the job has written something into its folder for checkpoints.
 [[nodiscard]] bool has_checkpoint(stored_job const& job, service_folder const& folder);
 
 /// The job of a run for launch `incarnation`, which arrives at `at` on the clock of the run, without the
-/// hooks of its end. Null as `described_job`.
+/// hooks of its end. Null as `described_job`, or if its user has no account any more.
 [[nodiscard]] std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder const& folder,
                                                  std::int64_t incarnation, nanoseconds at);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "serve/users.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -31,7 +33,10 @@ void end_hooks::add_calls(stored_job const& job, std::vector<hook_call>& into) c
     if (config == nullptr) return;
     auto& on_end = config->hooks[static_cast<std::size_t>(hook::end)];
     if (on_end.empty()) on_end = on_end_;
-    auto const facts = facts_of(job, folder_.checkpoint_of(config->name));
+    auto const uid = job.what.uid;
+    if (folder_.is_other_user(uid)) config->owner = owner_of(uid, folder_);
+    if (folder_.is_other_user(uid) && !config->owner) return;  // its user has no account any more
+    auto const facts = facts_of(job, folder_.checkpoint_of(uid, config->name));
     for (auto const what : {hook::end, hook::failure}) {
         bool const wanted = what == hook::end || job.now == stage::failed;
         if (wanted && !config->hooks[static_cast<std::size_t>(what)].empty())

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 #include "serve/api.hpp"
@@ -45,8 +46,14 @@ constexpr char const* head_of_events =
 
 }  // namespace
 
+bool event_streams::is_full(std::int64_t uid) const noexcept {
+    auto const of_user = std::ranges::count(subscribers_, uid, [](subscriber const& one) { return one.at.uid; });
+    bool const trusted = uid == 0 || uid == ::geteuid();
+    return subscribers_.size() >= most_clients || (!trusted && of_user >= std::ptrdiff_t{most_of_other_user});
+}
+
 void event_streams::add(event_client client, nanoseconds now) {
-    if (subscribers_.size() >= most_clients) {
+    if (is_full(client.uid)) {
         auto const refusal = refusal_http({503, error_json("too many clients get events: close one of them")});
         static_cast<void>(::send(client.socket.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL));
         return;

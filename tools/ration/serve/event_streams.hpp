@@ -20,8 +20,8 @@ inline constexpr std::string_view events_path = "/v1/events";
 
 /// A client that asked for events.
 struct event_client {
-    process::descriptor socket;  ///< non-blocking
-    std::int64_t uid = -1;
+    process::descriptor socket;        ///< non-blocking
+    std::int64_t uid = -1;             ///< who sees the jobs; 0: sees all
     std::optional<std::int64_t> last;  ///< of Last-Event-ID
 };
 
@@ -44,14 +44,15 @@ class event_streams {
     nanoseconds limits_at_{};
 
 public:
-    static constexpr std::size_t most_clients = 32;
+    static constexpr std::size_t most_clients = 32, most_of_other_user = 4;
     static constexpr std::int64_t batch = 64;
     /// A comment is sent after `silence`, and a client that takes nothing for `patience` is closed.
     static constexpr nanoseconds silence = seconds(15), patience = seconds(30), between_limits = seconds(1);
 
     explicit event_streams(stage_log log) noexcept : log_(std::move(log)) {}
 
-    /// Adds a client, which gets stages from now on or after `last`. One too many gets status 503 instead.
+    /// Adds a client, which gets stages from now on or after `last`. One too many, of all or of a user who is not the
+    /// service's, gets status 503 instead.
     void add(event_client client, nanoseconds now);
     /// Adds the descriptors to wait for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
@@ -63,6 +64,7 @@ public:
     [[nodiscard]] std::size_t held() const noexcept;
 
 private:
+    [[nodiscard]] bool is_full(std::int64_t uid) const noexcept;
     [[nodiscard]] result<void> read_new_stages();
     [[nodiscard]] result<void> read_stages(subscriber& to);
     void add_limits(nanoseconds now, std::function<std::string(std::int64_t uid)> const& limits);

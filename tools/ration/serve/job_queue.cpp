@@ -141,7 +141,8 @@ result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admit
     auto config = job_of(job, folder_, job.incarnation + 1, now);
     if (config != nullptr && !control_.has_devices_for(*config)) return false;
     auto change = change_to(job, config != nullptr ? stage::pending : stage::failed);
-    if (config == nullptr) change.why = "this version of ration cannot read its definition; submit it again";
+    if (config == nullptr)
+        change.why = "its definition cannot be read, or its user has no account any more; submit it again";
     if (auto moved = store_.advance(change); !moved) return moved.failure();
     if (config == nullptr) return false;
     job.now = stage::pending;
@@ -181,8 +182,7 @@ void job_queue::handle(live_job const& job, progress::report const& reply) {
 std::optional<process::exit_report> job_queue::end_of(live_job const& job) const {
     auto const found = tracked_.find(job.config->name);
     // A job that is launched again with other devices has the file of its first launch
-    return found == tracked_.end() ? std::nullopt
-                                   : recorded_end(folder_.end_of(found->first, found->second.job.incarnation));
+    return found == tracked_.end() ? std::nullopt : recorded_end_of(found->second.job, folder_);
 }
 
 turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress,
@@ -192,7 +192,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     control_.attach(jobs, exchange);
     server_.receive(process::now(), [&](api_request const& request) {
         if (request.method == "GET" && request.path == running_path)
-            return api_reply{200, running(jobs, progress, request.uid)};
+            return api_reply{200, running(jobs, progress, request.is_admin ? 0 : request.uid)};
         return api_.answer(request);
     });
     if (api_.take_changed()) {
@@ -266,7 +266,7 @@ void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_
         t->job.now = change.to;
         if (!is_final(change.to) && change.to != stage::queued) continue;
         auto const label = label_of(t->job.what.name, t->job.id);
-        static_cast<void>(::unlink(folder_.end_of(label, t->job.incarnation).c_str()));
+        remove_end_of(t->job, folder_);
         auto const job = std::ranges::find_if(
             jobs.jobs(), [&](live_job const& one) { return !one.forgotten && one.config->name == label; });
         if (job != jobs.jobs().end()) orders.forget.push_back(job->id);

@@ -22,9 +22,12 @@ result<std::optional<stored_job>> find_named(job_store& store, std::string const
     auto const id = job_named(word);
     if (!id) return std::optional<stored_job>();
     auto job = store.find(*id);
-    bool const is_label = word.find('-') != word.npos;
-    if (job && *job && is_label && label_of((*job)->what.name, *id) != word) return std::optional<stored_job>();
+    if (job && *job && !is_name_of(**job, word)) return std::optional<stored_job>();
     return job;
+}
+
+bool is_name_of(stored_job const& job, std::string const& word) {
+    return word.find('-') == word.npos || label_of(job.what.name, job.id) == word;
 }
 
 exit_code unknown_job(std::string const& word) {

@@ -15,6 +15,7 @@ void write_running(json_writer& json, job_table const& table, watched_job const&
     auto const& target = *job.progress->target;
     json.member("id", job.stored->id);
     json.member("label", label_of(job.stored->what.name, job.stored->id));
+    json.member("array_index", array_index_of(job.stored->what));
     json.member("tenant", job.stored->what.tenant);
     json.member("condition", name_of(job.live->now));
     bool const limited = held > 0 && held != unlimited;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The process at the other end of a Unix socket.
+/// The process at the other end of a Unix socket, and its groups.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <sys/socket.h>
+#include <vector>
 
 namespace ration::program {
 
@@ -13,6 +15,15 @@ namespace ration::program {
     ucred peer{};
     socklen_t size = sizeof peer;
     return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? std::optional(peer) : std::nullopt;
+}
+
+/// Whether the process at the other end was in this group at connect(2).
+[[nodiscard]] inline bool is_peer_in(int socket, ucred const& peer, gid_t group) {
+    socklen_t size = 0;
+    static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &size));  // returns the size
+    std::vector<gid_t> groups(size / sizeof(gid_t));
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) groups.clear();
+    return peer.gid == group || std::ranges::find(groups, group) != groups.end();
 }
 
 }  // namespace ration::program

@@ -58,8 +58,7 @@ public:
         auto const boot = store_.boot_of(job);
         if (!boot) return boot.failure();
         if (job.paused && !job.cancelled) return pause(job);
-        if (auto const end = recorded_end(folder_.end_of(label_of(job.what.name, job.id), job.incarnation)))
-            return note(job, *end);
+        if (auto const end = recorded_end_of(job, folder_)) return note(job, *end);
         if (*boot != this_boot()) return settle_after_restart(job);
         // The record is written before a launch, and at the start of a run
         if (job.now == stage::deploying && has_run_) return queue_unlaunched(job);

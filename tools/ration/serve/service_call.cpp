@@ -52,6 +52,8 @@ exit_code refused(http_reply const& reply) {
 exit_code unreachable(error why, service_folder const& folder) {
     if (why.code != errc::not_found) return fail(exit_code::no_backend, to_text(why));
     why.remedy = "";
+    if (folder.of_root && ::geteuid() != 0)
+        return fail(exit_code::no_backend, fmt::format("{}; ask root to start it", to_text(why)));
     bool const is_default = folder.path == state_folder_named("").path;
     return fail(exit_code::no_backend, fmt::format("{}; start it: ration serve{}", to_text(why),
                                                    is_default ? "" : " --state " + printable(folder.path)));

@@ -47,7 +47,7 @@ struct kept_policy {
 /// The next start may name another policy; the next commit makes that durable.
 [[nodiscard]] result<void> forget_policy(job_store& store);
 
-/// The user of the service and root are its operators. Their settings outlive the service.
+/// The user of the service, root and the admin group are its operators. Their settings outlive the service.
 class service_control {
     struct state {
         std::string policy;
@@ -75,7 +75,9 @@ public:
         exchange_ = std::move(exchange);
     }
 
-    [[nodiscard]] bool is_operator(std::int64_t uid) const noexcept { return uid == facts_.uid || uid == 0; }
+    [[nodiscard]] bool is_operator(api_request const& request) const noexcept {
+        return request.is_admin || request.uid == facts_.uid;
+    }
     /// Why the service can never run a job of this tenant with this definition; empty: it can.
     [[nodiscard]] std::string why_not(std::string const& tenant, run_config const& definition) const;
     /// Whether there are devices, if the job needs some. That can change between two starts of the service.
@@ -95,7 +97,7 @@ public:
 private:
     [[nodiscard]] api_reply describe();
     [[nodiscard]] api_reply drain(bool wanted);
-    [[nodiscard]] api_reply change_policy(std::string const& body);
+    [[nodiscard]] api_reply change_policy(api_request const& request);
     [[nodiscard]] result<policy_change, diagnostic> prepare(kept_policy const& wanted);
     [[nodiscard]] bool go_back(policy_change& earlier);
     [[nodiscard]] std::string job_with_devices();

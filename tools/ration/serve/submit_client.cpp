@@ -20,6 +20,7 @@
 #include "events/json_reader.hpp"
 #include "events/json_writer.hpp"
 #include "serve/daemon.hpp"
+#include "serve/job_reader.hpp"
 #include "serve/job_words.hpp"
 #include "serve/service_call.hpp"
 
@@ -87,16 +88,16 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
     std::vector<std::int64_t> out;
     if (options.after.empty()) return out;
     out.reserve(options.after.size());
-    auto store = job_store::open_to_read(folder.database());
-    if (!store) return diagnostic{.text = to_text(store.failure())};
+    auto reader = job_reader::open(folder);
+    if (!reader) return diagnostic{.text = to_text(reader.failure())};
     for (auto const& word : options.after) {
-        auto const found = find_named(*store, word);
+        auto const found = reader->find(word);
         if (!found) return diagnostic{.text = to_text(found.failure())};
-        auto const& job = *found;
-        if (!job)
+        auto const& seen = *found;
+        if (!seen)
             return diagnostic{
                 .text = fmt::format("--after: job {} is unknown; list the jobs with ration status", quoted(word))};
-        out.push_back(job->id);
+        out.push_back(seen->job.id);
     }
     return out;
 }
@@ -215,7 +216,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> array_of(std::string const&
 }
 
 exit_code submit_job(submit_options const& options) {
-    auto const folder = state_folder_named(options.folder);
+    auto const folder = service_folder_named(options.folder);
     auto const wanted = read_request(options, folder);
     if (!wanted) return fail(exit_code::bad_input, to_text(wanted.failure()));
     auto const token = progress::random_token();

@@ -75,8 +75,12 @@ result<process::descriptor> open_state(service_folder const& folder, bool replac
     fs::create_directories(above, failure);
     auto const parent = open_trusted_folder(above);
     if (!parent) return parent.failure();
-    auto state = make_private_folder(*parent, fs::path(folder.path).filename(), folder.path);
+    // Other users pass through the folders of a service of root, and cannot list them
+    mode_t const passage = folder.of_root ? 0711 : 0700;
+    auto state = make_private_folder(*parent, fs::path(folder.path).filename(), folder.path, passage);
     if (!state) return state;
+    if (folder.of_root)
+        if (auto made = make_private_folder(*state, "users", folder.users(), passage); !made) return made;
     for (auto const* const name : {"jobs", "ends"})
         if (auto made = make_private_folder(*state, name, folder.path + '/' + name); !made) return made;
     auto locked = open_folder(folder.path);

@@ -54,7 +54,7 @@ namespace {
 }  // namespace
 
 exit_code show_top(top_options const& options) {
-    auto const folder = state_folder_named(options.folder);
+    auto const folder = service_folder_named(options.folder);
     auto store = job_store::open_to_read(folder.database());
     if (!store) return unreachable(store.failure(), folder);
     auto const signals = stop_signals::open();

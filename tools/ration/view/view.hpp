@@ -31,6 +31,7 @@ struct job_view {
     std::optional<millicores> held;                 ///< none: holds nothing; `unlimited`: no limit
     std::optional<std::int64_t> devices, going_to;  ///< that it has, and is to have; none: it has no use for any
     double used = 0;                                ///< cores, measured
+    std::optional<std::int64_t> array_index{};      ///< of a job of an array
 };
 
 struct view_model {

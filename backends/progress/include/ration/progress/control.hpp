@@ -87,9 +87,10 @@ inline void append_seconds(command_text& out, nanoseconds time) noexcept {
 /// The sending end: one unnamed socket for all jobs of a run. For one thread at a time.
 class control {
 public:
-    /// `directory` is that of the receiver's socket: `receiver::path()` up to its last '/'. Errors:
-    /// `io`, and those of open(2).
-    [[nodiscard]] static result<control> open(std::string_view directory) noexcept {
+    /// `directory` is that of the receiver's socket: `receiver::path()` up to its last '/', or
+    /// `job_user::control_directory`. `owner`: of the sockets in it. Errors: `io`, and those of
+    /// open(2).
+    [[nodiscard]] static result<control> open(std::string_view directory, uid_t owner = ::geteuid()) noexcept {
         text<max_socket_path> const path{directory};
         int const folder = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int const socket = folder < 0 ? -1 : ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -99,18 +100,19 @@ public:
             return error{errc::io, "open the socket for commands", text<120>(directory), why,
                          "the directory is that of the progress socket, which must be open"};
         }
-        return control(directory, folder, socket);
+        return control(directory, folder, socket, owner);
     }
 
     /// Takes over the sockets.
     control(control&& other) noexcept
         : directory_(other.directory_), folder_(std::exchange(other.folder_, -1)),
-          socket_(std::exchange(other.socket_, -1)), sequence_(other.sequence_) {}
+          socket_(std::exchange(other.socket_, -1)), owner_(other.owner_), sequence_(other.sequence_) {}
     /// Exchanges the sockets.
     control& operator=(control other) noexcept {
         std::swap(directory_, other.directory_);
         std::swap(folder_, other.folder_);
         std::swap(socket_, other.socket_);
+        std::swap(owner_, other.owner_);
         std::swap(sequence_, other.sequence_);
         return *this;
     }
@@ -125,7 +127,7 @@ public:
     /// `ack` repeats in `report::command`. A message that the kernel accepted may never be read.
     ///
     /// Errors: `gone` (no process listens there any more), `busy` (the job's queue is full; retry
-    /// later), `denied` (not a socket of this user in the directory; symbolic links are not
+    /// later), `denied` (not a socket of the owner in the directory; symbolic links are not
     /// followed), `invalid_value` (not a path in the directory), `io`.
     [[nodiscard]] result<std::uint64_t> send(std::string_view to, incarnation_id run, std::string_view token,
                                              command const& what) noexcept {
@@ -150,8 +152,8 @@ public:
     }
 
 private:
-    control(std::string_view directory, int folder, int socket) noexcept
-        : directory_(directory), folder_(folder), socket_(socket) {}
+    control(std::string_view directory, int folder, int socket, uid_t owner) noexcept
+        : directory_(directory), folder_(folder), socket_(socket), owner_(owner) {}
 
     /// Opens the socket file with O_PATH; the caller closes it.
     [[nodiscard]] result<int> find(std::string_view to) const noexcept {
@@ -159,7 +161,7 @@ private:
         int const file = ::openat(folder_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (file < 0) return refused(to, errno);
         struct stat about{};
-        if (::fstat(file, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == ::geteuid()) return file;
+        if (::fstat(file, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == owner_) return file;
         ::close(file);
         return detail::cannot_send(errc::denied, to, 0,
                                    "what lies there must be a socket of your own: end the job that put it there");
@@ -188,6 +190,7 @@ private:
     text<max_socket_path> directory_;
     int folder_;
     int socket_;
+    uid_t owner_;
     std::uint64_t sequence_ = 0;  ///< of the last command sent
 };
 

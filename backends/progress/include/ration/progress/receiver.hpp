@@ -17,20 +17,26 @@
 
 namespace ration::progress {
 
+/// The user of a job, and where the job takes commands.
+struct job_user {
+    uid_t uid = 0;
+    std::string_view control_directory = {};  ///< absolute; its sockets are there
+};
+
 /// Receives messages from the jobs of one run, and forwards valid ones.
 ///
-/// A message is valid if all of these hold: the kernel reports that its sender runs as this user;
-/// it is a message of P1; it names a registered job with the present incarnation and token;
+/// A message is valid if all of these hold: it is a message of P1; it names a registered job; the
+/// kernel reports that its sender runs as the user of this job; incarnation and token are the present ones;
 /// `belongs` confirms that the process belongs to the job; its sequence number is new; and the job
 /// sends fewer than 1000 messages a second. All others are dropped and counted. For one thread at a
 /// time.
 class receiver {
 public:
-    /// Binds the socket (mode 0600), and creates its directory (mode 0700) if necessary. The file
-    /// is removed with the receiver. `path` is absolute, with at most 107 bytes. Errors:
-    /// `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
-    [[nodiscard]] static result<receiver> open(std::string_view path) noexcept {
-        auto opened = detail::message_socket::open(path);
+    /// Binds the socket (mode 0600), and creates its directory (mode 0700) if necessary; the modes for
+    /// everybody are 0666 and 0711. The file is removed with the receiver. `path` is absolute, with at most 107 bytes.
+    /// Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
+    [[nodiscard]] static result<receiver> open(std::string_view path, audience senders = audience::owner) noexcept {
+        auto opened = detail::message_socket::open(path, senders);
         if (!opened) return opened.failure();
         return receiver(std::move(*opened));
     }
@@ -40,13 +46,13 @@ public:
     /// The path of the socket, for RATION_PROGRESS.
     [[nodiscard]] std::string_view path() const noexcept { return socket_->path(); }
 
-    /// Registers a job, or its next incarnation; messages of the earlier one are stale then, and
-    /// sequence numbers start again. `name` is the job's RATION_JOB: at most 64 characters of
-    /// printable ASCII without '='. `token` has 16 to 64 of them. Errors: `invalid_value`;
-    /// `already_exists` (another job has the name or the id); `conflict` (the incarnation is not a
-    /// later one).
+    /// Registers a job, or its next incarnation, of `user`, or of this user with
+    /// sockets beside that of the receiver; messages of the earlier one are stale then,
+    /// and sequence numbers start again. `name` is the job's RATION_JOB: at most 64 characters of printable ASCII
+    /// without '='. `token` has 16 to 64 of them. Errors: `invalid_value`; `already_exists` (another job has the name
+    /// or the id); `conflict` (the incarnation is not a later one).
     [[nodiscard]] result<void> register_job(job_id id, std::string_view name, incarnation_id run,
-                                            std::string_view token) noexcept {
+                                            std::string_view token, job_user const* user = nullptr) noexcept {
         if (!is_word(name) || name.size() > max_word) {
             return refused(errc::invalid_value, name,
                            "a name is 1 to 64 printable ASCII characters without space or '='");
@@ -66,6 +72,8 @@ public:
         auto const entry = named ? place : jobs_.emplace(place);
         entry->id = id;
         entry->name = text<max_word>(name);
+        entry->uid = user != nullptr ? user->uid : uid_;
+        entry->control_directory = user != nullptr ? user->control_directory : socket_->directory();
         entry->restart(run, token);
         return {};
     }
@@ -131,10 +139,10 @@ private:
         return std::ranges::lower_bound(jobs_, name, {}, [](auto const& entry) { return entry.name.view(); });
     }
 
-    /// True if a command socket is in the private directory, and is not this socket.
-    [[nodiscard]] bool is_ours(std::string_view control) const noexcept {
+    /// True if a command socket is in the directory of its job, and is not this socket.
+    [[nodiscard]] bool is_of(detail::registry_entry const& job, std::string_view control) const noexcept {
         return control.empty() ||
-               (control.substr(0, control.rfind('/')) == socket_->directory() && control != socket_->path());
+               (control.substr(0, control.rfind('/')) == job.control_directory.view() && control != socket_->path());
     }
 
     /// Counts for the run and, if it is known, for the job.
@@ -166,12 +174,15 @@ private:
     [[nodiscard]] outcome classify(detail::datagram const& came, nanoseconds now, Belongs& belongs,
                                    detail::registry_entry*& job, message& incoming) noexcept {
         if (came.truncated) return &totals::truncated;
-        if (!came.signed_by_kernel || came.sender.uid != uid_) return &totals::wrong_uid;
+        if (!came.signed_by_kernel) return &totals::wrong_uid;
         auto const read = parse_message(came.bytes);
-        if (!read || !is_ours(read->body.control)) return &totals::malformed;
+        if (!read) return came.sender.uid == uid_ ? &totals::malformed : &totals::wrong_uid;
         incoming = *read;
         auto const place = find(incoming.job);
-        if (place == jobs_.end() || place->name != incoming.job) return &totals::unknown_job;
+        bool const known = place != jobs_.end() && place->name == incoming.job;
+        if (came.sender.uid != (known ? place->uid : uid_)) return &totals::wrong_uid;
+        if (!known) return &totals::unknown_job;
+        if (!is_of(*place, incoming.body.control)) return &totals::malformed;
         job = &*place;
         if (incoming.run != job->run) return &totals::stale;
         if (job->token != incoming.token) return &totals::wrong_token;

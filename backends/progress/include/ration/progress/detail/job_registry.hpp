@@ -94,6 +94,8 @@ public:
     incarnation_id run{};
     text<max_word> name{};
     text<max_word> token{};
+    uid_t uid = 0;                            ///< of its processes
+    text<max_socket_path> control_directory;  ///< of its sockets for commands
     totals counts{};
     rate_cap cap{};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving socket: an AF_UNIX datagram socket that only its owner can reach, and batches of
-/// messages with kernel-verified sender credentials (unix(7), SO_PASSCRED). Linux.
+/// The receiving socket: an AF_UNIX datagram socket that only its owner can reach, unless all users
+/// may send, and batches of messages with kernel-verified sender credentials (unix(7), SO_PASSCRED).
+/// Linux.
 #pragma once
 
 #include <array>
@@ -18,6 +19,13 @@
 
 #include <ration/progress/message.hpp>
 #include <ration/result.hpp>
+
+namespace ration::progress {
+
+/// The users who can send to a receiver.
+enum class audience : bool { owner, everybody };
+
+}  // namespace ration::progress
 
 namespace ration::progress::detail {
 
@@ -40,16 +48,17 @@ struct datagram {
     return {code, operation, text<120>(path), system, remedy};
 }
 
-/// Creates the directory (one level, mode 0700) if it does not exist. Returns true if it was
-/// created. A directory that others can enter is refused.
-[[nodiscard]] inline result<bool> private_directory(char const* path) noexcept {
+/// Creates the directory (one level, mode 0700, or 0711 for everybody) if it does not exist. Returns
+/// true if it was created. A directory that others can enter is refused, or one that they can list.
+[[nodiscard]] inline result<bool> private_directory(char const* path, audience senders) noexcept {
     constexpr char const* operation = "make the directory of the progress socket";
-    bool const made = ::mkdir(path, 0700) == 0;
+    bool const shared = senders == audience::everybody;
+    bool const made = ::mkdir(path, 0700) == 0 && (!shared || ::chmod(path, 0711) == 0);
     if (!made && errno != EEXIST)
         return socket_error(operation, path, errno, "create its parent directory, or choose another place");
     struct stat about{};
     if (::lstat(path, &about) != 0) return socket_error(operation, path, errno);
-    if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & 077) != 0) {
+    if (!S_ISDIR(about.st_mode) || about.st_uid != ::geteuid() || (about.st_mode & (shared ? 066 : 077)) != 0) {
         return error{
             errc::denied, operation, text<120>(path), 0,
             "it must be a directory of your own that no other user can enter: chmod 700 it, or choose another place"};
@@ -104,7 +113,8 @@ public:
 
     /// Binds the socket. `path` is absolute, with at most 107 bytes. Errors: `invalid_value`,
     /// `out_of_range`, `denied`, `already_exists`, `io`.
-    [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path) noexcept {
+    [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path,
+                                                                      audience senders) noexcept {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         auto const cut = path.rfind('/');
@@ -118,7 +128,7 @@ public:
         }
         std::memcpy(address.sun_path, path.data(), path.size());
         auto made = std::unique_ptr<message_socket>(new message_socket(path, path.substr(0, cut)));
-        auto const bound = made->bind(address);
+        auto const bound = made->bind(address, senders);
         if (!bound) return bound.failure();
         return made;
     }
@@ -188,8 +198,9 @@ private:
     }
 
     /// Creates the directory and the socket.
-    [[nodiscard]] result<void> bind(sockaddr_un const& address) noexcept {
-        auto const directory = private_directory(directory_.c_str());
+    [[nodiscard]] result<void> bind(sockaddr_un const& address, audience senders) noexcept {
+        auto const directory = private_directory(directory_.c_str(), senders);
+        mode_t const mode = senders == audience::everybody ? 0666 : 0600;
         if (!directory) return directory.failure();
         // Only a directory that was created here is removed at the end.
         made_directory_ = *directory;
@@ -198,11 +209,12 @@ private:
         if (!cleared) return cleared;
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int const yes = 1;
-        // The mode is set before the file exists and becomes that of the file, so it is never open
-        // to others.
+        // The mode is set before the file exists and becomes that of the file, without the bits of
+        // the umask, so it is never open to others.
         if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
             ::fchmod(socket_, 0600) != 0 ||
-            ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) {
+            ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
+            ::chmod(address.sun_path, mode) != 0) {
             return socket_error("open the progress socket", path_, errno);
         }
         struct stat about{};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "serve/job_reader.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "events/json_reader.hpp"
+#include "serve/job_words.hpp"
+#include "serve/service_call.hpp"
+
+namespace ration::program {
+namespace {
+
+[[nodiscard]] error no_valid_answer(service_folder const& folder) {
+    return {.code = errc::io,
+            .operation = "read the answer of the service at",
+            .subject = std::string_view(folder.path),
+            .remedy = "use the same version of ration as the service"};
+}
+
+template <class T>
+void read_into(nlohmann::json const& from, char const* name, T& into) {
+    auto const at = from.find(name);
+    if (at != from.end() && !at->is_null()) at->get_to(into);
+}
+
+void read_into(nlohmann::json const& from, char const* name, std::optional<std::int64_t>& into) {
+    auto const at = from.find(name);
+    if (at != from.end() && at->is_number_integer()) into = at->get<std::int64_t>();
+}
+
+/// The members that `write_job` writes, as far as a client needs them.
+[[nodiscard]] std::optional<stored_job> job_in(nlohmann::json const& from) {
+    auto const now = stage_named(from.value("stage", ""));
+    if (!now) return std::nullopt;
+    stored_job job;
+    job.now = *now;
+    read_into(from, "id", job.id);
+    read_into(from, "stage_ms", job.stage_ms);
+    read_into(from, "submitted_ms", job.submitted_ms);
+    read_into(from, "not_before_ms", job.not_before_ms);
+    read_into(from, "incarnation", job.incarnation);
+    read_into(from, "step", job.step);
+    read_into(from, "why", job.why);
+    read_into(from, "cancelled", job.cancelled);
+    read_into(from, "paused", job.paused);
+    read_into(from, "exit_code", job.end.exit_code);
+    read_into(from, "signal", job.end.signal);
+    auto& what = job.what;
+    read_into(from, "name", what.name);
+    read_into(from, "uid", what.uid);
+    read_into(from, "tenant", what.tenant);
+    read_into(from, "priority", what.priority);
+    read_into(from, "retries", what.retries);
+    read_into(from, "time_limit_ms", what.time_limit_ms);
+    read_into(from, "after", what.after);
+    read_into(from, "directory", what.directory);
+    read_into(from, "definition", what.definition);
+    std::optional<std::int64_t> index;
+    read_into(from, "array_index", index);
+    if (index) what.environment.push_back(fmt::format("{}{}", array_index, *index));
+    return job;
+}
+
+[[nodiscard]] std::vector<past_stage> history_in(nlohmann::json const& from) {
+    std::vector<past_stage> out;
+    auto const all = from.find("history");
+    if (all == from.end() || !all->is_array()) return out;
+    for (auto const& one : *all) {
+        past_stage past;
+        if (auto const what = stage_named(one.value("stage", ""))) past.what = *what;
+        read_into(one, "incarnation", past.incarnation);
+        read_into(one, "step", past.step);
+        read_into(one, "at_ms", past.at_ms);
+        read_into(one, "why", past.why);
+        out.push_back(std::move(past));
+    }
+    return out;
+}
+
+/// The conversion; none if a member has another type, which the library reports by an exception.
+template <class Read>
+[[nodiscard]] auto checked(Read read) -> decltype(read()) {
+    try {
+        return read();
+    } catch (nlohmann::json::exception const&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+result<job_reader> job_reader::open(service_folder const& folder) {
+    job_reader out(folder);
+    if (folder.of_root && ::geteuid() != 0) return out;
+    auto list = job_store::open_to_read(folder.database());
+    if (!list) return list.failure();
+    out.list_.emplace(std::move(list).value());
+    return out;
+}
+
+result<std::optional<seen_job>> job_reader::find(std::string const& word) {
+    if (!list_) {
+        auto const id = job_named(word);
+        if (!id) return std::optional<seen_job>();
+        auto found = ask_for(*id);
+        if (found && *found && !is_name_of((*found)->job, word)) return std::optional<seen_job>();
+        return found;
+    }
+    auto found = find_named(*list_, word);
+    if (!found) return found.failure();
+    auto& job = *found;
+    if (!job) return std::optional<seen_job>();
+    auto history = list_->history(job->id);
+    if (!history) return history.failure();
+    return std::optional(seen_job{std::move(*job), std::move(history).value()});
+}
+
+result<std::optional<seen_job>> job_reader::ask_for(std::int64_t id) const {
+    auto const reply = ask_service(folder_, "GET", fmt::format("/v1/jobs/{}", id));
+    if (!reply) return reply.failure();
+    if (reply->status == 404) return std::optional<seen_job>();
+    auto const json = parse_json(reply->json);
+    auto seen = checked([&]() -> std::optional<seen_job> {
+        auto job = json.is_object() ? job_in(json) : std::nullopt;
+        if (!job) return std::nullopt;
+        return seen_job{std::move(*job), history_in(json)};
+    });
+    if (!seen) return no_valid_answer(folder_);
+    return seen;
+}
+
+result<std::vector<stored_job>> job_reader::all() {
+    if (list_) return list_->all();
+    auto const reply = ask_service(folder_, "GET", "/v1/jobs");
+    if (!reply) return reply.failure();
+    auto const json = parse_json(reply->json);
+    auto jobs = checked([&]() -> std::optional<std::vector<stored_job>> {
+        std::vector<stored_job> out;
+        for (auto const& one : json.at("jobs")) {
+            auto job = job_in(one);
+            if (!job) return std::nullopt;
+            out.push_back(std::move(*job));
+        }
+        return out;
+    });
+    if (!jobs) return no_valid_answer(folder_);
+    return std::move(*jobs);
+}
+
+}  // namespace ration::program

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The jobs of a service as its clients see them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "serve/definition.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+/// A job with its history.
+struct seen_job {
+    stored_job job;
+    std::vector<past_stage> history;
+};
+
+/// Reads the list on the disk, so that it works while the service is down. Only root can read that of root; other users
+/// ask the service, which shows them what is theirs.
+class job_reader {
+    service_folder folder_;
+    std::optional<job_store> list_;  // none: asks the service
+
+    explicit job_reader(service_folder folder) : folder_(std::move(folder)) {}
+
+public:
+    /// Errors: those of `job_store::open_to_read`.
+    [[nodiscard]] static result<job_reader> open(service_folder const& folder);
+
+    /// The job of a number or a label; none: there is none, or it is another user's. Errors: those of the list; the
+    /// service does not answer.
+    [[nodiscard]] result<std::optional<seen_job>> find(std::string const& word);
+    /// Those that this user sees, without histories. Errors: as of `find`.
+    [[nodiscard]] result<std::vector<stored_job>> all();
+
+private:
+    [[nodiscard]] result<std::optional<seen_job>> ask_for(std::int64_t id) const;
+};
+
+}  // namespace ration::program
