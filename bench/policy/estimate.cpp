@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long do the estimators take for a job and a tick, over the life of a job that reports a loss at each tick?
+// How long do the estimators take for a job and a tick, over the life of a job that makes a step at each tick?
 #include <benchmark/benchmark.h>
 
 #include <ration/estimators/remaining.hpp>
+#include <ration/estimators/speed.hpp>
 #include <ration/host/any_estimator.hpp>
 #include <ration/host/rng_sequence.hpp>
 
@@ -11,9 +12,17 @@
 
 namespace {
 
+constexpr std::size_t jobs = 100;
+
+void report(benchmark::State& state, std::size_t allocated, double ticks) {
+    state.counters["allocations"] = static_cast<double>(allocated);
+    state.counters["job_and_tick"] =
+        benchmark::Counter(static_cast<double>(jobs) * ticks * static_cast<double>(state.iterations()),
+                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 /// 100 jobs, each for that many ticks. Their losses fall as 1 / (1 + step / 100), with noise.
 void remaining(benchmark::State& state) {
-    constexpr std::size_t jobs = 100;
     auto const ticks = static_cast<double>(state.range(0));
     std::size_t allocated = 0;
     for (auto _ : state) {
@@ -40,12 +49,44 @@ void remaining(benchmark::State& state) {
         benchmark::DoNotOptimize(host.store[host.columns.remaining].data());
         state.ResumeTiming();
     }
-    state.counters["allocations"] = static_cast<double>(allocated);
-    state.counters["job_and_tick"] =
-        benchmark::Counter(static_cast<double>(jobs) * ticks * static_cast<double>(state.iterations()),
-                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+    report(state, allocated, ticks);
 }
 
+/// 100 jobs with 1 to 8 devices, which change every ten ticks; speeds of up to `range(0)` devices.
+void speed(benchmark::State& state) {
+    constexpr std::int64_t ticks = 1000;
+    auto const width = static_cast<std::uint32_t>(state.range(0) + 1);
+    std::size_t allocated = 0;
+    for (auto _ : state) {
+        state.PauseTiming();
+        unit::host host(jobs);
+        ration::estimator_adapter<ration::estimators::speed> estimator;
+        for (auto const* const name : {"jobs/speedup.given", "jobs/speedup", "jobs/goodput", "jobs/goodput.fixed"})
+            static_cast<void>(unit::must(host.store.declare<double>(name, width)));
+        auto const& gpu = host.of(ration::resource_id::gpu);
+        unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
+        std::size_t const before = allocations();
+        state.ResumeTiming();
+        for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+            for (std::size_t row = 0; row < jobs; ++row) {
+                std::int64_t const devices = 1 + (static_cast<std::int64_t>(row) + tick / 10) % 8;
+                host.store[host.columns.step][row] = static_cast<std::uint64_t>(tick);
+                host.store[gpu.held][row] = devices;
+                host.store[gpu.used][row] = static_cast<double>(devices);
+                host.store[host.columns.measured_steps_per_second][row] =
+                    1 / (1 / static_cast<double>(devices) + 0.1 + 0.01 * static_cast<double>(devices));
+            }
+            estimator.estimate({.now = ration::seconds(static_cast<double>(tick)), .data = host.store.view()},
+                               host.store);
+        }
+        state.PauseTiming();
+        allocated += allocations() - before;
+        state.ResumeTiming();
+    }
+    report(state, allocated, static_cast<double>(ticks));
+}
+
+BENCHMARK(speed)->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
 BENCHMARK(remaining)->Arg(100)->Arg(1000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

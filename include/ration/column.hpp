@@ -184,7 +184,7 @@ struct declared_column {
     static_assert(place == catalogue_size || catalogue[place].type == type_of<T>,
                   "ration: this standard column has another type: see ration::catalogue in ration/column.hpp");
     static_assert(place == catalogue_size || catalogue[place].shape == Shape,
-                  "ration: declare a vector column with in_rows<T, name> and a scalar one with in<T, name>");
+                  "ration: declare a vector column with in_rows or out_rows, and a scalar one with in or out");
 };
 
 }  // namespace detail

@@ -37,6 +37,12 @@ struct out : detail::declared_column<T, Name, column_shape::scalar> {
     static_assert(Name.view().starts_with("jobs/"), "ration: an estimator computes columns of the jobs table");
 };
 
+/// Declares that an estimator computes the vector column `Name`, of as many `T` in each row as the host declares.
+template <ColumnValue T, fixed_string Name>
+struct out_rows : detail::declared_column<T, Name, column_shape::vector> {
+    static_assert(Name.view().starts_with("jobs/"), "ration: an estimator computes columns of the jobs table");
+};
+
 namespace detail {
 
 /// The error of a column that the estimator writes and did not declare.
@@ -51,8 +57,10 @@ template <class T>
 inline constexpr bool is_out = false;
 template <ColumnValue T, fixed_string Name>
 inline constexpr bool is_out<out<T, Name>> = true;
+template <ColumnValue T, fixed_string Name>
+inline constexpr bool is_out<out_rows<T, Name>> = true;
 
-/// True for `columns<out<...>...>` of one column or more.
+/// True for `columns<out<...>, out_rows<...>, ...>` of one column or more.
 template <class T>
 inline constexpr bool is_outputs = false;
 template <class... Columns>
@@ -60,24 +68,50 @@ inline constexpr bool is_outputs<columns<Columns...>> = sizeof...(Columns) > 0 &
 
 }  // namespace detail
 
+/// The memory of a column that an estimator computes.
+struct output_column {
+    void* first = nullptr;  ///< the first value of the first row
+    std::size_t width = 1;  ///< values of each row
+};
+
+/// A vector column to be written: `rows[i]` is the vector of row i. A view; valid until `estimate` returns.
+template <ColumnValue T>
+class output_rows {
+    T* first_;
+    std::size_t width_;
+
+public:
+    output_rows(T* first, std::size_t width) noexcept : first_(first), width_(width) {}
+    /// The number of elements of each row.
+    [[nodiscard]] std::size_t width() const noexcept { return width_; }
+    /// The vector of a row; O(1), without a check of `row`.
+    [[nodiscard]] std::span<T> operator[](std::size_t row) const noexcept { return {first_ + row * width_, width_}; }
+};
+
 /// The columns that an estimator computes, in the tables of one tick. A view; valid until `estimate` returns.
 template <class Outputs>
 class estimates {
-    std::array<void*, Outputs::count> first_;
+    std::array<output_column, Outputs::count> columns_;
     std::size_t rows_;
 
 public:
-    /// `first[i]`: the values of `Outputs::descriptions[i]`, one for each row of the jobs table.
-    estimates(std::array<void*, Outputs::count> const& first, std::size_t rows) noexcept : first_(first), rows_(rows) {}
+    /// `columns[i]` is that of `Outputs::descriptions[i]`; `rows`: of the jobs table.
+    estimates(std::array<output_column, Outputs::count> const& columns, std::size_t rows) noexcept
+        : columns_(columns), rows_(rows) {}
 
-    /// Returns a declared column, to be written. O(1). A name that was not declared is a compile error.
+    /// Returns a declared column, to be written: a span, or `output_rows` of a vector column. O(1). A name that was not
+    /// declared is a compile error.
     template <fixed_string Name>
     [[nodiscard]] auto get() const noexcept {
         constexpr std::size_t index = Outputs::index_of(Name.view());
         static_cast<void>(detail::undeclared_output<Name, Outputs>{});
         if constexpr (index < Outputs::count) {
             using value = typename detail::column_at<Outputs, index>::type::value_type;
-            return std::span<value>(static_cast<value*>(first_[index]), rows_);
+            auto* const first = static_cast<value*>(columns_[index].first);
+            if constexpr (Outputs::descriptions[index].shape == column_shape::vector)
+                return output_rows<value>(first, columns_[index].width);
+            else
+                return std::span<value>(first, rows_);
         }
     }
 };
@@ -89,7 +123,7 @@ struct estimator_tag {};
 /// The type has declared the tag.
 template <class E>
 concept has_estimator_tag = requires { requires std::derived_from<typename E::estimator_concept, estimator_tag>; };
-/// `E::outputs`: the columns that the estimator computes, as `columns<out<...>, ...>`.
+/// `E::outputs`: the columns that the estimator computes, as `columns<out<...>, out_rows<...>, ...>`.
 template <class E>
 concept has_outputs = detail::is_outputs<typename E::outputs>;
 /// `e.estimate(tick, estimates)`: noexcept, returns nothing. What is unknown is NaN.

@@ -14,6 +14,7 @@
 
 #include <ration/assert.hpp>
 #include <ration/buffer.hpp>
+#include <ration/result.hpp>
 #include <ration/state.hpp>
 
 namespace ration {
@@ -101,6 +102,22 @@ public:
         }
         *this = std::move(loaded);
         return true;
+    }
+
+    /// For an owner whose state is only this: writes it if it fits, and returns its size in bytes.
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        save(out);
+        return out.needed();
+    }
+    /// The same for `load`. Returns `status::state`, and changes nothing, for invalid bytes.
+    [[nodiscard]] status load(std::span<std::byte const> saved) {
+        state_reader in(saved);
+        job_memory loaded;
+        loaded.reserve(capacity());
+        if (!loaded.load(in) || !in.finished()) return status::state;
+        *this = std::move(loaded);
+        return status::ok;
     }
 
 private:

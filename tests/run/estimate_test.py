@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`srtf` with real jobs: ration estimates the steps that they still have from the losses that they report."""
+"""Policies with real jobs: ration estimates the steps that these still have from their losses, and their speeds from those that it measures."""
 import json
 import subprocess
 
@@ -40,11 +40,36 @@ class Estimates(RunTest):
         self.assertEqual(self.remaining("long")[0], "nan")
         self.assertTrue(known)
         self.assertGreater(known[0], 100)
-        self.check_replay()
+        self.check_replay("srtf")
 
-    def check_replay(self) -> None:
+    def test_a_job_without_a_speedup_list_gets_its_speeds_from_measurements(self) -> None:
+        head = 'policy = "pollux"\npollux = { interval = 2 }\ndevices = { count = 3, cpu = 0.25 }\ntick = "200ms"\n'
+        words = [PYTHON, str(HERE / "elastic_job.py"), "good", "160"]
+        sizes = "bounds = { gpu = { min = 1, max = 2 } }\n"
+        target = "target = { loss = { objective = 0.01 } }"
+        self.write(job("unknown", words, sizes, target), job("listed", words, sizes + "speedup = [0, 1, 1.5]\n", target), head=head)
+        done = self.run_jobs("--log", "log.jsonl", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        first, last = (self.decisions()[at]["columns"]["jobs/goodput"] for at in (0, -1))
+        self.assertEqual(first, [0, 1, 1, 0, 1, 1.5])
+        self.assertNotEqual(last[1], 1)  # a step takes 0.05 s, and more on a busy machine
+        self.assertNotEqual(last[4], 1)
+        self.assertLess(last[1], 25)
+        self.assertAlmostEqual(last[5], 1.5 * last[4])
+        self.check_replay("pollux")
+
+    def test_the_policies_that_read_speeds_need_no_speedup_list(self) -> None:
+        for policy in ("optimus", "afs", "pollux", "sia", "good_enough", "elastic_batch_dp"):
+            with self.subTest(policy):
+                self.write(trainer("one", "good", 1, 0.01).replace("gpu = 1", "gpu = { min = 1, max = 2 }"),
+                           head=f'policy = "{policy}"\ndevices = {{ count = 2, cpu = 0.5 }}\n')
+                done = self.run_jobs("--dry-run")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertRegex(done.stdout, "one +devices +0 -> [12] ")
+
+    def check_replay(self, policy: str) -> None:
         """The log has the estimates: a replay, which has no estimator, answers the same."""
-        done = subprocess.run([RATION, "replay", "log.jsonl", "--policy", "srtf", "--json"], cwd=self.folder, text=True, capture_output=True,
+        done = subprocess.run([RATION, "replay", "log.jsonl", "--policy", policy, "--json"], cwd=self.folder, text=True, capture_output=True,
                               timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         again = json.loads(done.stdout)[0]["replayed"][0]

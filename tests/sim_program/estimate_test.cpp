@@ -27,14 +27,23 @@ std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
 
 TEST_CASE("--estimate: a name without an estimator, noise on top, and no losses are refused in one sentence") {
     CHECK(refusal(with({"--policy", "srtf", "--estimate", "speedup"})) ==
-          "ration: --estimate: 'speedup' has no estimator; choose remaining");
+          "ration: --estimate: 'speedup' has no estimator; choose remaining or speed");
     CHECK(ran(estimated({"--policy", "srtf", "--noise", "remaining=0.5"})).problem() ==
           "--estimate: an estimate has its own errors: leave --noise remaining out");
     CHECK(ran(with({"--policy", "srtf", "--estimate", "remaining"})).problem() ==
           "--estimate: jobs on devices have no losses: name fitted ones with --models, as in --models "
           "bench/data/loss/fits.csv");
     CHECK(ran(estimated({"--policy", "fifo,las"})).problem() ==
-          "--estimate: no policy reads remaining; choose one that does, such as srtf");
+          "--estimate: no policy reads jobs/remaining; choose one that does, such as srtf");
+    CHECK(ran(with({"--policy", "srtf", "--estimate", "speed"})).problem() ==
+          "--estimate: no policy reads jobs/goodput, jobs/goodput.fixed, jobs/speedup; choose one that does, such as "
+          "pollux");
+    CHECK(ran(with({"--policy", "pollux", "--estimate", "speed", "--noise", "goodput=0.5"})).problem() ==
+          "--estimate: an estimate has its own errors: leave --noise goodput out");
+    CHECK(ran({"--generate", "rigid:jobs=9", "--cluster", "2x4:a,2x4:b", "--policy", "sia", "--estimate", "speed"})
+              .problem() ==
+          "--estimate: speeds on one type of nodes do not predict those on another: name nodes of one type in "
+          "--cluster");
     CHECK(ran({"--generate", "rigid:jobs=1000001", "--cluster", "2x4", "--policy", "srtf", "--models", fits,
                "--estimate", "remaining"})
               .problem() == "--estimate: a stream of jobs has no losses; generate at most 1000000 jobs");
@@ -68,4 +77,16 @@ TEST_CASE("--estimate: a trace is a sample for each seed of the losses") {
     ran const trace({"--trace", jobs.path(), "--cluster", "1x1", "--policy", "srtf", "--seeds", "3", "--models", fits,
                      "--estimate", "remaining"});
     CHECK(trace.input.samples.size() == 3);
+}
+
+TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, and pays less than a third for it") {
+    ran const both({"--generate", "profiled:jobs=60,per_hour=30", "--models", RATION_BENCH_DATA "/pollux", "--cluster",
+                    "4x4", "--policy", "optimus,pollux,sia,elastic_batch_dp", "--seeds", "1", "--estimate", "speed"});
+    REQUIRE(both.problems.empty());
+    for (int policy = 0; policy < 8; policy += 2) {
+        auto const mean = [&](int p) { return figures(both, p)["mean_jct"]["mean"].get<double>(); };
+        INFO(both.results().policies[policy].label);
+        CHECK(mean(policy) != mean(policy + 1));
+        CHECK(mean(policy) < 1.33 * mean(policy + 1));
+    }
 }

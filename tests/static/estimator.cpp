@@ -10,6 +10,7 @@ using ration::estimator_tag;
 using ration::in;
 using ration::meta;
 using ration::out;
+using ration::out_rows;
 using ration::status;
 using ration::tick;
 
@@ -54,12 +55,20 @@ struct outputs_of_two_columns {
 struct outputs_of_its_own {
     using outputs = columns<out<float, "jobs/mood">>;
 };
+struct outputs_with_a_vector {
+    using outputs = columns<out<double, "jobs/remaining">, out_rows<double, "jobs/goodput">>;
+};
+struct outputs_partly_vector_inputs {
+    using outputs = columns<out_rows<double, "jobs/goodput">, ration::in_rows<double, "jobs/speedup">>;
+};
 static_assert(!ration::has_outputs<nothing>);
 static_assert(!ration::has_outputs<outputs_no_list>);
 static_assert(!ration::has_outputs<outputs_empty>);
 static_assert(!ration::has_outputs<outputs_that_are_inputs>);
 static_assert(!ration::has_outputs<outputs_partly_inputs>);
+static_assert(!ration::has_outputs<outputs_partly_vector_inputs>);
 static_assert(ration::has_outputs<outputs_of_two_columns> && ration::has_outputs<outputs_of_its_own>);
+static_assert(ration::has_outputs<outputs_with_a_vector>);
 
 // estimate
 struct columns_only {

@@ -75,20 +75,9 @@ public:
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
-        state_writer saved(space);
-        jobs_.save(saved);
-        return saved.needed();
-    }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return jobs_.save(space); }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
-        state_reader from(saved);
-        job_memory<detail::loss_history> loaded;
-        loaded.reserve(jobs_.capacity());
-        if (!loaded.load(from) || !from.finished()) return status::state;
-        jobs_ = std::move(loaded);
-        return status::ok;
-    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return jobs_.load(saved); }
 
 private:
     remaining_options options_;

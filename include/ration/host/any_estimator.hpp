@@ -28,8 +28,9 @@ public:
     /// The columns that it computes.
     [[nodiscard]] virtual std::span<column_description const> outputs() const noexcept = 0;
     /// Called before the first tick, and again when the policy, the schema or the limits change; what the estimator
-    /// remembers of jobs stays. Declares the outputs that the store lacks. Errors: those of `bind_column` and
-    /// `snapshot_store::declare`; `no_capacity`.
+    /// remembers of jobs stays. Declares the scalar outputs that the store lacks. Errors: `not_found`, a vector output
+    /// that the store lacks; `conflict`, an omitted output; those of `bind_column` and `snapshot_store::declare`;
+    /// `no_capacity`.
     [[nodiscard]] virtual result<void> bind(snapshot_store& store, limits const& most) noexcept = 0;
     /// Writes its columns. `t.data` is the view of `store`.
     virtual void estimate(tick_data const& t, snapshot_store& store) noexcept = 0;
@@ -69,15 +70,9 @@ public:
 
     [[nodiscard]] result<void> bind(snapshot_store& store, limits const& most) noexcept override {
         for (std::size_t i = 0; i < outputs_type::count; ++i) {
-            auto const& output = outputs_type::descriptions[i];
-            auto const declared = store.declare(output.name, output.type, 1);
-            if (!declared) return declared.failure();
-            if (declared->width != 1)
-                return error{.code = errc::conflict,
-                             .operation = "bind estimator",
-                             .subject = output.name,
-                             .remedy = "the host omits this column: declare it"};
-            written_[i] = *declared;
+            auto const written = declare(store, outputs_type::descriptions[i]);
+            if (!written) return written.failure();
+            written_[i] = *written;
         }
         auto bound = bind_columns<typename E::inputs>(store.schema());
         if (!bound) return bound.failure();
@@ -89,17 +84,31 @@ public:
     }
 
     void estimate(tick_data const& t, snapshot_store& store) noexcept override {
-        auto const first = first_values(store, std::make_index_sequence<outputs_type::count>{});
+        auto const columns = columns_in(store, std::make_index_sequence<outputs_type::count>{});
         estimator_.estimate(tick<typename E::inputs>(t, bound_),
-                            estimates<outputs_type>(first, store.rows(table_id::jobs)));
+                            estimates<outputs_type>(columns, store.rows(table_id::jobs)));
     }
 
 private:
+    /// Only the host can declare a vector column: the estimator has no width for it.
+    [[nodiscard]] static result<column_info> declare(snapshot_store& store, column_description const& output) noexcept {
+        auto const refuse = [&](errc code, char const* remedy) {
+            return error{.code = code, .operation = "bind estimator", .subject = output.name, .remedy = remedy};
+        };
+        auto const* const known = find_column(store.schema(), output.name);
+        if (output.shape == column_shape::vector && known == nullptr)
+            return refuse(errc::not_found, "the host has no such vector column: declare it with its width");
+        auto const declared = store.declare(output.name, output.type, known != nullptr ? known->width : 1);
+        if (declared && declared->width == 0) return refuse(errc::conflict, "the host omits this column: declare it");
+        return declared;
+    }
+
     template <std::size_t... I>
-    [[nodiscard]] std::array<void*, outputs_type::count> first_values(snapshot_store& store,
-                                                                      std::index_sequence<I...>) const noexcept {
-        return {store.data(column<typename detail::column_at<outputs_type, I>::type::value_type>{
-            written_[I].table, written_[I].slot, written_[I].width})...};
+    [[nodiscard]] std::array<output_column, outputs_type::count> columns_in(snapshot_store& store,
+                                                                            std::index_sequence<I...>) const noexcept {
+        return {output_column{store.data(column<typename detail::column_at<outputs_type, I>::type::value_type>{
+                                  written_[I].table, written_[I].slot, written_[I].width}),
+                              written_[I].width}...};
     }
 };
 

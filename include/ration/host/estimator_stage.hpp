@@ -58,15 +58,16 @@ public:
         return {};
     }
 
-    /// Whether an estimator reads the column to compute an unfilled one that one of these policies reads.
-    [[nodiscard]] bool reads(std::string_view column, any_policy const& policy,
-                             any_policy const& fallback) const noexcept {
+    /// Whether an estimator that computes an unfilled column which one of these policies reads has the column among its
+    /// inputs or outputs.
+    [[nodiscard]] bool uses(std::string_view column, any_policy const& policy,
+                            any_policy const& fallback) const noexcept {
         for (auto const* const estimator : supply_.available)
-            for (auto const& output : estimator->outputs())
-                if (contains(supply_.unfilled, output.name) &&
-                    (policy.reads(output.name) || fallback.reads(output.name)))
-                    for (auto const& input : estimator->inputs())
-                        if (input.name == column) return true;
+            if (has(estimator->inputs(), column) || has(estimator->outputs(), column))
+                for (auto const& output : estimator->outputs())
+                    if (contains(supply_.unfilled, output.name) &&
+                        (policy.reads(output.name) || fallback.reads(output.name)))
+                        return true;
         return false;
     }
 
@@ -76,6 +77,11 @@ public:
     }
 
 private:
+    [[nodiscard]] static bool has(std::span<column_description const> columns, std::string_view name) noexcept {
+        for (auto const& one : columns)
+            if (one.name == name) return true;
+        return false;
+    }
     [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
         for (auto const one : names)
             if (one == name) return true;

@@ -22,7 +22,7 @@ struct read_columns {
 
     [[nodiscard]] bool operator()(std::string_view name) const noexcept {
         if (policy.reads(name) || fallback.reads(name) ||
-            (estimators != nullptr && estimators->reads(name, policy, fallback)))
+            (estimators != nullptr && estimators->uses(name, policy, fallback)))
             return true;
         if (!has_tenants && !policy.reads("jobs/tenant")) return false;
         // Nodes have devices, cores and batches only, and jobs request devices.
@@ -68,6 +68,10 @@ struct sim_columns {
         result<void> done;
         for (auto const name : own_columns)
             if (done) done = c.standard.add(store, name, c.width_of(name));
+        // Of an estimator; no trace has such a profile.
+        if (done && is_read("jobs/speedup.given"))
+            if (auto given = store.declare<double>("jobs/speedup.given", static_cast<std::uint32_t>(c.counts)); !given)
+                done = given.failure();
         if (!done) return done.failure();
         return c;
     }

@@ -77,6 +77,7 @@ public:
         job.rate = p.steps_per_second;
         job.until = p.until < described.length ? p.until : described.length;
         store_.at(columns_.standard.measured_steps_per_second, row) = job.rate;
+        store_.at(columns_.of(resource_id::gpu).used, row) = static_cast<double>(job.devices);
         live_.mark(row, 0);
         if (!(job.rate > 0)) return;
         nanoseconds const from = job.since < now ? now : job.since;

@@ -100,7 +100,7 @@ struct columns_read {
                                          estimator_stage const* estimators, bool is_even) noexcept {
         auto const reads = [&](std::string_view name) {
             return policy.reads(name) || fallback.reads(name) ||
-                   (estimators != nullptr && estimators->reads(name, policy, fallback));
+                   (estimators != nullptr && estimators->uses(name, policy, fallback));
         };
         auto const read = [&](auto... names) { return (... || reads(names)); };
         auto const is_lazy = [&](std::string_view column) {
@@ -224,6 +224,7 @@ public:
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(how);
         show_steps_of(row, steps_at(row, now));
         store_.at(columns_.standard.measured_steps_per_second, row) = 0;
+        store_.at(columns_.of(resource_id::gpu).used, row) = 0;
         store_.at(columns_.get<"jobs/attained">(), row) = job.attained_at(now);
         store_.changes().mark(table_id::jobs, row, all_columns);
         jobs_[row] = {};

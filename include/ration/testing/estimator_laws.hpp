@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,28 +28,31 @@ class estimator_under_laws {
 
     std::unique_ptr<E> estimator_;
     std::array<std::vector<std::byte>, outputs::count> written_;
+    std::array<std::size_t, outputs::count> widths_{};
     std::byte before_;
 
 public:
     /// `before`: the bytes of each column before the estimator writes it.
     template <class Make>
-    estimator_under_laws(Make& make, limits const& most, std::byte before)
-        : estimator_(new E(make())), before_(before) {
-        for (std::size_t i = 0; i < outputs::count; ++i)
-            written_[i].reserve(most.jobs * size_of(outputs::descriptions[i].type));
-    }
+    estimator_under_laws(Make& make, std::byte before) : estimator_(new E(make())), before_(before) {}
 
-    [[nodiscard]] bool prepare(limits const& most) {
+    /// Vector outputs are as wide as in the schema.
+    [[nodiscard]] bool prepare(std::span<column_info const> schema, limits const& most) {
+        for (std::size_t i = 0; i < outputs::count; ++i) {
+            auto const* const known = find_column(schema, outputs::descriptions[i].name);
+            widths_[i] = known != nullptr ? known->width : 1;
+            written_[i].reserve(most.jobs * row_bytes(i));
+        }
         if constexpr (has_prepare<E>) return estimator_->prepare(most) == status::ok;
         return true;
     }
     void estimate(tick<typename E::inputs> const& t) noexcept {
-        std::array<void*, outputs::count> first;
+        std::array<output_column, outputs::count> columns;
         for (std::size_t i = 0; i < outputs::count; ++i) {
-            written_[i].assign(t.jobs() * size_of(outputs::descriptions[i].type), before_);
-            first[i] = written_[i].data();
+            written_[i].assign(t.jobs() * row_bytes(i), before_);
+            columns[i] = {written_[i].data(), widths_[i]};
         }
-        estimator_->estimate(t, estimates<outputs>(first, t.jobs()));
+        estimator_->estimate(t, estimates<outputs>(columns, t.jobs()));
     }
     [[nodiscard]] bool answers_as(estimator_under_laws const& other) const noexcept {
         return written_ == other.written_;
@@ -60,6 +64,11 @@ public:
         return state;
     }
     [[nodiscard]] status load(std::span<std::byte const> state) noexcept { return estimator_->load(state); }
+
+private:
+    [[nodiscard]] std::size_t row_bytes(std::size_t i) const noexcept {
+        return widths_[i] * size_of(outputs::descriptions[i].type);
+    }
 };
 
 /// Instances of one estimator, asked the same.
@@ -78,18 +87,20 @@ class estimators_under_laws {
     instance first_, second_, asked_twice_, asked_later_;
     std::optional<instance> restarted_;
     binding<typename E::inputs> bound_;
+    std::span<column_info const> schema_;
 
 public:
     estimators_under_laws(Make& make, policy_law_options const& options)
-        : options_(options), make_(make), first_(make, options.most, usual), second_(make, options.most, other),
-          asked_twice_(make, options.most, usual), asked_later_(make, options.most, usual) {}
+        : options_(options), make_(make), first_(make, usual), second_(make, other), asked_twice_(make, usual),
+          asked_later_(make, usual) {}
 
     [[nodiscard]] result<void> bind(law_cluster const& host) {
-        auto bound = bind_columns<typename E::inputs>(host.tables().store().schema());
+        schema_ = host.tables().store().schema();
+        auto bound = bind_columns<typename E::inputs>(schema_);
         if (!bound) return bound.failure();
         bound_ = *bound;
         for (auto* const e : {&first_, &second_, &asked_twice_, &asked_later_})
-            if (!e->prepare(options_.most))
+            if (!e->prepare(schema_, options_.most))
                 return error{.code = errc::no_capacity, .operation = "prepare estimator", .subject = E::about.id};
         return {};
     }
@@ -151,8 +162,8 @@ private:
         if constexpr (has_state<E>) {
             if (number % ticks_of_a_life != 0) return {};
             auto const state = first_.saved();
-            restarted_.emplace(make_, options_.most, usual);
-            if (!restarted_->prepare(options_.most) || restarted_->load(state) != status::ok)
+            restarted_.emplace(make_, usual);
+            if (!restarted_->prepare(schema_, options_.most) || restarted_->load(state) != status::ok)
                 return broken_law(law_5, seen("load refuses what was saved before tick %llu", number));
         }
         return {};

@@ -136,10 +136,10 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
     for (auto const column : sim::predicted_columns)
         context.offers[noise].words.push_back(std::string(column.substr(column.find('/') + 1)) + '=');
     auto* const estimate = add_list(to, "--estimate", into.estimates,
-                                    "A prediction that policies read as a live host would estimate it, beside the "
-                                    "same runs with the exact one");
-    estimate->type_name("COLUMN")->check(checked_by(check_estimate));
-    context.offers[estimate] = {.words = {"remaining"}};
+                                    "Predictions that policies read as a live host would estimate them, beside the "
+                                    "same runs with the exact ones: remaining, speed");
+    estimate->delimiter(',')->type_name("A,B")->check(checked_by(check_estimate));
+    context.offers[estimate] = {.words = {estimator_names.begin(), estimator_names.end()}};
     add_time(
         to, "--interval", into.interval,
         "Ask policies at every multiple of this time too, besides when a job comes or ends; 60 when left out, 0 = never");

@@ -2,6 +2,7 @@
 #include "run/device_columns.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace ration::program {
 namespace {
@@ -18,12 +19,16 @@ device_columns::device_columns(snapshot_store& store, standard_columns& columns,
     : store_(store), columns_(columns), width_(static_cast<std::size_t>(most) + 1), seconds_(slots) {
     auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
                request = store_.declare<std::int64_t>("jobs/request.gpu");
-    RATION_ASSERT(requested && request && columns_.add(store_, "jobs/attained") &&
-                      columns_.add(store_, "jobs/speedup", width_) && columns_.add(store_, "jobs/batch", width_) &&
-                      columns_.add(store_, "jobs/nominal_steps_per_second") && columns_.add(store_, "nodes/type"),
-                  "the store has none of these names");
+    auto const given = store_.declare<double>("jobs/speedup.given", static_cast<std::uint32_t>(width_));
+    RATION_ASSERT(requested && request && given, "the store has none of these names");
+    for (std::string_view const vector : {"jobs/speedup", "jobs/batch", "jobs/goodput", "jobs/goodput.fixed"})
+        RATION_ASSERT(columns_.add(store_, vector, width_), "the store has none of these names");
+    for (std::string_view const scalar :
+         {"jobs/attained", "jobs/nominal_steps_per_second", "jobs/restarts", "nodes/type"})
+        RATION_ASSERT(columns_.add(store_, scalar), "the store has none of these names");
     requested_ = *requested;
     request_ = *request;
+    given_ = *given;
 }
 
 /// A batch is scarce within a job only. 0: nobody says what its batches are, and all choose themselves.
@@ -55,8 +60,10 @@ void device_columns::describe_sizes(live_job const& job, elastic_config const& w
     store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
     store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
     for (std::size_t k = 0; k < width_; ++k) {
-        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] =
-            wants.speedup.empty() ? static_cast<double>(k) : entry_of(wants.speedup, k);
+        double const given = wants.speedup.empty() ? 0 : entry_of(wants.speedup, k);
+        (&store_.at(given_, row))[k] = given;
+        // The engine compares gains by it for policies for which it is not estimated
+        (&store_.at(columns_.get<"jobs/speedup">(), row))[k] = wants.speedup.empty() ? static_cast<double>(k) : given;
         // Not measured: the smallest that it accepts, which is right for a job that has one batch and harmless for the
         // others.
         std::int64_t const batch = wants.batches.empty() ? wants.batch.minimum : entry_of(wants.batches, k);
@@ -81,6 +88,7 @@ void device_columns::refresh_job(live_job const& job, nanoseconds now) noexcept 
     store_[of(resource_id::gpu).minimum][job.row] = free ? wants.devices.minimum : here;
     store_[of(resource_id::gpu).maximum][job.row] = free ? most : here;
     store_[columns_.restart_cost][job.row] = state.cost.seconds();
+    store_[columns_.get<"jobs/restarts">()][job.row] = job.run.value > 1 ? job.run.value - 1 : 0;
     double const used = job.alive() ? static_cast<double>(state.devices.size()) : 0;
     seconds_[job.slot] += used * to_seconds(now - refreshed_at_);
     store_[columns_.get<"jobs/attained">()][job.row] = seconds_[job.slot];

@@ -17,6 +17,7 @@ class device_columns {
     snapshot_store& store_;
     standard_columns& columns_;
     column<std::int64_t> requested_, request_;
+    column<double> given_;         // the speedup in the jobs file; 0: none
     std::size_t width_;            // values in a row of a vector by number of devices
     std::vector<double> seconds_;  // used, by slot
     nanoseconds refreshed_at_{};

@@ -7,18 +7,21 @@
 
 #include <ration/estimators/nominal_speed.hpp>
 #include <ration/estimators/remaining.hpp>
+#include <ration/estimators/speed.hpp>
 #include <ration/host/estimator_stage.hpp>
 
 namespace ration::program {
 
 /// The job table declares these columns, and leaves them to estimators.
-inline constexpr std::array<std::string_view, 2> estimated_columns{"jobs/nominal_steps_per_second", "jobs/remaining"};
+inline constexpr std::array<std::string_view, 5> estimated_columns{
+    "jobs/nominal_steps_per_second", "jobs/remaining", "jobs/speedup", "jobs/goodput", "jobs/goodput.fixed"};
 
 /// The estimators of one run.
 class live_estimators {
     estimator_adapter<estimators::remaining> remaining_;
     estimator_adapter<estimators::nominal_speed> nominal_speed_;
-    std::array<any_estimator*, 2> all_{&nominal_speed_, &remaining_};
+    estimator_adapter<estimators::speed> speed_;
+    std::array<any_estimator*, 3> all_{&nominal_speed_, &remaining_, &speed_};
     estimator_stage stage_{{.available = all_, .unfilled = estimated_columns}};
 
 public:

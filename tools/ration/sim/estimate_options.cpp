@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "sim/estimate_options.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 
 #include <ration/sim/cpu_model.hpp>
@@ -12,34 +14,60 @@
 namespace ration::program {
 namespace {
 
-constexpr std::string_view estimated = "remaining";
+constexpr std::string_view remaining = estimator_names[0], speed = estimator_names[1];
 
-}  // namespace
-
-result<void, diagnostic> check_estimate(std::string_view name) {
-    if (name == estimated) return {};
-    return diagnostic{.text = fmt::format("{} has no estimator; choose {}", quoted(name), estimated)};
+[[nodiscard]] bool has(std::span<std::string const> estimates, std::string_view name) {
+    return std::ranges::find(estimates, name) != estimates.end();
 }
 
-void add_losses(sim::model_library const& library, simulation_input& input, diagnostics& problems) {
-    auto const refuse = [&](std::string text) { problems.add({.file = "--estimate", .text = std::move(text)}); };
-    if (input.noise.sigma(sim::prediction_named("jobs/remaining")) > 0)
-        return refuse("an estimate has its own errors: leave --noise remaining out");
+/// Gives the jobs on devices losses. Returns why they cannot have any; empty text if they can.
+[[nodiscard]] std::string add_losses(sim::model_library const& library, simulation_input& input) {
     std::vector<std::shared_ptr<sim::cpu_model const>> curves;
     for (auto const& one : library)
         if (auto curve = std::dynamic_pointer_cast<sim::cpu_model const>(one.model);
             curve != nullptr && sim::learning_model::can_follow(*curve))
             curves.push_back(std::move(curve));
     for (auto& s : input.samples) {
-        if (s.stream)
-            return refuse(fmt::format("a stream of jobs has no losses; generate at most {} jobs", most_kept_jobs));
+        if (s.stream) return fmt::format("a stream of jobs has no losses; generate at most {} jobs", most_kept_jobs);
         bool const has_devices =
             std::ranges::any_of(s.jobs.jobs, [&](auto const& job) { return !s.jobs.runs_on_cpu(job); });
         if (has_devices && curves.empty())
-            return refuse(
-                "jobs on devices have no losses: name fitted ones with --models, as in --models bench/data/loss/fits.csv");
+            return "jobs on devices have no losses: name fitted ones with --models, as in --models bench/data/loss/fits.csv";
         if (has_devices) sim::add_losses(s.jobs, curves);
     }
+    return {};
+}
+
+}  // namespace
+
+result<void, diagnostic> check_estimate(std::string_view name) {
+    if (std::ranges::find(estimator_names, name) != estimator_names.end()) return {};
+    return diagnostic{
+        .text = fmt::format("{} has no estimator; choose {}", quoted(name), fmt::join(estimator_names, " or "))};
+}
+
+std::vector<std::string_view> estimated_columns_of(std::span<std::string const> estimates) {
+    std::vector<std::string_view> names;
+    auto const add = [&](auto const& outputs) {
+        for (auto const& column : outputs) names.push_back(column.name);
+    };
+    if (has(estimates, remaining)) add(estimators::remaining::outputs::descriptions);
+    if (has(estimates, speed)) add(estimators::speed::outputs::descriptions);
+    return names;
+}
+
+void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
+                       simulation_input& input, diagnostics& problems) {
+    auto const refuse = [&](std::string text) { problems.add({.file = "--estimate", .text = std::move(text)}); };
+    for (auto const column : estimated_columns_of(estimates))
+        if (input.noise.sigma(sim::prediction_named(column)) > 0)
+            return refuse(fmt::format("an estimate has its own errors: leave --noise {} out",
+                                      column.substr(column.find('/') + 1)));
+    if (has(estimates, speed) && input.machines.types.size() > 1)
+        return refuse(
+            "speeds on one type of nodes do not predict those on another: name nodes of one type in --cluster");
+    if (!has(estimates, remaining)) return;
+    if (std::string const why = add_losses(library, input); !why.empty()) refuse(why);
 }
 
 void compare_with_exact(simulation_options& options, simulation_input& input, std::vector<policy_text>& policies,
@@ -60,7 +88,9 @@ void compare_with_exact(simulation_options& options, simulation_input& input, st
     }
     if (texts.size() == policies.size())
         problems.add({.file = "--estimate",
-                      .text = fmt::format("no policy reads {}; choose one that does, such as srtf", estimated)});
+                      .text = fmt::format("no policy reads {}; choose one that does, such as {}",
+                                          fmt::join(estimated_columns_of(options.estimates), ", "),
+                                          has(options.estimates, remaining) ? "srtf" : "pollux")});
     options.policies = std::move(names);
     policies = std::move(texts);
 }

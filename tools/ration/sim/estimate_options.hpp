@@ -4,10 +4,13 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <ration/estimators/remaining.hpp>
+#include <ration/estimators/speed.hpp>
 #include <ration/host/estimator_stage.hpp>
 #include <ration/sim/model_library.hpp>
 
@@ -17,11 +20,19 @@
 
 namespace ration::program {
 
+/// The names of the estimators.
+inline constexpr std::array<std::string_view, 2> estimator_names{"remaining", "speed"};
+
 /// Refuses a name without an estimator. The diagnostic does not name the option.
 [[nodiscard]] result<void, diagnostic> check_estimate(std::string_view name);
 
-/// Gives the jobs on devices losses along the fitted curves of the library. Adds to `problems` if they cannot have any.
-void add_losses(sim::model_library const& library, simulation_input& input, diagnostics& problems);
+/// The columns that these estimators compute.
+[[nodiscard]] std::vector<std::string_view> estimated_columns_of(std::span<std::string const> estimates);
+
+/// Prepares the jobs for the estimators: `remaining` needs losses, which jobs on devices get along the fitted curves of
+/// the library. Adds to `problems` what the estimators cannot do.
+void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
+                       simulation_input& input, diagnostics& problems);
 
 /// Adds an entry with the exact values behind each policy that reads an estimate, to both lists and to `input`. Adds to
 /// `problems` if there is none.
@@ -30,14 +41,16 @@ void compare_with_exact(simulation_options& options, simulation_input& input, st
 
 /// The estimators of one run. A simulated job ends at its target, and does not report the number of its steps.
 class sim_estimators {
-    static constexpr std::array<std::string_view, 1> unfilled{"jobs/remaining"};
-
+    std::vector<std::string_view> unfilled_;
     estimator_adapter<estimators::remaining> remaining_{estimators::remaining({.uses_totals = false})};
-    std::array<any_estimator*, 1> all_{&remaining_};
-    estimator_stage stage_{{.available = all_, .unfilled = unfilled}};
+    estimator_adapter<estimators::speed> speed_;
+    std::array<any_estimator*, 2> all_{&remaining_, &speed_};
+    estimator_stage stage_;
 
 public:
-    sim_estimators() = default;
+    /// `estimates`: as `check_estimate` takes them.
+    explicit sim_estimators(std::span<std::string const> estimates)
+        : unfilled_(estimated_columns_of(estimates)), stage_({.available = all_, .unfilled = unfilled_}) {}
     sim_estimators(sim_estimators const&) = delete;
     sim_estimators& operator=(sim_estimators const&) = delete;
 

@@ -349,7 +349,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     if (!problems.empty()) return input;
     options.generate.empty() ? read_traces(options, library, input, problems)
                              : generate(options, *library, input, problems);
-    if (!options.estimates.empty()) add_losses(*library, input, problems);
+    if (!options.estimates.empty()) prepare_estimates(options.estimates, *library, input, problems);
     if (!options.tenants.empty()) read_tenants(options, input, problems);
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())

@@ -164,7 +164,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     sim::sim_options how = settings_of(options, input, from);
     how.observer = &watch;
     how.columns = columns ? &*columns : nullptr;
-    sim_estimators estimators;
+    sim_estimators estimators(options.estimates);
     if (!input.is_exact.empty() && !input.is_exact[into.policy]) how.estimators = estimators.stage();
     auto ran = simulate(from, input.machines, timed, how);
     if (!ran) {
@@ -274,7 +274,9 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
         if (auto const fits = check_policy(name, *policy, input); !fits) problems.add(fits.failure());
         std::string const file = name.substr(name.rfind('/') + 1);
         all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file),
-                       policy->follows_changes(), policy->reads("jobs/remaining")});
+                       policy->follows_changes(),
+                       std::ranges::any_of(estimated_columns_of(options.estimates),
+                                           [&](std::string_view column) { return policy->reads(column); })});
     }
     for (auto& one : all)  // two files of one name are told apart by their folders
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+/// The measured speeds of one job by its number of devices, and the speeds in between and beyond.
+///
+/// Source of the assumption beyond: A. Qiao et al., "Pollux", OSDI 2021.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+#include <ration/target.hpp>
+#include <ration/units.hpp>
+
+namespace ration::estimators::detail {
+
+/// A speed on one number of devices: the mean of its measurements.
+struct speed_point {
+    std::int64_t devices = 0;
+    double per_second = 0;
+    double measurements = 0;  // at most `speed_history::remembered`
+    std::uint64_t last = 0;   // the number of the last one among all of the job
+
+    static auto fields(auto& self) noexcept {
+        return std::tie(self.devices, self.per_second, self.measurements, self.last);
+    }
+    [[nodiscard]] bool sane() const noexcept { return devices >= 0 && is_finite(per_second) && measurements >= 0; }
+};
+
+/// A measurement counts if the job has made a step since the last one, and has kept its devices for as long as its
+/// meter remembers what came before. O(points) for a measurement.
+class speed_history {
+    static constexpr std::size_t most_points = 8;
+    static constexpr double remembered = 16;  // measurements; older ones fade
+    /// Five times the memory of `rate_meter`, after which a former speed weighs less than 2 %.
+    static constexpr nanoseconds settling = seconds(5);
+    static constexpr std::int64_t reach = 2;  // as in Pollux: times the most devices that were measured
+
+    std::array<speed_point, most_points> points_{};  // devices ascend
+    std::uint32_t used_ = 0;
+    std::int64_t devices_ = 0;  // in use now
+    nanoseconds since_{0};
+    std::uint64_t step_ = 0, measurements_ = 0;
+
+public:
+    /// Takes what a tick shows of the job.
+    void see(nanoseconds now, std::uint64_t step, std::int64_t devices, double per_second) noexcept {
+        bool const goes_on = devices == devices_ && step >= step_;
+        if (!goes_on) since_ = now;
+        bool const counts = goes_on && step > step_ && devices > 0 && now - since_ >= settling && per_second > 0 &&
+                            is_finite(per_second);
+        devices_ = devices;
+        step_ = step;
+        if (!counts) return;
+        speed_point& here = point_of_devices();
+        if (here.measurements < remembered) here.measurements += 1;
+        here.per_second += (per_second - here.per_second) / here.measurements;
+        here.last = ++measurements_;
+    }
+
+    /// The points so far, by their devices.
+    [[nodiscard]] std::span<speed_point const> points() const noexcept { return std::span(points_).first(used_); }
+
+    /// Writes the speeds on 0, 1, 2 ... devices: straight lines from 0 through the points, on to twice the devices of
+    /// the last one, and the same beyond. Precondition: there is a point.
+    void show(std::span<double> to) const noexcept {
+        speed_point below{};
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < to.size(); ++k) {
+            auto const devices = static_cast<std::int64_t>(k);
+            while (next < used_ && points_[next].devices < devices) below = points_[next++];
+            to[k] = next < used_ ? between(below, points_[next], devices) : beyond(below, devices);
+        }
+    }
+
+    /// For saved state.
+    static auto fields(auto& self) noexcept {
+        return std::tie(self.points_, self.used_, self.devices_, self.since_.count, self.step_, self.measurements_);
+    }
+    [[nodiscard]] bool sane() const noexcept {
+        if (used_ > most_points || devices_ < 0) return false;
+        for (std::size_t i = 0; i < used_; ++i) {
+            bool const ascends = points_[i].devices > (i > 0 ? points_[i - 1].devices : 0);
+            if (!ascends || !(points_[i].per_second > 0) || !(points_[i].measurements > 0)) return false;
+        }
+        return true;
+    }
+
+private:
+    [[nodiscard]] static double between(speed_point const& a, speed_point const& b, std::int64_t devices) noexcept {
+        double const share = static_cast<double>(devices - a.devices) / static_cast<double>(b.devices - a.devices);
+        return a.per_second + share * (b.per_second - a.per_second);
+    }
+    [[nodiscard]] static double beyond(speed_point const& last, std::int64_t devices) noexcept {
+        std::int64_t const far = last.devices * reach;
+        return last.per_second * static_cast<double>(devices < far ? devices : far) / static_cast<double>(last.devices);
+    }
+
+    /// The point of the present devices. If there is no place for a new one, the one that was measured longest ago is
+    /// removed.
+    [[nodiscard]] speed_point& point_of_devices() noexcept {
+        std::size_t at = 0, oldest = 0;
+        while (at < used_ && points_[at].devices < devices_) ++at;
+        if (at < used_ && points_[at].devices == devices_) return points_[at];
+        if (used_ == most_points) {
+            for (std::size_t i = 1; i < used_; ++i)
+                if (points_[i].last < points_[oldest].last) oldest = i;
+            for (std::size_t i = oldest; i + 1 < used_; ++i) points_[i] = points_[i + 1];
+            --used_;
+            if (oldest < at) --at;
+        }
+        for (std::size_t i = used_++; i > at; --i) points_[i] = points_[i - 1];
+        points_[at] = {.devices = devices_};
+        return points_[at];
+    }
+};
+
+}  // namespace ration::estimators::detail
