@@ -7,6 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The benchmarks that are scripts.
 declare -A scripts=(
   [threads]=bench/threads/threads.py
+  [run.policies]=bench/run/policies.py
   [published.ray]=bench/published/ray_tune.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [slurm.order]=bench/slurm/order.py
@@ -28,6 +29,7 @@ if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
     threads) cmake/packages.sh pytorch ;;
+    run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
     slurm.order) cmake/packages.sh slurm ;;
     published.ray)
       cmake/packages.sh test

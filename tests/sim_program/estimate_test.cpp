@@ -90,3 +90,15 @@ TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, 
         CHECK(mean(policy) < 1.33 * mean(policy + 1));
     }
 }
+
+TEST_CASE("--estimate remaining,speed: good_enough, which reads both, pays less than half and stays ahead of srtf") {
+    ran const both({"--generate", "profiled:jobs=60,per_hour=30", "--models", RATION_BENCH_DATA "/pollux", "--models",
+                    fits, "--cluster", "4x4", "--interval", "15", "--policy", "srtf,good_enough", "--set",
+                    "srtf.unknown=first", "--estimate", "remaining,speed"});
+    REQUIRE(both.problems.empty());
+    auto const mean = [&](int policy) { return figures(both, policy)["mean_jct"]["mean"].get<double>(); };
+    CHECK(mean(0) < 1.25 * mean(1));
+    CHECK(mean(2) < 1.5 * mean(3));
+    CHECK(mean(2) < mean(1));
+    CHECK(headline(both.results()).ends_with(", estimated remaining, speed"));
+}
