@@ -4,6 +4,7 @@
     ration.progress      reports the progress of the job, and receives the requests of ration
     ration.checkpoint    checkpoints that survive a crash at any moment
     ration.elastic(...)  a plain PyTorch loop on as many devices as ration gives it
+    ration.pool(...)     a service that requests its own number of devices
     ration.huggingface, ration.lightning    the same for their trainers
     python3 -m ration.ranks train.py        one process per device
     ration.decide        asks a policy about any jobs; ration.tune (Ray Tune) and `python3 -m ration.slurm` do so for theirs
@@ -15,11 +16,12 @@ Importing this needs the standard library only; PyTorch is imported when `elasti
 from importlib import import_module
 
 from ration.elastic_loop import elastic, share
+from ration.elastic_pool import pool
 
 _OF_SERVICE = {name: "ration.service" for name in ("Job", "Service", "ServiceError", "jobs", "jobs_async", "submit", "submit_async")}
 _OF_SERVICE.update({name: "ration.service_executor" for name in ("JobFailed", "ServiceExecutor")})
 
-__all__ = ["elastic", "share", *_OF_SERVICE]
+__all__ = ["elastic", "pool", "share", *_OF_SERVICE]
 __version__ = "0.1.0"
 
 
