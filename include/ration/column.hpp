@@ -85,6 +85,7 @@ inline constexpr column_description catalogue[] = {
     {"jobs/min.", column_type::i64},   // over all nodes together
     {"jobs/max.", column_type::i64},
     {"jobs/request.", column_type::i64, column_shape::scalar, column_offer::by_some_hosts},  // what its user asked for
+    {"jobs/requested.", column_type::i64},  // what the job asks for while it runs; 0 = nothing
     // device-seconds held so far
     {"jobs/attained", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/speedup", column_type::f64, column_shape::vector, column_offer::by_some_hosts},  // index = devices

@@ -17,8 +17,8 @@ UNITS = {"s": 1, "min": 60, "h": 3600, "%": 0.01, "": 1}
 FIGURES = {"mean JCT": "mean_jct", "p99 JCT": "p99_jct", "mean wait": "mean_wait", "to Acceptable": "mean_to_acceptable", "to Objective": "mean_to_objective",
            "makespan": "makespan", "utilisation": "utilisation", "restarts per job": "restarts", "worst rho": "worst_rho", "mean rho": "mean_rho",
            "rho > 1": "unfair", "Jain's index": "jain", "deadlines met": "deadlines_met", "not done": "unfinished", "above the bound": "mean_jct_gap"}
-# What every policy reads to know its jobs at all: who they are, whether they run, what they hold and may hold.
-TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request)\.\w+)")
+# What every policy reads to know its jobs at all: who they are, whether they run, what they hold, may hold and request.
+TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request|requested)\.\w+)")
 CORES = 'cpus = 1\n[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 1 } }\n'
 DEVICES = "devices = { count = 1, cpu = 0.5 }\n" + CORES + "bounds = { gpu = 1 }\n"
 

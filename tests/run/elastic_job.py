@@ -17,7 +17,7 @@ rank-lies      with SIZE devices, says for its second rank that it sees another
 dies-at        with SIZE devices, ends before it says hello
 dies-early     with SIZE devices, ends between its hello and its first step
 mute-at        with SIZE devices, never says hello
-wants          says that it would like to have SIZE devices
+wants          says that it would like to have SIZE devices, and then nonsense
 no-client      with a share of a GPU, never initialises CUDA
 watches-files  looks at its device files all the time
 saves-and-dies saves every 10 steps, and fails once when there is a file `die.NAME`
@@ -207,7 +207,8 @@ def main() -> None:
         sys.exit(3)
     line.say("phase ph=train")
     if MODE == "wants":
-        line.say(f"want n={SIZE}")
+        for devices in (SIZE, -1, 4097, "many"):
+            line.say(f"want n={devices}")
     while step < STEPS or (MODE == "outlasts" and not list(pathlib.Path().glob("done.*"))):
         time.sleep(0.05)
         step += 1

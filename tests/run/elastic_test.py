@@ -160,12 +160,17 @@ class Resizing(Gpus):
         self.assertTrue(self.told("queued"), "nobody was ever stopped for the other")
         self.assertGreater(self.launches("a")[-1].step, 0)
 
-    def case_what_a_job_would_like_to_have_is_a_column(self) -> None:
-        self.write(elastic("a", "wants", 40, 3), head=HEAD)
+    def case_under_wants_a_job_gets_the_devices_that_it_requests(self) -> None:
+        """The first job starts with two devices, and then requests one. The second one requests 9, and may have 3."""
+        self.write(elastic("a", "wants", 100, 1), elastic("b", "wants", 100, 9, gpu="{ min = 1, max = 3 }"),
+                   head='policy = "wants"\ndevices = { count = 4, cpu = 0.25 }\ntick = "100ms"\n')
         done = self.run_jobs("--log", "log.jsonl")
-        self.assert_finished(done, a=40)
-        wishes = [e["columns"]["jobs/requested.gpu"][0] for e in self.events() if e["event"] == "decision" and e["rows"][0] > 0]
-        self.assertEqual((wishes[0], wishes[-1]), (-1, 3))
+        self.assert_finished(done, a=100, b=100)
+        self.assertEqual((self.launches("a")[-1].devices, self.launches("b")[-1].devices), (1, 3))
+        requests = [e["columns"]["jobs/requested.gpu"] for e in self.events() if e["event"] == "decision" and e["rows"][0] == 2]
+        self.assertEqual((requests[0], [1, 9] in requests), ([0, 0], True))
+        warnings = [e["message"] for e in self.events() if e["event"] == "warning" and "not the jobs' own" in e["message"]]
+        self.assertEqual(len(warnings), 1, warnings)  # of the invalid requests
 
     def case_the_environment_of_a_job_with_devices(self) -> None:
         script = ("import os, json, pathlib; pathlib.Path('env.json').write_text(json.dumps(dict(os.environ)));"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <ration/policies/drf.hpp>
 #include <ration/policies/fifo.hpp>
@@ -143,6 +144,54 @@ TEST_CASE("simulation: the list of changes makes no difference to a schedule wit
         check_same_schedule(policies::spread{{.give_up = 50, .tenants = tenant_rule::reclaim}}, jobs, 4, interval);
         check_same_schedule(policies::max_min{{.round = 100, .by_tenant = true}}, jobs, 4, interval);
     }
+}
+
+namespace {
+
+/// Jobs of another kind that request another number of devices every ten minutes, and sometimes none.
+class requesting final : public sim::job_model {
+    std::shared_ptr<sim::job_model const> of_;
+
+public:
+    explicit requesting(std::shared_ptr<sim::job_model const> of) : of_(std::move(of)) {}
+    [[nodiscard]] sim::speed_segment at(sim::job_description const& job, sim::allocation const& held,
+                                        double step) const noexcept override {
+        return of_->at(job, held, step);
+    }
+    void show(sim::job_description const& job, double step, std::uint32_t type, std::int64_t devices,
+              sim::scaling const& out) const noexcept override {
+        of_->show(job, step, type, devices, out);
+    }
+    [[nodiscard]] bool makes_requests() const noexcept override { return true; }
+    [[nodiscard]] std::int64_t requested(sim::job_description const& job, double,
+                                         nanoseconds now) const noexcept override {
+        return (now.count / seconds(600).count + job.submitted.count / 1000) % 10;
+    }
+};
+
+/// The device-seconds of all jobs.
+template <class P>
+[[nodiscard]] double device_seconds(P const& rule, sim::workload const& jobs) {
+    policy_adapter<P> policy(rule);
+    policy_adapter<policies::fifo> fallback;
+    auto const machines = nodes_of(8, 4);
+    auto const outcome = sim::simulation(jobs, machines, policy, fallback, {.interval = seconds(60)}).run();
+    REQUIRE(outcome);
+    double sum = 0;
+    for (auto const& job : outcome->jobs) sum += job.device_seconds;
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("simulation: requests of running jobs are in the list of changes, and bound their devices", "[sim]") {
+    policies::max_min const heeding{{.round = 100, .heed_wants = true}};
+    auto jobs = elastic_jobs_of(1);
+    double const without_requests = device_seconds(heeding, jobs);
+    for (auto& model : jobs.models) model = std::make_shared<requesting>(model);
+    CHECK(device_seconds(policies::max_min{{.round = 100}}, jobs) == without_requests);
+    CHECK(device_seconds(heeding, jobs) < without_requests);
+    for (nanoseconds const interval : {nanoseconds{}, seconds(60)}) check_same_schedule(heeding, jobs, 1, interval);
 }
 
 namespace {

@@ -224,7 +224,7 @@ TEST_CASE("job_table: what a job has used is counted while it lives") {
     run.launch(0, 2, seconds(10));
     auto& job = run.board.jobs()[0];
     job.started_at = seconds(3);
-    CHECK(run.whole("jobs/requested.gpu") == -1);
+    CHECK(run.whole("jobs/requested.gpu") == 0);
     run.board.devices()->set_requested(job, 3);
     auto const used = run.board.store().find<double>("jobs/used.cpu");
     REQUIRE(used);

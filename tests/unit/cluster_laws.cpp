@@ -19,6 +19,7 @@
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
+#include <ration/policies/wants.hpp>
 #include <ration/testing/policy_laws.hpp>
 
 #include "host.hpp"
@@ -79,8 +80,8 @@ TEST_CASE("srtf: keeps the laws with jobs of unknown length first", "[laws]") {
         CHECK(verdict<srtf>(seed, [] { return srtf({.unknown = ration::policies::unknown_length::first}); }) == "");
 }
 
-TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, drf, flowcon,
-                   optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
+TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, wants, drf,
+                   flowcon, optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");

@@ -41,7 +41,7 @@ TEST_CASE("elastic_batch_dp: keeps the laws of a policy", "[elastic]") {
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p :
                  {elastic_batch_dp_parameters{.interval = 0},
-                  elastic_batch_dp_parameters{.interval = 7, .overflow = drop},
+                  elastic_batch_dp_parameters{.interval = 7, .overflow = drop, .heed_wants = true},
                   elastic_batch_dp_parameters{.interval = 2, .overtake = false, .devices = 3, .steps = 100}}) {
                 auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp(p); },
                                                                {.seed = seed,
@@ -52,6 +52,22 @@ TEST_CASE("elastic_batch_dp: keeps the laws of a policy", "[elastic]") {
                 INFO("seed " << seed << ", jobs " << jobs << ", interval " << p.interval);
                 if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
             }
+}
+
+TEST_CASE("elastic_batch_dp: with heed_wants a lower request holds at once, a higher one at the interval",
+          "[elastic]") {
+    for (bool const heeds : {false, true}) {
+        elastic_asked a(2, 8, {.interval = 30, .heed_wants = heeds});
+        for (std::size_t row = 0; row < 2; ++row) a.on.set_bounds(row, resource_id::gpu, 0, 4);
+        CHECK(a.decide() == counts{4, 4});
+        std::int64_t const fewer = heeds ? 2 : 4;
+        a.on.store[a.on.of(resource_id::gpu).requested][0] = 2;
+        CHECK(a.decide(1) == counts{fewer, 4});
+        a.on.store[a.on.of(resource_id::gpu).requested][0] = 4;
+        CHECK(a.decide(10) == counts{fewer, 4});
+        CHECK(a.decide(40) == counts{4, 4});
+        CHECK(a.rejected.empty());
+    }
 }
 
 TEST_CASE("elastic_batch_dp: parameters that cannot be are named with what to write instead", "[elastic]") {

@@ -202,7 +202,8 @@ TEST_CASE("loss_delta_ratio: keeps the laws of a policy", "[loss_delta]") {
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p :
                  {loss_delta_ratio_parameters{.window = 200, .residence = 5, .aging = 40},
-                  loss_delta_ratio_parameters{.window = 200, .direction = favour_large, .residence = 0, .aging = 40}}) {
+                  loss_delta_ratio_parameters{
+                      .window = 200, .direction = favour_large, .residence = 0, .aging = 40, .heed_wants = true}}) {
                 auto const kept = ration::testing::policy_laws([&] { return loss_delta_ratio(p); },
                                                                {.seed = seed,
                                                                 .ticks = 400,
@@ -212,6 +213,19 @@ TEST_CASE("loss_delta_ratio: keeps the laws of a policy", "[loss_delta]") {
                 INFO("seed " << seed << ", jobs " << jobs << ", residence " << p.residence);
                 if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
             }
+}
+
+TEST_CASE("loss_delta_ratio: with heed_wants a request bounds the devices of a job", "[loss_delta]") {
+    for (bool const heeds : {false, true}) {
+        shared a(2, 8, {.residence = 1000, .heed_wants = heeds});
+        CHECK(a.decide() == counts{4, 4});
+        a.hold();
+        a.on.store[a.on.of(resource_id::gpu).requested][1] = 2;  // during the residence
+        CHECK(a.decide() == (heeds ? counts{6, 2} : counts{}));
+        if (heeds) a.hold();
+        a.on.store[a.on.of(resource_id::gpu).requested][1] = 0;
+        CHECK(a.decide() == (heeds ? counts{4, 4} : counts{}));
+    }
 }
 
 TEST_CASE("loss_delta_ratio: parameters that cannot be are named with what to write instead", "[loss_delta]") {

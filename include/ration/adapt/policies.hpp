@@ -28,18 +28,19 @@
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
 #include <ration/policies/tradl.hpp>
+#include <ration/policies/wants.hpp>
 
 BOOST_HANA_ADAPT_STRUCT(ration::policies::tradl_parameters, alpha, dead_band, scenario, strict);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::loss_delta_ratio_parameters, window, gamma, epsilon, normalised, direction,
-                        residence, aging);
+                        residence, aging, heed_wants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::elastic_batch_dp_parameters, interval, at_changes, overflow, overtake,
-                        restart_penalty, horizon, devices, steps);
+                        restart_penalty, horizon, devices, steps, heed_wants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fifo_parameters, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, unknown, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant, heed_wants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_queue_parameters, order, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_tree_parameters, backfill);
@@ -52,3 +53,4 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, at_c
 BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, at_changes, p, lambda, doubling, steps);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::wants_parameters, round);

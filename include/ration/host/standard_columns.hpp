@@ -23,7 +23,7 @@ struct tenant_resource_columns {
 /// The columns kept for each resource; index = `resource_id`.
 struct resource_columns {
     column<double> used;
-    column<std::int64_t> held, minimum, maximum, capacity, free;
+    column<std::int64_t> held, minimum, maximum, requested, capacity, free;
     tenant_resource_columns of_tenants;
 };
 
@@ -128,6 +128,7 @@ private:
         declare(of.held, "jobs/held.");
         declare(of.minimum, "jobs/min.");
         declare(of.maximum, "jobs/max.");
+        declare(of.requested, "jobs/requested.");
         declare(of.capacity, "nodes/capacity.");
         declare(of.free, "nodes/free.");
         declare(of.of_tenants.quota, "tenants/quota.");

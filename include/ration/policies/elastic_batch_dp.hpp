@@ -20,6 +20,7 @@
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/detail/job_profile.hpp>
 #include <ration/policies/detail/placement.hpp>
+#include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -48,6 +49,7 @@ struct elastic_batch_dp_parameters {
     std::int64_t devices = 16'384;
     /// Additions of one decision; a decision that needs more is near the optimum
     std::int64_t steps = 10'000'000'000;
+    bool heed_wants = false;  ///< a job gets no more than it requests while it runs
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -64,7 +66,8 @@ struct elastic_batch_dp_parameters {
          .least = 0,
          .most = 1e9},
         {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 65536", .least = 1, .most = 65536},
-        {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0}};
+        {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0},
+        {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -87,7 +90,8 @@ struct elastic_batch_dp_parameters {
 /// Every interval, and with `at_changes` also when a job arrives or one with devices ends: jobs that hold devices stay
 /// admitted; later arrivals are admitted first come, first served, where the minima of all fit. The devices are divided
 /// so that the sum of F is the largest, and each job gets its batch. For every count but the present one, F of a
-/// running job is reduced by the penalty.
+/// running job is reduced by the penalty. With `heed_wants`, a request (`jobs/requested.gpu`) is the job's maximum: a
+/// lower one at once, a higher one from the next decision.
 ///
 /// Batch grants are made on the first node if it has capacity of `batch`; that capacity bounds their sum. On several
 /// nodes, a job whose number of devices changes is placed again, the largest first (`detail::placement`). Other jobs
@@ -103,12 +107,11 @@ public:
     /// The parameters that a user can set.
     using parameters = elastic_batch_dp_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs =
-        detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">,
-                                in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
-                                in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
-                                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">,
-                                in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.batch">>;
+    using inputs = detail::cluster_columns<
+        in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">,
+        in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
+        in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">, in<std::int64_t, "jobs/min.batch">,
+        in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.batch">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t {
@@ -151,8 +154,7 @@ public:
         }
         auto const devices = static_cast<std::size_t>(parameters_.devices),
                    jobs = most.jobs < devices ? most.jobs : devices;
-        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128),
-                    jobs);  // each admitted job has a device
+        dp_.reserve(most.jobs, devices, jobs * (devices < 128 ? devices : 128), jobs);  // each has a device
         return status::ok;
     }
 
@@ -164,8 +166,7 @@ public:
         memory_.follow(t.get<"jobs/id">());
         bool const in_effect = still_holds(t);
         if (!in_effect || is_due(t.now()) || (parameters_.at_changes && changed_)) decide_anew(t);
-        if (t.nodes() == 1) return report(t, out);
-        return report_places(t, out);
+        return t.nodes() == 1 ? report(t, out) : report_places(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
@@ -305,11 +306,9 @@ private:
     }
     /// The accepted choices of a job.
     [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
-        return {t.get<"jobs/speedup">()[row],
-                t.get<"jobs/batch">()[row],
-                {t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]},
-                {t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]},
-                batch_};
+        bounds const devices = detail::accepted_devices(t, row, parameters_.heed_wants),
+                     batches{t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]};
+        return {t.get<"jobs/speedup">()[row], t.get<"jobs/batch">()[row], devices, batches, batch_};
     }
 
     /// The value of a job as a function of its devices: F, less the penalty of a running job that changes.

@@ -20,6 +20,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/largest_remainder.hpp>
 #include <ration/policies/detail/loss_window.hpp>
+#include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -50,6 +51,7 @@ struct loss_delta_ratio_parameters {
     double residence = 30;
     /// Seconds after which a waiting job replaces a running one of the same weight
     double aging = 600;
+    bool heed_wants = false;  ///< a job gets no more than it requests while it runs
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -62,7 +64,8 @@ struct loss_delta_ratio_parameters {
         {.name = "aging",
          .meaning = "seconds after which a waiting job takes a place, above 0, at most 1000000",
          .least = 0,
-         .most = 1e6}};
+         .most = 1e6},
+        {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -84,6 +87,8 @@ struct loss_delta_ratio_parameters {
 /// of the others. So each of two jobs gets half, as in the paper, until the younger has its first
 /// window.
 ///
+/// With `heed_wants`, `jobs/requested.gpu` is the maximum of a job that has made a request, within its bounds.
+///
 /// If the minima exceed N, the jobs with the largest weights run; the weight of a waiting job grows
 /// with its waiting time.
 ///
@@ -98,11 +103,11 @@ public:
     /// The parameters that a user can set.
     using parameters = loss_delta_ratio_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs =
-        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
-                in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">, in<double, "jobs/restart_cost">,
-                in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/held.gpu">,
-                in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">,
+                           in<std::int64_t, "jobs/submitted">, in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">,
+                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/min.gpu">,
+                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
@@ -138,14 +143,15 @@ public:
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
         changed |= std::exchange(devices_, devices) != devices;
-        auto const least = t.get<"jobs/min.gpu">(), most = t.get<"jobs/max.gpu">(), held = t.get<"jobs/held.gpu">();
+        auto const held = t.get<"jobs/held.gpu">();
         auto const state = t.get<"jobs/state">();
         auto const step = t.get<"jobs/step">();
         auto const loss = t.get<"jobs/loss">();
         bool unsaid = false;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             entry& e = memory_[row];
-            changed |= begin_or_end(e, is_active(static_cast<job_state>(state[row])), {least[row], most[row]}, t.now());
+            bounds const accepted = detail::accepted_devices(t, row, parameters_.heed_wants);
+            changed |= begin_or_end(e, is_active(static_cast<job_state>(state[row])), accepted, t.now());
             if (e.held != held[row]) {  // a speed-up on other devices has another slope
                 e.held = held[row];
                 e.losses.begin_anew();

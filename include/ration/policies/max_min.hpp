@@ -22,6 +22,7 @@
 #include <ration/policies/detail/followed_shares.hpp>
 #include <ration/policies/detail/heap.hpp>
 #include <ration/policies/detail/priority_order.hpp>
+#include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policies/detail/tenant_shares.hpp>
 #include <ration/policies/detail/weight.hpp>
 #include <ration/policy.hpp>
@@ -33,8 +34,9 @@ namespace ration::policies {
 
 /// Parameters of `max_min`; each member has its unit and its default.
 struct max_min_parameters {
-    double round = 360;      ///< seconds after which jobs that waited replace jobs that ran
-    bool by_tenant = false;  ///< devices are divided among tenants first
+    double round = 360;       ///< seconds after which jobs that waited replace jobs that ran
+    bool by_tenant = false;   ///< devices are divided among tenants first
+    bool heed_wants = false;  ///< a job gets no more than it requests while it runs
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -43,7 +45,8 @@ struct max_min_parameters {
          .least = 0,
          .most = 1e6},
         {.name = "by_tenant",
-         .meaning = "divide devices among tenants by their weights first, and then among the jobs of each"}};
+         .meaning = "divide devices among tenants by their weights first, and then among the jobs of each"},
+        {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -65,6 +68,9 @@ struct max_min_parameters {
 /// then to one of its jobs. What a tenant cannot use goes to those of the same parent first. The service of a job then
 /// counts for the part of the cluster that all weights give it.
 ///
+/// With `heed_wants`, `jobs/requested.gpu` bounds the devices of a job, within its minimum and maximum. A job without a
+/// request has its maximum as the bound. Devices are then divided on every tick.
+///
 /// Between two rounds, devices are divided again only when jobs or devices come or go. O(log jobs) for each job that
 /// changes and each device that changes hands, and at a new round for each job that has held devices since the last
 /// one. Without a list of changes, O((jobs + devices) log jobs) for a division, and O(jobs + nodes) otherwise. So it is
@@ -77,8 +83,8 @@ public:
     using parameters = max_min_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">,
-                                           in<std::uint32_t, "jobs/tenant">, in<std::uint32_t, "tenants/parent">,
-                                           in<double, "tenants/weight">>;
+                                           in<std::int64_t, "jobs/requested.gpu">, in<std::uint32_t, "jobs/tenant">,
+                                           in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">>;
     /// What it remembers of jobs is renewed for the changed ones only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
@@ -111,7 +117,8 @@ public:
         bool const has_list = !parameters_.by_tenant && t.changes(table_id::jobs).everything == 0;
         has_list ? followed_.follow(t, jobs_.places(), services_) : followed_.skip(t.now());
         if (parameters_.by_tenant) attained_.follow(t);
-        if (!(has_list ? is_due(t) : jobs_.is_due(t, no_interval, true)) && !new_round) return status::ok;
+        bool const is_changed = has_list ? is_due(t) : jobs_.is_due(t, no_interval, true);
+        if (!is_changed && !new_round && !parameters_.heed_wants) return status::ok;
         if (new_round) {
             started_ = true;
             round_ = t.now();
@@ -119,7 +126,9 @@ public:
         if (has_list) return divide_followed(t, new_round, out);
         if (parameters_.by_tenant) tenants_.begin(t);
         measure(t, new_round);
-        auto const shares = jobs_.list(t, [](std::size_t) noexcept { return max_amount; });
+        auto const shares = jobs_.list(t, [&](std::size_t row) noexcept {
+            return detail::accepted_devices(t, row, parameters_.heed_wants).maximum;
+        });
         std::int64_t const left = admit(t, shares);
         parameters_.by_tenant ? tenants_.fill(t, shares, left) : fill(t, shares, left);
         return jobs_.apply(t, out);
@@ -157,7 +166,8 @@ private:
 
     max_min_parameters parameters_;
     detail::elastic_jobs jobs_;
-    detail::followed_shares followed_;  // for hosts that list changes; the rest is for others
+    // For hosts that list changes; the rest is for others
+    detail::followed_shares followed_{parameters_.heed_wants};
     detail::priority_order order_;
     detail::heap<detail::device_claim> claims_;
     detail::tenant_shares tenants_;

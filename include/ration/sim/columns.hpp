@@ -113,7 +113,7 @@ private:
                 omit(name);
         for (auto const& r : standard_resources) {
             using column_name = text<2 * longest_column_name>;
-            for (std::string_view const family : {"jobs/used.", "jobs/held."})
+            for (std::string_view const family : {"jobs/used.", "jobs/held.", "jobs/requested."})
                 omit(column_name(family).append(r.name).view());
             column_name const least = column_name("jobs/min.").append(r.name),
                               most = column_name("jobs/max.").append(r.name);

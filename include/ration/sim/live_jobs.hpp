@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <ration/host/any_policy.hpp>
 #include <ration/host/ledger.hpp>
@@ -325,5 +326,16 @@ private:
         }
     }
 };
+
+/// Updates `jobs/requested.gpu` of active jobs. O(rows). Call it before `show`, since it marks rows.
+inline void show_requests(live_jobs& jobs, snapshot_store& store, column<std::int64_t> requested, workload const& kinds,
+                          nanoseconds now) noexcept {
+    for (std::size_t row = 0; row < jobs.rows(); ++row) {
+        if (!jobs.is_active(row)) continue;
+        auto const& job = jobs.description(row);
+        std::int64_t const devices = kinds.models[job.model]->requested(job, jobs.steps_at(row, now), now);
+        if (devices != std::exchange(store.at(requested, row), devices)) jobs.mark(row, description_columns);
+    }
+}
 
 }  // namespace ration::sim

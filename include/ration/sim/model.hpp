@@ -90,6 +90,13 @@ public:
     /// runs on devices.
     [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }
 
+    /// True if jobs of this kind request another number of devices while they are active.
+    [[nodiscard]] virtual bool makes_requests() const noexcept { return false; }
+    /// The devices that the job requests at a tick at this time; 0 = it has no request.
+    [[nodiscard]] virtual std::int64_t requested(job_description const&, double, nanoseconds) const noexcept {
+        return 0;
+    }
+
     /// The training loss after a number of steps, without noise; NaN if the model has none.
     [[nodiscard]] virtual double loss(job_description const&, double) const noexcept {
         return std::numeric_limits<double>::quiet_NaN();

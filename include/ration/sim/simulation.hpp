@@ -51,7 +51,8 @@ class simulation {
     contention contention_;
     std::uint64_t idle_rounds_ = 0;
     std::uint32_t round_ = 0;
-    bool asks_ = false;  // the policy is called at this time
+    bool asks_ = false;          // the policy is called at this time
+    bool has_requests_ = false;  // jobs make some, and a policy reads them
 
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
@@ -105,6 +106,7 @@ private:
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors && options_.noise.none();
         columns_read const read = columns_read::by(policy_, fallback_, options_.estimators, is_even);
         read_columns const is_read{policy_, fallback_, options_.estimators, !workload_.tenant_terms.empty()};
+        has_requests_ = shape.makes_requests && is_read("jobs/requested.gpu");
         auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling, is_read);
         if (!declared) return declared.failure();
         columns_ = *declared;
@@ -294,6 +296,7 @@ private:
     /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
         speed_segments_.prefetch_next();
+        if (has_requests_) show_requests(live_, store_, columns_.of(resource_id::gpu).requested, workload_, now);
         live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;

@@ -40,6 +40,7 @@ struct workload_shape {
     std::int64_t most_devices = 0;   ///< the largest `job_description::most`
     bool has_restart_costs = false;  ///< a job has a `restart_cost`
     bool uses_processors = false;    ///< a job's model has cores
+    bool makes_requests = false;     ///< a job's model has `job_model::makes_requests`
     /// The sum of `most` over all jobs, if it is known
     std::size_t all_devices = std::numeric_limits<std::size_t>::max();
 };
@@ -54,6 +55,7 @@ struct workload_shape {
         if (job.most > shape.most_devices) shape.most_devices = job.most;
         shape.has_restart_costs |= job.restart_cost > 0;
         shape.uses_processors |= jobs.runs_on_cpu(job);
+        shape.makes_requests |= jobs.models[job.model]->makes_requests();
     }
     return shape;
 }

@@ -42,7 +42,7 @@ struct synthetic_job {
     std::array<double, loss_window> losses{};  ///< the last one is the newest
     by_devices speed{}, fixed_speed{};  ///< steps/s on devices of type 0: at the best batch, at the requested one
     per_resource<double> used{};
-    per_resource<std::int64_t> minimum{}, maximum{}, request{};
+    per_resource<std::int64_t> minimum{}, maximum{}, request{}, requested{};
 
     [[nodiscard]] bool is_over() const noexcept { return !is_active(state); }
 };
@@ -117,6 +117,7 @@ private:
             store.at(c.used, row) = job.used[r];
             store.at(c.minimum, row) = job.minimum[r];
             store.at(c.maximum, row) = job.maximum[r];
+            store.at(c.requested, row) = job.requested[r];
             store.at(request[r], row) = job.request[r];
         }
     }

@@ -144,10 +144,18 @@ private:
             job.target_loss = job.tier < two_tier_target::objective_tier ? 0.8 * job.best_loss : unknown;
             cluster_.change(row, job);
         }
+        ask(job);
         for (std::size_t r = 0; r < capacity_.size(); ++r)
             job.used[r] = static_cast<double>(rng_.below(static_cast<std::uint64_t>(capacity_[r]) / 2));
         cluster_.set(row, job);
         if (rng_.once_in(40)) cluster_.end(row, rng_.once_in(3) ? job_state::failed : job_state::done);
+    }
+
+    /// One job in three asks for another size every few ticks, also for sizes beyond its bounds, without a draw.
+    void ask(synthetic_job& job) noexcept {
+        if (job.id % 3 != 0 || ticks_ % 7 != job.id % 7) return;
+        for (std::size_t r = 0; r < capacity_.size(); ++r)
+            job.requested[r] = static_cast<std::int64_t>(ticks_ * job.id % 5) * job.request[r] / 2;
     }
 
     /// The loss falls by 1 % on average, at most by 3; now and then it rises.

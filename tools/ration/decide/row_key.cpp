@@ -49,6 +49,7 @@ constexpr exception exceptions[] = {
     {"jobs/tiers", 0, most_count, 0},
     {"jobs/min.", 0, most_request_amount, 0},
     {"jobs/max.", 0, most_request_amount, unlimited, value_form::amount},
+    {"jobs/requested.", 0, most_request_amount, 0},
     {"jobs/total_steps", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/remaining", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/restarts", 0, most_count, 0},

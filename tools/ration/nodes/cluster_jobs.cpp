@@ -41,10 +41,8 @@ cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, any_p
     auto& store = jobs_.store();
     RATION_ASSERT(store.resize(table_id::nodes, nodes.registry().size()), "memory for the nodes table");
     auto const request = store.find<std::int64_t>("jobs/request.gpu");
-    auto const requested = store.find<std::int64_t>("jobs/requested.gpu");
-    RATION_ASSERT(request && requested, "a run with devices has these columns");
+    RATION_ASSERT(request, "a run with devices has this column");
     request_ = *request;
-    requested_ = *requested;
 }
 
 result<void> cluster_jobs::bind() {
@@ -242,7 +240,7 @@ void cluster_jobs::describe(live_job const& job) noexcept {
     store.at(columns.resources[gpu_index].used, job.row) = mine.row ? mine.row->used : 0;
     store.at(columns.get<"jobs/attained">(), job.row) = device_seconds(job);
     store.at(columns.restart_cost, job.row) = mine.row ? mine.row->restart_cost : to_seconds(wants.restart_cost);
-    store.at(requested_, job.row) = mine.row && mine.row->requested > 0 ? mine.row->requested : -1;
+    store.at(columns.resources[gpu_index].requested, job.row) = mine.row ? mine.row->requested : 0;
 }
 
 }  // namespace ration::program

@@ -35,7 +35,7 @@ class cluster_jobs {
     std::vector<reported> reported_;               // by slot
     std::vector<bool> was_lost_;                   // by node: its jobs were lost since the last tick
     std::vector<std::vector<node_row>> incoming_;  // by node: rows of a report that is not complete
-    column<std::int64_t> request_, requested_;
+    column<std::int64_t> request_;
     cluster_backend backend_;
     one_node_policy placed_;
     published_tables shown_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "nodes/node_row.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <limits>
@@ -60,8 +59,7 @@ std::string node_row_json(live_job const& job, job_table const& jobs) {
         json.member("settled", settled);
         json.member("min.gpu", value_of<std::int64_t>(jobs, job, "jobs/min.gpu"));
         json.member("max.gpu", value_of<std::int64_t>(jobs, job, "jobs/max.gpu"));
-        json.member("requested.gpu",
-                    std::max<std::int64_t>(0, value_of<std::int64_t>(jobs, job, "jobs/requested.gpu")));
+        json.member("requested.gpu", value_of<std::int64_t>(jobs, job, "jobs/requested.gpu"));
         json.member("used.gpu", value_of<double>(jobs, job, "jobs/used.gpu"));
         json.member("attained", value_of<double>(jobs, job, "jobs/attained"));
         json.member("restart_cost", value_of<double>(jobs, job, "jobs/restart_cost"));

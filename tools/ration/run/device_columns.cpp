@@ -17,16 +17,14 @@ template <class T>
 
 device_columns::device_columns(snapshot_store& store, standard_columns& columns, std::int64_t most, std::size_t slots)
     : store_(store), columns_(columns), width_(static_cast<std::size_t>(most) + 1), seconds_(slots) {
-    auto const requested = store_.declare<std::int64_t>("jobs/requested.gpu"),
-               request = store_.declare<std::int64_t>("jobs/request.gpu");
+    auto const request = store_.declare<std::int64_t>("jobs/request.gpu");
     auto const given = store_.declare<double>("jobs/speedup.given", static_cast<std::uint32_t>(width_));
-    RATION_ASSERT(requested && request && given, "the store has none of these names");
+    RATION_ASSERT(request && given, "the store has none of these names");
     for (std::string_view const vector : {"jobs/speedup", "jobs/batch", "jobs/goodput", "jobs/goodput.fixed"})
         RATION_ASSERT(columns_.add(store_, vector, width_), "the store has none of these names");
     for (std::string_view const scalar :
          {"jobs/attained", "jobs/nominal_steps_per_second", "jobs/restarts", "nodes/type"})
         RATION_ASSERT(columns_.add(store_, scalar), "the store has none of these names");
-    requested_ = *requested;
     request_ = *request;
     given_ = *given;
 }
@@ -47,7 +45,7 @@ void device_columns::set_batch_capacity(std::span<live_job const> jobs) noexcept
 void device_columns::describe(live_job const& job) noexcept {
     for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
         store_[of(r).maximum][job.row] = 0;
-    store_[requested_][job.row] = -1;
+    set_requested(job, 0);
     seconds_[job.slot] = 0;
     if (job.config->elastic) describe_sizes(job, *job.config->elastic);
 }

@@ -16,7 +16,7 @@ namespace ration::program {
 class device_columns {
     snapshot_store& store_;
     standard_columns& columns_;
-    column<std::int64_t> requested_, request_;
+    column<std::int64_t> request_;
     column<double> given_;         // the speedup in the jobs file; 0: none
     std::size_t width_;            // values in a row of a vector by number of devices
     std::vector<double> seconds_;  // used, by slot
@@ -35,8 +35,10 @@ public:
     void describe(live_job const& job) noexcept;
     /// Writes what changes, of the jobs that have a row and use devices. O(jobs).
     void refresh(std::span<live_job const> jobs, nanoseconds now) noexcept;
-    /// Devices that the job has requested; -1: it has no request. Pre: the job has a row.
-    void set_requested(live_job const& job, std::int64_t devices) noexcept { store_[requested_][job.row] = devices; }
+    /// Devices that the job has requested; 0: it has no request. Pre: the job has a row.
+    void set_requested(live_job const& job, std::int64_t devices) noexcept {
+        store_[of(resource_id::gpu).requested][job.row] = devices;
+    }
     /// Device-seconds that the job has used up to the last `refresh`.
     [[nodiscard]] double seconds(live_job const& job) const noexcept { return seconds_[job.slot]; }
 

@@ -148,7 +148,7 @@ void resize_controller::handle(live_job& job, progress::update const& reply, nan
                 machine.launch().hello(!commands_.address(job).empty(), what.world, what.devices, now);
             break;
         case progress::message_type::want:
-            jobs_.devices()->set_requested(job, what.wanted == 0 ? -1 : static_cast<std::int64_t>(what.wanted));
+            jobs_.devices()->set_requested(job, static_cast<std::int64_t>(what.wanted));
             return scheduler_.request_tick();
         case progress::message_type::checkpoint: machine.checkpoint(what.durable, now); break;
         case progress::message_type::step:

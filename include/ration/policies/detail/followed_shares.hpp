@@ -17,6 +17,7 @@
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/followed_order.hpp>
 #include <ration/policies/detail/ranked_jobs.hpp>
+#include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policies/detail/row_set.hpp>
 #include <ration/policies/detail/tournament.hpp>
 #include <ration/policies/detail/weight.hpp>
@@ -74,6 +75,7 @@ class followed_shares {
     buffer<std::uint32_t> fresh_;     // rows that may have no service yet
     buffer<std::uint32_t> in_, out_;  // rows that a division admits, or no longer admits
     buffer<std::uint32_t> new_rows_, lost_;
+    bool heeds_wants_;
     std::size_t most_jobs_ = 0;
     std::int64_t capacity_ = 0, all_held_ = 0, all_given_ = 0;
     std::uint64_t active_ = 0;
@@ -82,6 +84,9 @@ class followed_shares {
     bool is_unranked_ = true;  // services have changed by other means
 
 public:
+    /// `heeds_wants`: a job gets no more than it requests while it runs.
+    explicit followed_shares(bool heeds_wants) noexcept : heeds_wants_(heeds_wants) {}
+
     /// Allocates for the largest tables, and removes all jobs.
     void reserve(limits const& most) noexcept {
         jobs_ = {};
@@ -254,7 +259,7 @@ private:
         j.is_active = is_active(static_cast<job_state>(t.template get<"jobs/state">()[row]));
         j.held = t.template get<"jobs/held.gpu">()[row];
         j.weight = valid_weight(t.template get<"jobs/weight">()[row]);
-        std::int64_t const least = t.template get<"jobs/min.gpu">()[row], most = t.template get<"jobs/max.gpu">()[row];
+        auto const [least, most] = accepted_devices(t, row, heeds_wants_);
         j.most = most < capacity_ ? most : capacity_;
         j.least = least > 1 ? least : 1;
         if (!j.is_active || j.least > j.most) j.least = 0;
