@@ -8,6 +8,7 @@
 #include "page.hpp"
 #include "published/cm_dare_scenario.hpp"
 #include "published/elastic.hpp"
+#include "published/elastic_rmi.hpp"
 #include "published/elasticflow.hpp"
 #include "published/ffdl.hpp"
 #include "published/sia.hpp"
@@ -46,6 +47,22 @@ TEST_CASE(
 TEST_CASE("VirtualCluster: greedy tenants delay no other with a queue for each tenant, and all with one queue",
           "[published]") {
     check_all(published::virtual_cluster_scenario({.seeds = 1}));
+}
+
+TEST_CASE(
+    "ElasticRMI: a hook on the service's own state, beside CPU thresholds; results.md has these tables and no others",
+    "[published]") {
+    auto const found = published::elastic_rmi_scenario();
+    check_all(found);
+    CHECK(table_lines(section("ElasticRMI")) == table_lines(found.table()));
+}
+
+TEST_CASE("ElasticRMI: a hook with another threshold breaks the control, and nothing else", "[published]") {
+    auto const found = published::elastic_rmi_scenario({.seeds = 1, .control_threshold = 0.8});
+    for (auto const& claim : found.claims()) {
+        INFO(claim.what);
+        CHECK(claim.holds == (claim.what.find("bit for bit") == std::string::npos));
+    }
 }
 
 TEST_CASE("TRADL: FT before AO before NA for those that come late, and nothing where nobody competes", "[published]") {
