@@ -159,6 +159,14 @@ class NodesTest(Nodes):
                                   timeout=PATIENCE)
         self.assertIn(f"{decisions} of {decisions} decisions the same", replayed.stdout + replayed.stderr)
 
+    def test_a_policy_for_one_pool_uses_the_devices_of_all_nodes(self) -> None:
+        self.start("".join(job(name, 20) for name in "ab"), "--policy", "loss_delta_ratio")
+        self.finish()
+        started = [event["devices"].split(",") for event in self.events("job_started")]
+        self.assertEqual({device.split(":")[0] for devices in started for device in devices}, {"local-1", "local-2"})
+        self.assertEqual(sum(map(len, started)), 4, started)
+        self.assert_devices_used_once()
+
     def test_jobs_that_no_node_can_run_are_refused_before_one_starts(self) -> None:
         self.start(job("a", 1).replace("bounds = { gpu = { min = 1, max = 2 } }", "").replace("deadlines =", "# deadlines ="))
         _, err = self.finish(2)

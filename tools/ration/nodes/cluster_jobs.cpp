@@ -30,11 +30,14 @@ constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
 
 }  // namespace
 
-cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, any_policy& policy)
+cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy)
     : nodes_(nodes), jobs_(config.jobs, supply_of(config, nodes)), progress_(initial_progress(jobs_.jobs())),
       reported_(config.jobs.size()), was_lost_(nodes.registry().size()), incoming_(nodes.registry().size()),
       backend_(nodes.registry(), nodes.names(), config.jobs.size()),
-      placed_(policy, [this](std::uint64_t id) { return holding_of(id); }), shown_(placed_),
+      pooled_(
+          policy, [&policy] { return answers_for_one_pool(policy.current()); },
+          [this](std::uint64_t id) { return nodes_of(id); }),
+      limited_(pooled_, [this](std::uint64_t id) { return nodes_of(id); }), shown_(limited_),
       engine_(backend_, shown_, fallback_, jobs_.store(), jobs_.columns(), host_resources(true),
               {.half_life = jobs_.half_life()}),
       largest_(largest_of(nodes)) {
@@ -57,10 +60,10 @@ live_job* cluster_jobs::find(std::string_view name) noexcept {
     return found == jobs_.jobs().end() ? nullptr : &*found;
 }
 
-std::optional<std::pair<std::uint32_t, std::int64_t>> cluster_jobs::holding_of(std::uint64_t id) const {
+job_nodes cluster_jobs::nodes_of(std::uint64_t id) const {
     auto const& grant = backend_.grant_of(id - 1);
-    if (!grant.node) return std::nullopt;
-    return std::pair(static_cast<std::uint32_t>(*grant.node), grant.devices);
+    if (!grant.node) return {};
+    return {.held = {{*grant.node, grant.devices}}};
 }
 
 std::int64_t cluster_jobs::devices_of(live_job const& job) const noexcept {

@@ -7,15 +7,15 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ration/host/engine.hpp>
 #include <ration/policies/none.hpp>
 
 #include "nodes/cluster_nodes.hpp"
+#include "nodes/node_limit_policy.hpp"
 #include "nodes/node_row.hpp"
-#include "nodes/one_node_policy.hpp"
+#include "nodes/pool_policy.hpp"
 #include "run/job_table.hpp"
 #include "run/published_tables.hpp"
 #include "run/replaceable_policy.hpp"
@@ -37,7 +37,8 @@ class cluster_jobs {
     std::vector<std::vector<node_row>> incoming_;  // by node: rows of a report that is not complete
     column<std::int64_t> request_;
     cluster_backend backend_;
-    one_node_policy placed_;
+    pool_policy pooled_;
+    node_limit_policy limited_;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
     engine<cluster_backend> engine_;
@@ -46,7 +47,7 @@ class cluster_jobs {
 
 public:
     /// `policy` outlives this. `devices`: of each node now.
-    cluster_jobs(run_config const& config, cluster_nodes& nodes, any_policy& policy);
+    cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy);
     cluster_jobs(cluster_jobs const&) = delete;
     cluster_jobs& operator=(cluster_jobs const&) = delete;
 
@@ -92,7 +93,7 @@ private:
     void refresh(nanoseconds now);
     void roll_back(live_job const& job, std::size_t node, std::int64_t devices, nanoseconds now);
     void take_rows(std::size_t node, std::uint64_t list, std::vector<node_row> rows, nanoseconds now);
-    [[nodiscard]] std::optional<std::pair<std::uint32_t, std::int64_t>> holding_of(std::uint64_t id) const;
+    [[nodiscard]] job_nodes nodes_of(std::uint64_t id) const;
 };
 
 }  // namespace ration::program

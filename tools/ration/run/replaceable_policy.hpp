@@ -48,7 +48,7 @@ public:
         fallback_.on_events(events);
     }
 
-private:
+    /// The one that answers now.
     [[nodiscard]] any_policy& current() const noexcept { return replaced_ ? fallback_ : *chosen_; }
 };
 

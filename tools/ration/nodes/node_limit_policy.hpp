@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Keeps each job on one node, whatever the policy answers.
+/// Keeps each job on at most as many nodes as it can use, whatever the policy answers.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
 
+#include "nodes/node_share.hpp"
+
 namespace ration::program {
 
-/// Asks another policy. Of a job that it places on several nodes, the part on one node remains: on the node where the
-/// job is, else the largest part. A part below the job's minimum is left out, so that the job keeps what it has, or
+/// Asks another policy. Of a job that it places on too many nodes, the parts on the nodes where the job is remain, then
+/// the largest ones. If they are below the job's minimum, they are left out, so that the job keeps what it has, or
 /// waits. All other answers pass as they are.
-class one_node_policy final : public any_policy {
-public:
-    /// The node and the devices that the job with this `jobs/id` holds.
-    using holding_of = std::function<std::optional<std::pair<std::uint32_t, std::int64_t>>(std::uint64_t)>;
-
-private:
+class node_limit_policy final : public any_policy {
     struct part {
         std::uint32_t job, node;
         std::int64_t amount;
+        bool stays;  // the job is on the node
     };
     any_policy& policy_;
-    holding_of holding_;
+    nodes_of_job nodes_;
     std::vector<grant> space_;
     std::vector<part> parts_;  // of the answer, by job
     std::uint32_t id_slot_ = 0, minimum_slot_ = 0;
 
 public:
-    one_node_policy(any_policy& policy, holding_of holding) : policy_(policy), holding_(std::move(holding)) {}
+    node_limit_policy(any_policy& policy, nodes_of_job nodes) : policy_(policy), nodes_(std::move(nodes)) {}
 
     [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override;
@@ -41,8 +37,9 @@ public:
 
 private:
     void list_parts(std::span<grant const> answer, tick_data const& t);
-    [[nodiscard]] std::optional<part> chosen(std::span<part const> parts, tick_data const& t) const;
-    [[nodiscard]] std::span<part const> parts_of(std::uint32_t job) const noexcept;
+    void limit_parts(tick_data const& t);
+    [[nodiscard]] bool passes(grant const& g) const noexcept;
+    [[nodiscard]] std::span<part> parts_of(std::uint32_t job) noexcept;
 };
 
 }  // namespace ration::program

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy that places a job on several nodes: one part remains.
+// A policy that places a job on more nodes than it can use: some parts remain.
 #include <map>
 #include <vector>
 
 #include <ration/host/snapshot_store.hpp>
 
-#include "nodes/one_node_policy.hpp"
+#include "nodes/node_limit_policy.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -36,11 +36,8 @@ public:
 struct fixture {
     snapshot_store store;
     fixed_policy policy;
-    std::map<std::uint64_t, std::pair<std::uint32_t, std::int64_t>> held;
-    one_node_policy placed{policy, [this](std::uint64_t id) {
-                               auto const found = held.find(id);
-                               return found == held.end() ? std::nullopt : std::optional(found->second);
-                           }};
+    std::map<std::uint64_t, job_nodes> nodes;
+    node_limit_policy placed{policy, [this](std::uint64_t id) { return nodes[id]; }};
     std::vector<grant> space = std::vector<grant>(32);
 
     /// Jobs 11 and 12 accept at least `least` devices.
@@ -70,7 +67,7 @@ struct fixture {
 
 TEST_CASE("an answer with one node for each job passes as it is") {
     fixture f;
-    f.held[11] = {0, 2};
+    f.nodes[11].held = {{0, 2}};
     std::vector<grant> const moves{row(0, 0, 0), row(0, 1, 2), row(1, 0, 2), row(1, 0, 64, batch_size)};
     CHECK(f.answer(moves) == moves);
 }
@@ -78,7 +75,7 @@ TEST_CASE("an answer with one node for each job passes as it is") {
 TEST_CASE("of several nodes the largest part remains, or that on the node of the job") {
     fixture f;
     CHECK(f.answer({row(0, 0, 1), row(0, 2, 3), row(1, 1, 2)}) == std::vector<grant>{row(0, 2, 3), row(1, 1, 2)});
-    f.held[11] = {0, 1};
+    f.nodes[11].held = {{0, 1}};
     CHECK(f.answer({row(0, 0, 1), row(0, 2, 3)}) == std::vector<grant>{row(0, 0, 1)});
     CHECK(f.answer({row(0, 2, 3)}).empty());  // what it holds stays, without a row
     CHECK(f.answer({row(0, 0, 0), row(0, 1, 1), row(0, 2, 3)}) == std::vector<grant>{row(0, 0, 0), row(0, 2, 3)});
@@ -87,6 +84,19 @@ TEST_CASE("of several nodes the largest part remains, or that on the node of the
 TEST_CASE("a part below the minimum is left out, and so is the release for it") {
     fixture f(3);
     CHECK(f.answer({row(0, 0, 2), row(0, 1, 2), row(1, 2, 4)}) == std::vector<grant>{row(1, 2, 4)});
-    f.held[11] = {2, 3};
+    f.nodes[11].held = {{2, 3}};
     CHECK(f.answer({row(0, 2, 0), row(0, 0, 2), row(0, 1, 2)}).empty());
+}
+
+TEST_CASE("a job that can use two nodes keeps two parts: where it is, then the largest") {
+    fixture f(3);
+    f.nodes[11].most = 2;
+    std::vector<grant> const two{row(0, 0, 1), row(0, 1, 2)};
+    CHECK(f.answer(two) == two);
+    CHECK(f.answer({row(0, 0, 1), row(0, 1, 2), row(0, 2, 2)}) == std::vector<grant>{row(0, 1, 2), row(0, 2, 2)});
+    f.nodes[11].held = {{0, 1}};
+    CHECK(f.answer({row(0, 1, 2), row(0, 2, 3)}) == std::vector<grant>{row(0, 2, 3)});
+    f.nodes[11].held = {{0, 1}, {1, 1}};
+    CHECK(f.answer({row(0, 2, 4)}).empty());  // two devices on its nodes are too few
+    CHECK(f.answer({row(0, 0, 0), row(0, 2, 4)}) == std::vector<grant>{row(0, 0, 0), row(0, 2, 4)});
 }
