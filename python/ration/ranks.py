@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Starts a training script once for each device of this job: python3 -m ration.ranks train.py ARGUMENTS
 
-RATION_DEVICES names the devices; without it there is one rank. Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE,
+RATION_DEVICES names the devices of this node; without it there is one rank. Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE,
 MASTER_ADDR and MASTER_PORT, as torchrun gives them. SIGTERM, SIGINT and SIGHUP are passed on to all. When a rank fails the others are
 ended, and the exit status is that of the first that failed (128 and the signal's number when a signal ended it). Ranks do not outlive
 this process, however it ends; what they have started and left behind is ended with the last of them. Linux only.
@@ -19,18 +19,25 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _environments():
-    devices = [name for name in os.environ.get("RATION_DEVICES", "").split(",") if name] or [""]
+def _world(local):
+    """The first rank on this node, and the environment of all ranks. On several nodes ration has chosen both."""
+    if int(os.environ.get("RATION_NODES", 1)) > 1:
+        return int(os.environ["RANK"]), {name: os.environ[name] for name in ("WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    world = str(len(devices))
-    common = {"WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    if "GLOO_SOCKET_IFNAME" not in os.environ:
+    return 0, {"WORLD_SIZE": str(local), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+
+
+def _environments():
+    devices = [name for name in os.environ.get("RATION_DEVICES", "").split(",") if name] or [""]
+    first, common = _world(len(devices))
+    common["LOCAL_WORLD_SIZE"] = str(len(devices))
+    if "GLOO_SOCKET_IFNAME" not in os.environ and common["MASTER_ADDR"] == "127.0.0.1":
         common["GLOO_SOCKET_IFNAME"] = "lo"  # by itself gloo asks the network for this machine's name
     if "USE_LIBUV" not in os.environ:
         common["USE_LIBUV"] = "0"  # PyTorch 2.4 and later insists on libuv otherwise, and that of Debian 13 is built without
-    return [{**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
+    return [{**os.environ, **common, "RANK": str(first + rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
 
 
 def _start(command, environment, mask):

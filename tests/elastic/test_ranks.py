@@ -63,6 +63,14 @@ class Ranks(unittest.TestCase):
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             os.close(descriptor)
 
+    def test_on_several_nodes_ranks_continue_those_of_the_nodes_before(self):
+        world = {"RATION_NODES": "2", "NODE_RANK": "1", "RANK": "3", "WORLD_SIZE": "5", "MASTER_ADDR": "n1", "MASTER_PORT": "20007"}
+        status, output, _ = self.outcome(self.start(SAY, devices=2, **world))
+        self.assertEqual(status, 0)
+        self.assertEqual(sorted(output.splitlines()), ["3 0 5 2 n1 20007", "4 1 5 2 n1 20007"])
+        status, output, _ = self.outcome(self.start(SAY, devices=1, **{**world, "RATION_NODES": "1"}))
+        self.assertEqual(output.split()[:5], ["0", "0", "1", "1", "127.0.0.1"])
+
     def test_each_rank_finds_its_place(self):
         status, output, _ = self.outcome(self.start(SAY, devices=3))
         lines = sorted(line.split() for line in output.splitlines())

@@ -46,9 +46,9 @@ class Line:
                 out.append((words[1], keys))
 
 
-def save(step: int) -> None:
+def save(step: int, *state: float) -> None:
     fresh = SAVED.with_suffix(".new")
-    fresh.write_text(str(step))
+    fresh.write_text(" ".join(map(repr, (step, *state))))
     fresh.rename(SAVED)
 
 
@@ -58,9 +58,9 @@ def end(line: Line, why: str) -> None:
     sys.exit(0)
 
 
-def obey(line: Line, kind: str, keys: dict, step: int) -> None:
+def obey(line: Line, kind: str, keys: dict, step: int, *state: float) -> None:
     if kind in ("save", "stop"):
-        save(step)
+        save(step, *state)
     if kind == "stop":
         end(line, "stop")
     if kind == "save":
@@ -70,7 +70,7 @@ def obey(line: Line, kind: str, keys: dict, step: int) -> None:
             for other, more in line.received():
                 if other == "go":
                     return
-                obey(line, other, more, step)
+                obey(line, other, more, step, *state)
             time.sleep(0.01)
 
 
@@ -99,4 +99,5 @@ def main() -> None:
     end(line, "done")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -67,31 +67,31 @@ TEST_CASE("a node that does not come in time is gone") {
 
 TEST_CASE("a job leaves its node once a report without it answers the list without it") {
     auto nodes = two_nodes(2);
-    nodes.assign(0, a, 1);
-    CHECK(nodes.node_of(0) == a);
+    nodes.assign(0, {{a, 1}});
+    CHECK(nodes.is_on(0, a));
     CHECK(nodes.is_assigned(0, a));
     CHECK(!nodes.may_assign(0, b));
     report(nodes, a, 1, {});  // it was not withdrawn
-    CHECK(nodes.node_of(0) == a);
-    nodes.withdraw(0, 3);
+    CHECK(nodes.is_on(0, a));
+    nodes.withdraw(0, {a, 3});
     CHECK(!nodes.is_assigned(0, a));
     report(nodes, a, 2, {});  // of before
-    CHECK(nodes.node_of(0) == a);
+    CHECK(nodes.is_on(0, a));
     report(nodes, b, 3, {});  // of the other node
-    CHECK(nodes.node_of(0) == a);
+    CHECK(nodes.is_on(0, a));
     std::array const still{std::size_t{1}, std::size_t{0}};
     nodes.report(a, 3, still);
-    CHECK(nodes.node_of(0) == a);
+    CHECK(nodes.is_on(0, a));
     CHECK(!nodes.may_assign(0, b));
-    nodes.withdraw(0, 9);  // the first withdrawal counts
+    nodes.withdraw(0, {a, 9});  // the first withdrawal counts
     report(nodes, a, 3, {1});
-    CHECK(!nodes.node_of(0));
+    CHECK(nodes.is_free(0));
     CHECK(nodes.may_assign(0, b));
 }
 
 TEST_CASE("the jobs of a silent node are free after its lease and the time to end them, and it stays away") {
     auto nodes = two_nodes();
-    nodes.assign(0, a, 1);
+    nodes.assign(0, {{a, 1}});
     CHECK(nodes.message(a, "s", seconds(100)));
     CHECK(nodes.message(b, "s", seconds(400)));
     nodes.advance(seconds(429));
@@ -110,7 +110,7 @@ TEST_CASE("the jobs of a silent node are free after its lease and the time to en
 
 TEST_CASE("the end of a connection frees no job; the hello of the next agent does") {
     auto nodes = two_nodes();
-    nodes.assign(0, a, 1);
+    nodes.assign(0, {{a, 1}});
     nodes.closed(a);
     CHECK(nodes.state(a) == node_state::suspect);
     CHECK(!nodes.message(a, "s", seconds(1)));  // of a buffer
@@ -126,21 +126,21 @@ TEST_CASE("the end of a connection frees no job; the hello of the next agent doe
 
 TEST_CASE("a node that is started again and again loses its lease all the same") {
     auto nodes = two_nodes();
-    nodes.assign(0, a, 1);
+    nodes.assign(0, {{a, 1}});
     nodes.closed(a);
     nodes.start(a, "s", seconds(329));
     nodes.advance(seconds(330));
     CHECK(nodes.state(a) == node_state::lost);
-    CHECK(!nodes.node_of(0));
+    CHECK(nodes.is_free(0));
 }
 
 TEST_CASE("a node that has ended keeps no job, and a command that never came up is gone at its end") {
     auto nodes = two_nodes();
-    nodes.assign(0, a, 1);
+    nodes.assign(0, {{a, 1}});
     REQUIRE(nodes.message(a, "s", seconds(1)));
     nodes.ended(a);
     CHECK(nodes.state(a) == node_state::gone);
-    CHECK(!nodes.node_of(0));
+    CHECK(nodes.is_free(0));
     nodes.closed(a);
     CHECK(nodes.state(a) == node_state::gone);
 
@@ -162,4 +162,41 @@ TEST_CASE("a lease counts from the clock that the controller repeats") {
     CHECK(lease.until() == seconds(115));
     lease.renew(seconds(999), seconds(114));  // a clock that this node never had
     CHECK(lease.until() == seconds(124));
+}
+
+TEST_CASE("a job on two nodes is free once both have confirmed, in any order") {
+    auto nodes = two_nodes();
+    nodes.assign(0, {{a, 1}, {b, 4}});
+    CHECK(nodes.nodes_of(0) == std::vector<std::size_t>{a, b});
+    CHECK(nodes.is_assigned(0, b));
+    CHECK(!nodes.is_broken(0));
+    nodes.withdraw(0, {a, 2});
+    CHECK(nodes.is_leaving(0));
+    CHECK(nodes.is_assigned(0, b));
+    nodes.withdraw(0, {b, 5});
+    report(nodes, b, 4, {});  // of before, though a has left with a smaller number
+    CHECK(nodes.is_on(0, b));
+    report(nodes, b, 5, {});
+    CHECK(nodes.nodes_of(0) == std::vector<std::size_t>{a});
+    CHECK(!nodes.is_broken(0));  // it leaves
+    CHECK(!nodes.may_assign(0, b));
+    report(nodes, a, 2, {});
+    CHECK(nodes.is_free(0));
+    CHECK(nodes.may_assign(0, b));
+}
+
+TEST_CASE("a job that loses one of its nodes is broken, and not free before the other has confirmed") {
+    auto nodes = two_nodes();
+    nodes.assign(0, {{a, 1}, {b, 1}});
+    nodes.closed(a);
+    nodes.start(a, "u", seconds(1));
+    REQUIRE(nodes.hello(a, "u", seconds(2)));
+    CHECK(nodes.is_broken(0));
+    CHECK(!nodes.may_assign(0, a));
+    nodes.withdraw(0, {b, 2});
+    CHECK(!nodes.is_broken(0));
+    report(nodes, b, 2, {});
+    CHECK(nodes.may_assign(0, a));
+    nodes.assign(0, {{a, 1}});
+    CHECK(!nodes.is_broken(0));
 }

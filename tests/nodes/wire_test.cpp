@@ -30,6 +30,21 @@ constexpr auto fix = "; use the same version of ration on all nodes";
 
 }  // namespace
 
+TEST_CASE("the part of a job on several nodes is read as it was written") {
+    wire_head const sent{.session = "ab", .number = 7, .clock = 9};
+    job_part const part{.nodes = 3, .node_rank = 1, .first_rank = 4, .world = 9, .master = "n1", .port = 20001};
+    auto const gang = read_order(to_line(sent, jobs_order{.grants = 4, .jobs = {{"a", 2, 4, 0, part}}}));
+    REQUIRE(gang);
+    auto const& placed = std::get<jobs_order>(gang->body).jobs.front().part;
+    CHECK(placed.nodes == 3);
+    CHECK(placed.node_rank == 1);
+    CHECK(placed.follows());
+    CHECK(placed.first_rank == 4);
+    CHECK(placed.world == 9);
+    CHECK(placed.master == "n1");
+    CHECK(placed.port == 20001);
+}
+
 TEST_CASE("an order is read as it was written") {
     wire_head const sent{.session = "ab", .number = 7, .clock = 9};
     jobs_order const jobs{.grants = 3, .jobs = {{"a", 2, 4, 128}, {"b", 0, 0, 0}}, .more = true};
@@ -47,6 +62,8 @@ TEST_CASE("an order is read as it was written") {
     CHECK(got.jobs[0].devices == 4);
     CHECK(got.jobs[0].batch == 128);
     CHECK(got.jobs[1].devices == 0);
+    CHECK(got.jobs[0].part.is_whole());
+    CHECK(got.jobs[0].part.master == "127.0.0.1");
 
     auto const hello = read_order(to_line(sent, hello_order{.run = "r",
                                                             .node = "n",

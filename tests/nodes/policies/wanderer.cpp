@@ -13,9 +13,9 @@ using namespace ration;
 class wanderer {
 public:
     using policy_concept = policy_tag;
-    using inputs =
-        columns<in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">, in<std::int64_t, "jobs/min.gpu">,
-                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "nodes/free.gpu">>;
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">,
+                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
+                           in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">>;
     static constexpr meta about{.id = "org.example.wanderer", .version = "1.0.0", .summary = "moves a job about"};
 
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {

@@ -19,6 +19,7 @@
 #include <ration/units.hpp>
 
 #include "common/diagnostics.hpp"
+#include "config/job_part.hpp"
 #include "config/tenants.hpp"
 
 namespace ration::program {
@@ -88,6 +89,8 @@ struct elastic_config {
     position checkpoint_at;
     nanoseconds restart_cost = seconds(10);  ///< until one was measured
     resize_deadlines deadlines;
+    std::int64_t most_nodes = 1;  ///< that the job can use at once
+    job_part part;                ///< on this node
 };
 
 /// What ration does with a job at its Objective, once the policy releases it.

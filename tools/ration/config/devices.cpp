@@ -13,7 +13,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::int64_t most_devices = 1024, most_batch = std::int64_t{1} << 40;
+constexpr std::int64_t most_devices = 1024, most_nodes_of_job = 256, most_batch = std::int64_t{1} << 40;
 constexpr double least_device_cores = least_cpu.count / 1000.0, most_device_cores = 4096, least_gpu = 0.01,
                  most_gpu = 0.5, most_speedup = 1e9;
 constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
@@ -40,6 +40,7 @@ public:
                                 into_.batches, most_batch);
         read_checkpoint();
         read_time("restart_cost", keys_, into_.restart_cost);
+        read_nodes();
         auto const* const deadlines =
             keys_.take<table>("deadlines", "a table, such as { save = \"2m\", stop = \"30s\", start = \"5m\" }");
         if (deadlines == nullptr) return;
@@ -59,6 +60,15 @@ private:
             return refuse(keys.place_of(key), fmt::format("'{}' is {}; write a duration from \"100ms\" to \"24h\"", key,
                                                           program::quoted(*text)));
         into = *time;
+    }
+
+    void read_nodes() {
+        auto const* const nodes = keys_.take<std::int64_t>("nodes", "the number of nodes that the job can use at once");
+        if (nodes == nullptr) return;
+        if (*nodes < 1 || *nodes > most_nodes_of_job)
+            return refuse(keys_.place_of("nodes"),
+                          fmt::format("nodes is {}; write a number from 1 to {}", *nodes, most_nodes_of_job));
+        into_.most_nodes = *nodes;
     }
 
     void read_checkpoint() {
@@ -223,7 +233,7 @@ std::optional<elastic_config> read_device_bounds(table_reader& bounds, diagnosti
 void read_elastic(table_reader& job, std::string const& title, std::optional<elastic_config>& into,
                   diagnostics& problems) {
     if (into) return elastic_reader(job, *into, problems).read();
-    for (std::string_view const key : {"speedup", "batch", "checkpoint", "restart_cost", "deadlines"})
+    for (std::string_view const key : {"speedup", "batch", "checkpoint", "restart_cost", "nodes", "deadlines"})
         if (job.take(key) != nullptr)
             problems.add(
                 job.place_of(key),

@@ -34,6 +34,20 @@ namespace {
     return job.over() && (job.devices == nullptr || job.devices->state().phase != resize_phase::clearing);
 }
 
+/// Other ranks than those of rank 0's node have neither progress nor an end of their own. The size of a part is not
+/// changed: the whole job is launched again.
+void take_part(job_config& config, assigned_job const& job) {
+    auto& elastic = *config.elastic;
+    elastic.part = job.part;
+    if (job.part.is_whole()) return;
+    elastic.part.incarnation = job.incarnations + 1;
+    elastic.devices = {job.devices, job.devices};
+    if (!job.part.follows()) return;
+    config.log.clear();
+    config.metrics.reset();
+    config.hooks = {};
+}
+
 }  // namespace
 
 void agent_session::send(node_report const& what) {
@@ -97,6 +111,7 @@ std::vector<admitted_job> agent_jobs::admit(std::size_t slots, nanoseconds now) 
         if (found == known_.end() || present_.contains(job.job)) continue;
         auto config = std::make_shared<job_config>(*found->second);
         config->at = now;
+        if (config->elastic) take_part(*config, job);
         out.push_back({std::move(config), job.incarnations});
         present_.insert(job.job);
     }
@@ -108,7 +123,7 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     turn_orders orders;
     new_list_ = false;
     // A lease that ended while this process stood still is over, whatever waits in the pipe
-    if (lease_.is_over(lease_clock())) ending_ = true;
+    if (lease_.is_over(lease_clock())) end();
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
     guard_.renew(lease_.until());
     set_grants(jobs);
@@ -121,9 +136,9 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
 }
 
 void agent_jobs::take(node_order const& order) {
-    if (auto const* const end = std::get_if<end_order>(&order)) {
-        ending_ = true;
-        kill_ = kill_ || end->kill;
+    if (auto const* const ending = std::get_if<end_order>(&order)) {
+        end();
+        kill_ = kill_ || ending->kill;
     }
     auto const* const list = std::get_if<jobs_order>(&order);
     if (list == nullptr) return;
@@ -160,8 +175,14 @@ void agent_jobs::stop_others(job_table const& jobs, turn_orders& orders) {
     for (auto const& job : jobs.jobs()) {
         if (job.forgotten) continue;
         auto const& name = job.config->name;
-        bool const stays = !ending_ && find(name) != nullptr;
-        if (!stays && !job.over() && stopped_.insert(name).second) orders.stop.push_back(job.id);
+        bool const is_part = job.config->elastic && !job.config->elastic->part.is_whole();
+        bool const stays = ending_ ? is_part && follows_to_its_end(job) : find(name) != nullptr;
+        bool const has_ended = is_part && has_ended_early(job);
+        if ((!stays || has_ended) && !job.over() && stopped_.insert(name).second) {
+            // The controller withdraws a part when nothing of the job is to be saved any more
+            bool const saves = ending_ || !is_part;
+            (saves ? orders.stop : orders.terminate).push_back(job.id);
+        }
         if (kill_ && job.alive()) orders.kill.push_back(job.id);
         if (find(name) != nullptr || !is_cleared(job)) continue;
         orders.forget.push_back(job.id);
@@ -169,6 +190,27 @@ void agent_jobs::stop_others(job_table const& jobs, turn_orders& orders) {
         stopped_.erase(name);
         dirty_ = true;
     }
+}
+
+/// At the end of the node, ranks without rank 0 end with it: it saves with them.
+bool agent_jobs::follows_to_its_end(live_job const& job) const noexcept {
+    auto const& elastic = job.elastic();
+    auto const patience = elastic.deadlines.save + elastic.deadlines.stop;
+    return elastic.part.follows() && !kill_ && process::now() < ending_since_ + patience;
+}
+
+/// Whether the process of a part has ended while rank 0 saved, or with a device. It is not launched again.
+bool agent_jobs::has_ended_early(live_job const& job) noexcept {
+    return !job.alive() && job.devices->launch().is_awaited() && job.run.value >= job.elastic().part.incarnation;
+}
+
+bool agent_jobs::may_launch(live_job const& job) {
+    auto const& part = job.elastic().part;
+    return !ending_ && (part.is_whole() || job.run.value < part.incarnation);
+}
+
+void agent_jobs::end() noexcept {
+    if (!std::exchange(ending_, true)) ending_since_ = process::now();
 }
 
 void agent_jobs::send_state(job_table const& jobs) {

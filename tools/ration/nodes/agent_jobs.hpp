@@ -41,7 +41,7 @@ class agent_jobs final : public job_source {
     std::vector<assigned_job> assigned_, incoming_;
     std::uint64_t list_ = 0;  // the number of `assigned_`
     std::set<std::string, std::less<>> present_, stopped_;
-    nanoseconds next_beat_{};
+    nanoseconds next_beat_{}, ending_since_{};
     std::uint64_t reported_ = 0;  // the list of the last state
     bool ending_ = false, kill_ = false, dirty_ = true, new_list_ = false;
 
@@ -56,13 +56,14 @@ public:
     [[nodiscard]] bool complete() const noexcept override { return ending_; }
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override;
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
-    [[nodiscard]] bool may_launch(live_job const&) override { return !ending_; }
+    /// A part of a job on several nodes is launched once: another launch is one of all parts.
+    [[nodiscard]] bool may_launch(live_job const& job) override;
     void handle(live_job const&, progress::report const&) override {}
     void handle_change(live_job const&, std::string_view) override { dirty_ = true; }
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
                                         policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
-    void interrupted() override { ending_ = true; }
+    void interrupted() override { end(); }
 
 private:
     void take(node_order const& order);
@@ -70,6 +71,9 @@ private:
     void set_grants(job_table const& jobs);
     void stop_others(job_table const& jobs, turn_orders& orders);
     void send_state(job_table const& jobs);
+    void end() noexcept;
+    [[nodiscard]] bool follows_to_its_end(live_job const& job) const noexcept;
+    [[nodiscard]] static bool has_ended_early(live_job const& job) noexcept;
 };
 
 }  // namespace ration::program

@@ -66,14 +66,22 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
 }
 
 /// A job that no node can hold would wait without end.
-[[nodiscard]] diagnostics too_large(run_config const& config, std::int64_t largest) {
+[[nodiscard]] diagnostics too_large(run_config const& config, cluster_nodes const& nodes) {
     diagnostics problems(config.file);
-    for (auto const& job : config.jobs)
-        if (job.elastic && job.elastic->devices.minimum > largest)
-            problems.add(
-                job.elastic->at,
-                fmt::format("job {} needs {} devices on one node, and the largest node has {}; lower its 'min'",
-                            program::quoted(job.name), job.elastic->devices.minimum, largest));
+    for (auto const& job : config.jobs) {
+        auto const most = reachable_devices(nodes, job);
+        if (!job.elastic || job.elastic->devices.minimum <= most) continue;
+        auto const& [least, count] = std::pair(job.elastic->devices.minimum, job.elastic->most_nodes);
+        auto const sentence =
+            count == 1
+                ? fmt::format("job {} needs {} devices on one node, and the largest node has {}; lower its 'min'",
+                              program::quoted(job.name), least, most)
+                : fmt::format(
+                      "job {} needs {} devices on at most {} nodes, and the largest ones have {}; lower "
+                      "its 'min', or raise its 'nodes'",
+                      program::quoted(job.name), least, count, most);
+        problems.add(job.elastic->at, sentence);
+    }
     return problems;
 }
 
@@ -137,7 +145,7 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
     if (!any_up(nodes)) return fail(exit_code::no_backend, "no node is up; test the command of --nodes by hand");
     replaceable_policy policy(c.policies.policy, *c.policies.fallback);
     cluster_jobs jobs(c.config, nodes, policy);
-    if (print_problems(too_large(c.config, jobs.largest_node()))) return exit_code::no_backend;
+    if (print_problems(too_large(c.config, nodes))) return exit_code::no_backend;
     if (auto const bound = jobs.bind(); !bound) return fail(exit_code::no_backend, to_text(bound.failure()));
     cluster_loop loop(c.config, c.planned, clock, c.out, c.signals, events, nodes, jobs, *c.policies.policy, policy,
                       c.policies.log);

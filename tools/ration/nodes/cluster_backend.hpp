@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The backend of a run on several nodes: a grant changes what the next list of a node says of the job.
+/// The backend of a run on several nodes: a grant changes what the next lists of the nodes say of the job.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,13 +12,14 @@
 #include <ration/host/backend.hpp>
 
 #include "nodes/node_registry.hpp"
+#include "nodes/node_share.hpp"
 
 namespace ration::program {
 
 /// What a job is to have.
 struct cluster_grant {
-    std::optional<std::size_t> node;  ///< none: it holds no device
-    std::int64_t devices = 0, batch = 0;
+    node_shares shares;
+    std::int64_t batch = 0;
     friend bool operator==(cluster_grant const&, cluster_grant const&) noexcept = default;
 };
 
@@ -40,7 +40,7 @@ public:
 
     [[nodiscard]] cluster_grant const& grant_of(std::size_t job) const noexcept { return grants_[job]; }
     /// What is in force, after a node has rolled a grant back.
-    void set(std::size_t job, cluster_grant const& grant) noexcept { grants_[job] = grant; }
+    void set(std::size_t job, cluster_grant grant) noexcept { grants_[job] = std::move(grant); }
 
     // --- Backend
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
@@ -66,10 +66,8 @@ public:
             return error{.code = errc::not_supported,
                          .operation = "limit a job on another node",
                          .remedy = "choose a policy that grants only devices"};
-        else if (wanted.amount > 0)
-            op.after = {.node = wanted.node, .devices = wanted.amount, .batch = now.batch};
-        else if (now.node == wanted.node)
-            op.after = {.node = {}, .devices = 0, .batch = now.batch};
+        else
+            set_share(op.after.shares, wanted.node, wanted.amount);
         if (op.after != op.before) out.push_back(op);
         return {};
     }
@@ -77,13 +75,17 @@ public:
         auto& now = grants_[op.to.job.value - 1];
         if (op.to.resource == resource_id::batch)
             now.batch = op.after.batch;
-        else if (op.to.amount > 0 || now.node == op.to.node)
-            now = {.node = op.after.node, .devices = op.after.devices, .batch = now.batch};
+        else
+            set_share(now.shares, op.to.node, op.to.amount);
         return {};
     }
     [[nodiscard]] result<void> verify(operation const&) noexcept { return {}; }  // the node reports what is in force
     [[nodiscard]] result<void> undo(operation const& op) noexcept {
-        grants_[op.to.job.value - 1] = op.before;
+        auto& now = grants_[op.to.job.value - 1];
+        if (op.to.resource == resource_id::batch)
+            now.batch = op.before.batch;
+        else
+            set_share(now.shares, op.to.node, devices_on(op.before.shares, op.to.node));
         return {};
     }
     [[nodiscard]] operation_text describe(operation const& op) noexcept {
@@ -92,7 +94,8 @@ public:
                 .resource = op.to.resource,
                 .when = timing::needs_restart,
                 .subject = sizes ? text<160>("devices on ").append(names_[op.to.node]) : text<160>("samples per step"),
-                .old_value = std::string_view(std::to_string(sizes ? op.before.devices : op.before.batch)),
+                .old_value = std::string_view(
+                    std::to_string(sizes ? devices_on(op.before.shares, op.to.node) : op.before.batch)),
                 .new_value = std::string_view(std::to_string(op.to.amount))};
     }
 };

@@ -14,14 +14,16 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] std::int64_t largest_of(cluster_nodes const& nodes) {
-    std::int64_t most = 1;
-    for (std::size_t node = 0; node < nodes.registry().size(); ++node) most = std::max(most, nodes.devices(node));
-    return most;
+[[nodiscard]] std::vector<std::string> names_of(cluster_nodes const& nodes) {
+    std::vector<std::string> out;
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node) out.push_back(nodes.name(node));
+    return out;
 }
 
 [[nodiscard]] host_supply supply_of(run_config const& config, cluster_nodes const& nodes) {
-    return {.cpu = {}, .memory = {}, .devices = largest_of(nodes), .tenants = config.tenants};
+    std::int64_t most = 1;
+    for (auto const& job : config.jobs) most = std::max(most, reachable_devices(nodes, job));
+    return {.cpu = {}, .memory = {}, .devices = most, .tenants = config.tenants};
 }
 
 constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
@@ -32,15 +34,15 @@ constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
 
 cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy)
     : nodes_(nodes), jobs_(config.jobs, supply_of(config, nodes)), progress_(initial_progress(jobs_.jobs())),
-      reported_(config.jobs.size()), was_lost_(nodes.registry().size()), incoming_(nodes.registry().size()),
-      backend_(nodes.registry(), nodes.names(), config.jobs.size()),
+      withheld_(nodes.registry().size()), incoming_(nodes.registry().size()),
+      backend_(nodes.registry(), names_of(nodes), config.jobs.size()),
+      launches_(nodes, backend_, config.jobs.size(), config.devices.of_shares()),
       pooled_(
           policy, [&policy] { return answers_for_one_pool(policy.current()); },
           [this](std::uint64_t id) { return nodes_of(id); }),
       limited_(pooled_, [this](std::uint64_t id) { return nodes_of(id); }), shown_(limited_),
       engine_(backend_, shown_, fallback_, jobs_.store(), jobs_.columns(), host_resources(true),
-              {.half_life = jobs_.half_life()}),
-      largest_(largest_of(nodes)) {
+              {.half_life = jobs_.half_life()}) {
     auto& store = jobs_.store();
     RATION_ASSERT(store.resize(table_id::nodes, nodes.registry().size()), "memory for the nodes table");
     auto const request = store.find<std::int64_t>("jobs/request.gpu");
@@ -61,23 +63,9 @@ live_job* cluster_jobs::find(std::string_view name) noexcept {
 }
 
 job_nodes cluster_jobs::nodes_of(std::uint64_t id) const {
-    auto const& grant = backend_.grant_of(id - 1);
-    if (!grant.node) return {};
-    return {.held = {{*grant.node, grant.devices}}};
-}
-
-std::int64_t cluster_jobs::devices_of(live_job const& job) const noexcept {
-    auto const& row = reported_[job.slot].row;
-    return row ? row->devices : 0;
-}
-
-std::int64_t cluster_jobs::granted_to(live_job const& job) const noexcept {
-    return backend_.grant_of(number_of(job)).devices;
-}
-
-double cluster_jobs::device_seconds(live_job const& job) const noexcept {
-    auto const& mine = reported_[job.slot];
-    return mine.attained_before + (mine.row ? mine.row->attained : 0);
+    auto const& elastic = table().job({id}).config->elastic;
+    return {.held = backend_.grant_of(id - 1).shares,
+            .most = static_cast<std::size_t>(elastic ? elastic->most_nodes : 1)};
 }
 
 result<void, std::string> cluster_jobs::take_state(std::size_t node, state_report const& state, nanoseconds now) {
@@ -86,7 +74,7 @@ result<void, std::string> cluster_jobs::take_state(std::size_t node, state_repor
         auto row = read_node_row(json);
         if (!row) return row.failure();
         auto const* const job = find(row->job);
-        if (job == nullptr || nodes_.registry().node_of(number_of(*job)) != node)
+        if (job == nullptr || !nodes_.registry().is_on(number_of(*job), node))
             return fmt::format("it names job {}, which it was not given; use the same version of ration on all nodes",
                                quoted(printable(row->job)));
         if (row->devices > std::ssize(nodes_.facts(node).devices) ||
@@ -105,37 +93,49 @@ void cluster_jobs::take_rows(std::size_t node, std::uint64_t list, std::vector<n
     for (auto& row : rows) {
         auto& job = *find(row.job);
         present.push_back(number_of(job));
-        auto& mine = reported_[job.slot];
-        bool const changed = !mine.row || mine.row->settled != row.settled || mine.row->devices != row.devices ||
-                             mine.row->least != row.least || mine.row->most != row.most;
-        if (changed) request_tick();
-        job.run.value = std::max(job.run.value, row.incarnation);
-        bool const ends = is_over(row.now) && (row.now != condition::stopped || nodes_.is_ending());
-        if (!job.over() && ends) finish(job, row.now, row.why, now);
-        auto const& grant = backend_.grant_of(number_of(job));
-        auto const sent = grant.node == node ? grant.devices : 0;
-        bool const differs = is_latest && row.settled && row.granted != sent && !job.over() &&
-                             !nodes_.registry().is_leaving(number_of(job));
-        if (differs) roll_back(job, node, row.granted, now);
-        mine.row = std::move(row);
+        take_row(job, node, is_latest, std::move(row), now);
     }
     nodes_.registry().report(node, list, present);
 }
 
+void cluster_jobs::take_row(live_job& job, std::size_t node, bool is_latest, node_row&& row, nanoseconds now) {
+    auto const number = number_of(job);
+    auto& launch = launches_.of(number);
+    auto const before = launch.rows.find(node);
+    bool const changed = before == launch.rows.end() || before->second.settled != row.settled ||
+                         before->second.devices != row.devices || before->second.least != row.least ||
+                         before->second.most != row.most || before->second.resizable != row.resizable;
+    if (changed) request_tick();
+    job.run.value = std::max(job.run.value, row.incarnation);
+    bool const ends = is_over(row.now) && (row.now != condition::stopped || nodes_.is_ending() || launch.has_parts());
+    if (!job.over() && ends && launches_.end_part(number, node, row.now, row.why)) finish(job, row.now, row.why, now);
+    auto const sent = launches_.sent_to(number, node);
+    bool const differs = is_latest && row.settled && row.granted != sent && !job.over() && launch.is_lead(node) &&
+                         !nodes_.registry().is_leaving(number) && launch.failure.empty();
+    auto const granted = row.granted;
+    launch.rows.insert_or_assign(node, std::move(row));
+    if (!differs) return;
+    node_shares one;
+    set_share(one, node, granted);
+    roll_back(job, launch.has_parts() ? launch.layout : one, now);
+}
+
 /// The ledger gets what the job really holds.
-void cluster_jobs::roll_back(live_job const& job, std::size_t node, std::int64_t devices, nanoseconds now) {
+void cluster_jobs::roll_back(live_job const& job, node_shares const& shares, nanoseconds now) {
     auto const number = number_of(job);
     auto grant = backend_.grant_of(number);
-    if (grant.node && *grant.node != node)
-        engine_.reattach({job.id, static_cast<std::uint32_t>(*grant.node), resource_id::gpu, 0}, now);
-    engine_.reattach({job.id, static_cast<std::uint32_t>(node), resource_id::gpu, devices}, now);
-    grant.node = devices > 0 ? std::optional(node) : std::nullopt;
-    grant.devices = devices;
-    backend_.set(number, grant);
-    nodes_.change_list(node);
-    auto const failed =
-        event_of(event_kind::grant_failed, {job.id, static_cast<std::uint32_t>(node), resource_id::gpu, devices},
-                 static_cast<std::uint32_t>(job.row), now);
+    for (auto const& share : grant.shares)
+        engine_.reattach({job.id, static_cast<std::uint32_t>(share.node), resource_id::gpu, 0}, now);
+    for (auto const& share : shares)
+        engine_.reattach({job.id, static_cast<std::uint32_t>(share.node), resource_id::gpu, share.devices}, now);
+    auto const failed = event_of(event_kind::grant_failed,
+                                 {job.id, static_cast<std::uint32_t>(shares.empty() ? 0 : shares.front().node),
+                                  resource_id::gpu, devices_in(grant.shares)},
+                                 static_cast<std::uint32_t>(job.row), now);
+    grant.shares = shares;
+    backend_.set(number, std::move(grant));
+    launches_.of(number).is_stopping = false;
+    for (auto const node : nodes_.registry().nodes_of(number)) nodes_.change_list(node);
     shown_.on_events({&failed, 1});
     request_tick();
 }
@@ -149,43 +149,41 @@ void cluster_jobs::finish(live_job& job, condition how, std::string why, nanosec
     request_tick();
 }
 
-std::vector<live_job*> cluster_jobs::release_lost() {
+std::vector<live_job*> cluster_jobs::release_lost(nanoseconds now) {
     std::vector<live_job*> out;
     for (auto& job : jobs_.jobs()) {
-        auto& mine = reported_[job.slot];
-        auto const& grant = backend_.grant_of(number_of(job));
-        auto const state = grant.node ? nodes_.registry().state(*grant.node) : node_state::up;
-        bool const is_away = state == node_state::lost || state == node_state::gone;
-        bool const has_left = mine.row && !nodes_.registry().node_of(number_of(job));
-        if (has_left) mine.attained_before += mine.row->attained;
-        if (has_left) mine.row.reset();
-        // A job that waits has left one node for another
-        if (job.over() || (!is_away && (!has_left || job.waiting()))) continue;
-        if (grant.node) was_lost_[*grant.node] = true;
-        engine_.release(job.id);
-        backend_.set(number_of(job), {});
-        progress_[job.slot].tracker.clear_window();
-        job.launched_at.reset();
+        bool const is_lost = launches_.is_lost(job);
+        if (job.over() || !is_lost) continue;
+        release(job, now);
         out.push_back(&job);
-        request_tick();
     }
     return out;
 }
 
-void cluster_jobs::move() {
-    auto& registry = nodes_.registry();
-    for (auto& job : jobs_.jobs()) {
-        auto const number = number_of(job);
-        auto const at = registry.node_of(number);
-        auto const& target = backend_.grant_of(number).node;
-        auto const& row = reported_[job.slot].row;
-        bool const has_left = row && row->settled && row->granted == 0 && row->devices == 0;
-        bool const moves = target && at && *target != *at && has_left;
-        if (at && (job.over() || moves) && !registry.is_leaving(number))
-            registry.withdraw(number, nodes_.change_list(*at));
-        if (target && !job.over() && registry.may_assign(number, *target))
-            registry.assign(number, *target, nodes_.change_list(*target));
+/// The job holds nothing. After a start that has failed it returns to the nodes on which it has trained, if it can.
+void cluster_jobs::release(live_job& job, nanoseconds now) {
+    auto const number = number_of(job);
+    auto& launch = launches_.of(number);
+    if (!launch.failure.empty()) {
+        ++launch.failures;
+        launch.failed_at = std::max(launch.failed_at, progress_of(job).step);
     }
+    bool const has_failed_to_start = !launch.failure.empty() && !launch.has_trained;
+    bool const returns =
+        has_failed_to_start && launch.trained != launch.layout && launches_.can_return(number, launch.trained);
+    if (has_failed_to_start) launch.rest.fail(now);
+    if (launch.has_parts() && !nodes_.registry().is_leaving(number)) launches_.withdraw(number);
+    job.why = std::exchange(launch.failure, {});
+    if (returns) {
+        roll_back(job, launch.trained, now);
+    } else {
+        for (auto const& share : backend_.grant_of(number).shares) withheld_[share.node] += share.devices;
+        engine_.release(job.id);
+        backend_.set(number, {});
+    }
+    progress_of(job).tracker.clear_window();
+    job.launched_at.reset();
+    request_tick();
 }
 
 tick_report cluster_jobs::tick(nanoseconds now) {
@@ -193,12 +191,10 @@ tick_report cluster_jobs::tick(nanoseconds now) {
     refresh(now);
     std::vector<std::optional<observation>> const unseen(jobs_.store().rows(table_id::jobs));
     auto const report = engine_.tick(now, unseen);
-    if (std::ranges::find(was_lost_, true) != was_lost_.end()) request_tick();
-    was_lost_.assign(was_lost_.size(), false);
-    for (auto const& change : report.changes) {
-        auto const node = nodes_.registry().node_of(change.grant.job.value - 1);
-        if (node) nodes_.change_list(*node);
-    }
+    if (std::ranges::any_of(withheld_, [](std::int64_t devices) { return devices > 0; })) request_tick();
+    withheld_.assign(withheld_.size(), 0);
+    for (auto const& change : report.changes)
+        for (auto const node : nodes_.registry().nodes_of(change.grant.job.value - 1)) nodes_.change_list(node);
     return report;
 }
 
@@ -207,43 +203,47 @@ void cluster_jobs::refresh(nanoseconds now) {
     jobs_.refresh(now, progress_);
     auto const& columns = jobs_.columns();
     for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
-        // A silent node gets no further jobs: what is free on it cannot be had. One that has lost its jobs has no
-        // devices for one tick, so that policies which divide again only at changes do so.
-        auto const devices = was_lost_[node] ? 0
-                             : nodes_.registry().state(node) == node_state::up
-                                 ? nodes_.devices(node)
-                                 : engine_.holdings().sum(static_cast<std::uint32_t>(node), resource_id::gpu);
+        // A silent node gets no further jobs: what is free on it cannot be had. Devices of jobs that were lost are
+        // withheld for one tick, so that policies which divide again only at changes do so.
+        bool const is_up = nodes_.registry().state(node) == node_state::up;
+        auto const held = engine_.holdings().sum(static_cast<std::uint32_t>(node), resource_id::gpu);
+        auto const devices = is_up ? std::max<std::int64_t>(0, nodes_.devices(node) - withheld_[node]) : held;
         store.at(columns.resources[gpu_index].capacity, node) = devices;
         store.at(columns.resources[cpu_index].capacity, node) = nodes_.facts(node).cpu;
         store.at(columns.resources[memory_index].capacity, node) = nodes_.facts(node).memory;
     }
     for (auto const& job : jobs_.jobs())
-        if (jobs_.arrived(job)) describe(job);
+        if (jobs_.arrived(job)) describe(job, now);
 }
 
-/// The columns that only the node of the job knows; without one, those of a job that can start.
-void cluster_jobs::describe(live_job const& job) noexcept {
+/// The columns that only the nodes of the job know; without one, those of a job that can start.
+void cluster_jobs::describe(live_job const& job, nanoseconds now) {
     auto& store = jobs_.store();
     auto const& columns = jobs_.columns();
+    auto const number = number_of(job);
     auto const& wants = job.elastic();
-    auto const& mine = reported_[job.slot];
-    std::int64_t least = wants.devices.minimum, most = std::min(wants.devices.maximum, largest_);
+    auto const& launch = launches_.of(number);
+    auto const* const lead = launch.lead();
+    std::int64_t least = wants.devices.minimum,
+                 most = std::min(wants.devices.maximum, reachable_devices(nodes_, *job.config));
     store.at(request_, job.row) = most;
-    auto const at = nodes_.registry().node_of(number_of(job));
-    bool const stands = at && nodes_.registry().state(*at) != node_state::up;
-    if (mine.row && mine.row->devices > 0) {
-        least = mine.row->least;
-        most = mine.row->most;
+    if (lead != nullptr && lead->devices > 0 && wants.most_nodes == 1) {
+        least = lead->least;
+        most = lead->most;
     }
-    bool const moves =
-        at && mine.row && backend_.grant_of(number_of(job)).node && backend_.grant_of(number_of(job)).node != at;
-    if (stands || moves || (mine.row && !mine.row->settled)) least = most = granted_to(job);
+    auto const is_up = [&](std::size_t node) { return nodes_.registry().state(node) == node_state::up; };
+    bool const is_fixed = lead != nullptr && (!lead->settled || (lead->devices > 0 && !lead->resizable));
+    bool const rests = !launch.rest.is_over(now) && launches_.granted_to(number) > 0;
+    if (is_fixed || rests || launches_.moves(number) || !std::ranges::all_of(nodes_.registry().nodes_of(number), is_up))
+        least = most = launches_.granted_to(number);
     store.at(columns.resources[gpu_index].minimum, job.row) = least;
     store.at(columns.resources[gpu_index].maximum, job.row) = most;
-    store.at(columns.resources[gpu_index].used, job.row) = mine.row ? mine.row->used : 0;
-    store.at(columns.get<"jobs/attained">(), job.row) = device_seconds(job);
-    store.at(columns.restart_cost, job.row) = mine.row ? mine.row->restart_cost : to_seconds(wants.restart_cost);
-    store.at(columns.resources[gpu_index].requested, job.row) = mine.row ? mine.row->requested : 0;
+    double used = 0;
+    for (auto const& [node, row] : launch.rows) used += row.used;
+    store.at(columns.resources[gpu_index].used, job.row) = used;
+    store.at(columns.get<"jobs/attained">(), job.row) = launch.attained();
+    store.at(columns.restart_cost, job.row) = lead != nullptr ? lead->restart_cost : to_seconds(wants.restart_cost);
+    store.at(columns.resources[gpu_index].requested, job.row) = lead != nullptr ? lead->requested : 0;
 }
 
 }  // namespace ration::program

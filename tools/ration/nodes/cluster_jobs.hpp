@@ -12,7 +12,7 @@
 #include <ration/host/engine.hpp>
 #include <ration/policies/none.hpp>
 
-#include "nodes/cluster_nodes.hpp"
+#include "nodes/cluster_launches.hpp"
 #include "nodes/node_limit_policy.hpp"
 #include "nodes/node_row.hpp"
 #include "nodes/pool_policy.hpp"
@@ -24,25 +24,19 @@
 namespace ration::program {
 
 class cluster_jobs {
-    /// What the node of a job has reported last.
-    struct reported {
-        std::optional<node_row> row;
-        double attained_before = 0;  ///< device-seconds on other nodes
-    };
     cluster_nodes& nodes_;
     job_table jobs_;
     std::vector<training_progress> progress_;
-    std::vector<reported> reported_;               // by slot
-    std::vector<bool> was_lost_;                   // by node: its jobs were lost since the last tick
+    std::vector<std::int64_t> withheld_;           // by node: devices of jobs that were lost since the last tick
     std::vector<std::vector<node_row>> incoming_;  // by node: rows of a report that is not complete
     column<std::int64_t> request_;
     cluster_backend backend_;
+    cluster_launches launches_;
     pool_policy pooled_;
     node_limit_policy limited_;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
     engine<cluster_backend> engine_;
-    std::int64_t largest_;  // devices of the largest node
     bool requested_tick_ = true;
 
 public:
@@ -59,15 +53,13 @@ public:
     [[nodiscard]] result<void, std::string> take_state(std::size_t node, state_report const& state, nanoseconds now);
     /// The job has ended, and holds nothing.
     void finish(live_job& job, condition how, std::string why, nanoseconds now);
-    /// Jobs whose node is lost, or whose agent was replaced, wait for another launch. Returns them.
-    [[nodiscard]] std::vector<live_job*> release_lost();
+    /// Jobs of which a node is lost, an agent was replaced or a part has failed wait for another launch. Returns them.
+    [[nodiscard]] std::vector<live_job*> release_lost(nanoseconds now);
 
     // --- Time
     [[nodiscard]] tick_report tick(nanoseconds now);
     void request_tick() noexcept { requested_tick_ = true; }
     [[nodiscard]] bool wants_tick() const noexcept { return requested_tick_; }
-    /// Assigns jobs to the nodes that the policy has chosen, and withdraws those that are to move or are over.
-    void move();
 
     // --- State
     [[nodiscard]] job_table& table() noexcept { return jobs_; }
@@ -79,19 +71,16 @@ public:
     }
     /// The number by which the registry and the backend know it.
     [[nodiscard]] static std::size_t number_of(live_job const& job) noexcept { return job.id.value - 1; }
-    [[nodiscard]] cluster_backend const& grants() const noexcept { return backend_; }
-    /// Devices that it has now, and those that it is to have.
-    [[nodiscard]] std::int64_t devices_of(live_job const& job) const noexcept;
-    [[nodiscard]] std::int64_t granted_to(live_job const& job) const noexcept;
-    /// Device-seconds that it has used.
-    [[nodiscard]] double device_seconds(live_job const& job) const noexcept;
+    [[nodiscard]] cluster_launches& launches() noexcept { return launches_; }
+    [[nodiscard]] cluster_launches const& launches() const noexcept { return launches_; }
     [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
-    [[nodiscard]] std::int64_t largest_node() const noexcept { return largest_; }
 
 private:
-    void describe(live_job const& job) noexcept;
+    void describe(live_job const& job, nanoseconds now);
     void refresh(nanoseconds now);
-    void roll_back(live_job const& job, std::size_t node, std::int64_t devices, nanoseconds now);
+    void take_row(live_job& job, std::size_t node, bool is_latest, node_row&& row, nanoseconds now);
+    void roll_back(live_job const& job, node_shares const& shares, nanoseconds now);
+    void release(live_job& job, nanoseconds now);
     void take_rows(std::size_t node, std::uint64_t list, std::vector<node_row> rows, nanoseconds now);
     [[nodiscard]] job_nodes nodes_of(std::uint64_t id) const;
 };

@@ -28,7 +28,7 @@ cluster_loop::cluster_loop(run_config const& config, planned_run const& planned,
 
 run_summary cluster_loop::run() {
     announce(clock_.now());
-    while (!all_over()) {
+    while (!are_over()) {
         wait(clock_.now());
         nanoseconds const now = clock_.now();
         nodes_.receive([&](std::size_t node, node_report&& report) { handle(node, report, now); }, now);
@@ -50,8 +50,13 @@ run_summary cluster_loop::run() {
     return total;
 }
 
-bool cluster_loop::all_over() const noexcept {
-    return std::ranges::all_of(std::as_const(jobs_).table().jobs(), &live_job::over);
+/// With all parts: those without rank 0 end after it.
+bool cluster_loop::are_over() const noexcept {
+    return std::ranges::all_of(std::as_const(jobs_).table().jobs(), [&](live_job const& job) {
+        auto const number = cluster_jobs::number_of(job);
+        bool const has_parts = std::as_const(jobs_).launches().of(number).has_parts();
+        return job.over() && (!has_parts || nodes_.registry().is_free(number));
+    });
 }
 
 void cluster_loop::announce(nanoseconds now) {
@@ -109,36 +114,38 @@ void cluster_loop::handle_signals(nanoseconds now) {
     notice_ = "stopping the jobs; Ctrl-C again kills them";
     if (first) out_.print(notice_);
     for (auto& job : jobs_.table().jobs()) {
-        auto const at = nodes_.registry().node_of(cluster_jobs::number_of(job));
-        bool const can_answer = at && nodes_.registry().state(*at) == node_state::up;
-        if (job.over() || can_answer) continue;
-        jobs_.finish(job, condition::stopped, "interrupted", now);
-        events_.emit(job_ended{.job = job.config->name,
-                               .incarnation = job.run.value,
-                               .how = condition::stopped,
-                               .exit_code = {},
-                               .signal = {},
-                               .step = jobs_.progress_of(job).step,
-                               .why = job.why},
-                     now);
+        auto const& registry = nodes_.registry();
+        auto const at = registry.nodes_of(cluster_jobs::number_of(job));
+        bool const can_answer = !at.empty() && std::ranges::all_of(at, [&](std::size_t node) {
+            return registry.state(node) == node_state::up;
+        });
+        if (!job.over() && !can_answer) end_job(job, condition::stopped, "interrupted", now);
     }
 }
 
+void cluster_loop::end_job(live_job& job, condition how, std::string why, nanoseconds now) {
+    jobs_.finish(job, how, std::move(why), now);
+    events_.emit(job_ended{.job = job.config->name,
+                           .incarnation = job.run.value,
+                           .how = job.now,
+                           .exit_code = {},
+                           .signal = {},
+                           .step = jobs_.progress_of(job).step,
+                           .why = job.why},
+                 now);
+}
+
 void cluster_loop::restart_lost(nanoseconds now) {
-    for (auto* const job : jobs_.release_lost()) {
-        if (!interrupted_) {
-            set_condition(*job, condition::waiting, "for another node", now, events_);
-            continue;
+    for (auto* const job : jobs_.release_lost(now)) {
+        if (interrupted_) {
+            end_job(*job, condition::stopped, "interrupted", now);
+        } else if (jobs_.launches().of(cluster_jobs::number_of(*job)).has_failed_for_good()) {
+            end_job(*job, condition::failed, job->why, now);
+        } else {
+            auto why_it_waits = job->why.empty() ? std::string("for another node") : job->why;
+            job->why.clear();
+            set_condition(*job, condition::waiting, std::move(why_it_waits), now, events_);
         }
-        jobs_.finish(*job, condition::stopped, "interrupted", now);
-        events_.emit(job_ended{.job = job->config->name,
-                               .incarnation = job->run.value,
-                               .how = condition::stopped,
-                               .exit_code = {},
-                               .signal = {},
-                               .step = jobs_.progress_of(*job).step,
-                               .why = job->why},
-                     now);
     }
 }
 
@@ -149,17 +156,8 @@ void cluster_loop::fail_without_nodes(nanoseconds now) {
     }
     for (auto& job : jobs_.table().jobs()) {
         if (job.over()) continue;
-        bool const stops = interrupted_;
-        jobs_.finish(job, stops ? condition::stopped : condition::failed, stops ? "interrupted" : "no node is left",
-                     now);
-        events_.emit(job_ended{.job = job.config->name,
-                               .incarnation = job.run.value,
-                               .how = job.now,
-                               .exit_code = {},
-                               .signal = {},
-                               .step = jobs_.progress_of(job).step,
-                               .why = job.why},
-                     now);
+        end_job(job, interrupted_ ? condition::stopped : condition::failed,
+                interrupted_ ? "interrupted" : "no node is left", now);
     }
 }
 
@@ -174,13 +172,15 @@ void cluster_loop::tick(nanoseconds now) {
 }
 
 void cluster_loop::send(nanoseconds now) {
-    if (!interrupted_) jobs_.move();
-    auto const& jobs = std::as_const(jobs_).table();
-    auto const describe = [&](std::size_t number) {
-        auto const& job = jobs.job({number + 1});
-        return assigned_job{.job = job.config->name, .incarnations = job.run.value};
+    auto& launches = jobs_.launches();
+    if (!interrupted_)
+        for (auto& job : jobs_.table().jobs())
+            if (launches.advance(job, now)) ++job.run.value;
+    auto const part = [&](std::size_t number, std::size_t node) {
+        auto const& job = std::as_const(jobs_).table().job({number + 1});
+        return launches.part(number, node, job.config->name, job.run.value);
     };
-    nodes_.send(jobs_.grants(), describe, jobs.jobs().size(), now);
+    nodes_.send(part, std::as_const(jobs_).table().jobs().size(), now);
 }
 
 view_model cluster_loop::view(nanoseconds now) const {
@@ -193,8 +193,9 @@ view_model cluster_loop::view(nanoseconds now) const {
     for (auto const& job : std::as_const(jobs_).table().jobs()) {
         auto v = view_of(job, jobs_.progress_of(job), now);
         if (!job.over()) {
-            v.devices = jobs_.devices_of(job);
-            v.going_to = jobs_.granted_to(job);
+            auto const number = cluster_jobs::number_of(job);
+            v.devices = jobs_.launches().of(number).devices();
+            v.going_to = jobs_.launches().granted_to(number);
             model.devices_held += *v.devices;
         }
         model.jobs.push_back(std::move(v));
@@ -212,7 +213,7 @@ run_summary cluster_loop::summary(nanoseconds now) const {
                       .lost_events = out_.lost()};
     for (auto const& job : std::as_const(jobs_).table().jobs()) {
         auto ended = summary_of(job, jobs_.progress_of(job));
-        ended.device_seconds = jobs_.device_seconds(job);
+        ended.device_seconds = jobs_.launches().of(cluster_jobs::number_of(job)).attained();
         total.jobs.push_back(std::move(ended));
         total.makespan = std::max(total.makespan, job.ended_at.value_or(now));
     }

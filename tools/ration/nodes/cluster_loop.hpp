@@ -40,12 +40,13 @@ public:
     [[nodiscard]] run_summary run();
 
 private:
-    [[nodiscard]] bool all_over() const noexcept;
+    [[nodiscard]] bool are_over() const noexcept;
     void announce(nanoseconds now);
     void wait(nanoseconds now);
     void handle(std::size_t node, node_report const& report, nanoseconds now);
     void handle_event(std::size_t node, std::string const& text, nanoseconds now);
     void handle_signals(nanoseconds now);
+    void end_job(live_job& job, condition how, std::string why, nanoseconds now);
     void restart_lost(nanoseconds now);
     void fail_without_nodes(nanoseconds now);
     void tick(nanoseconds now);

@@ -174,8 +174,7 @@ void cluster_nodes::warn(std::size_t node, std::string_view sentence, nanosecond
     events_.warn_once("node " + members_[node].link.name(), printable(std::string(sentence.substr(0, 500))), now);
 }
 
-void cluster_nodes::send(cluster_backend const& grants, std::function<assigned_job(std::size_t)> const& describe,
-                         std::size_t jobs, nanoseconds now) {
+void cluster_nodes::send(part_of const& describe, std::size_t jobs, nanoseconds now) {
     for (std::size_t node = 0; node < members_.size(); ++node) {
         auto& m = members_[node];
         auto const state = registry_.state(node);
@@ -195,11 +194,7 @@ void cluster_nodes::send(cluster_backend const& grants, std::function<assigned_j
                 m.link.send(list);
                 list.jobs.clear();
             }
-            auto row = describe(job);
-            auto const& grant = grants.grant_of(job);
-            row.devices = grant.node == node ? grant.devices : 0;
-            row.batch = grant.batch;
-            list.jobs.push_back(std::move(row));
+            list.jobs.push_back(describe(job, node));
         }
         list.more = false;
         m.link.send(list);
@@ -225,10 +220,10 @@ bool cluster_nodes::have_ended(bool force) {
     return all;
 }
 
-std::vector<std::string> cluster_nodes::names() const {
-    std::vector<std::string> out;
-    for (auto const& m : members_) out.push_back(m.link.name());
-    return out;
+std::string cluster_nodes::address(std::size_t node) const {
+    auto const& spec = members_[node].link.spec();
+    bool const is_part_of_this_machine = spec.cpus.has_value();
+    return is_part_of_this_machine ? "127.0.0.1" : spec.name.substr(spec.name.find('@') + 1);
 }
 
 std::int64_t cluster_nodes::devices(std::size_t node) const noexcept {

@@ -55,9 +55,9 @@ public:
     void receive(report_handler const& handle, nanoseconds now);
     /// Time passes: silent nodes, commands to be started again.
     void advance(nanoseconds now);
-    /// Sends the lists that have changed, and beats. `job_names`: by job.
-    void send(cluster_backend const& grants, std::function<assigned_job(std::size_t)> const& describe, std::size_t jobs,
-              nanoseconds now);
+    using part_of = std::function<assigned_job(std::size_t job, std::size_t node)>;
+    /// Sends the lists that have changed, and beats. `describe`: the part of one of `jobs` on a node.
+    void send(part_of const& describe, std::size_t jobs, nanoseconds now);
     /// The nodes end their jobs, and then themselves.
     void end(bool kill);
     /// All commands have ended. `force`: kills those that have not.
@@ -74,7 +74,8 @@ public:
     [[nodiscard]] node_registry& registry() noexcept { return registry_; }
     [[nodiscard]] node_registry const& registry() const noexcept { return registry_; }
     [[nodiscard]] std::string const& name(std::size_t node) const noexcept { return members_[node].link.name(); }
-    [[nodiscard]] std::vector<std::string> names() const;
+    /// Where other nodes reach it.
+    [[nodiscard]] std::string address(std::size_t node) const;
     [[nodiscard]] hello_report const& facts(std::size_t node) const noexcept { return members_[node].facts; }
     /// Devices that jobs can have there together; 0 once it is lost or gone.
     [[nodiscard]] std::int64_t devices(std::size_t node) const noexcept;

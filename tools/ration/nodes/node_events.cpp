@@ -105,14 +105,15 @@ void node_events::take_event_of_job(std::size_t node, std::string_view kind, eve
     auto* const job = jobs_.find(fields.text("job"));
     if (job == nullptr || job->over()) return;
     auto const number = cluster_jobs::number_of(*job);
-    if (nodes_.registry().node_of(number) != node) return;
+    if (!nodes_.registry().is_on(number, node)) return;
     bool const leaves = nodes_.registry().is_leaving(number);
     if (kind == "job_started") take_start(node, *job, fields, now);
+    if (kind == "job_ended") take_end(node, *job, fields, now);
+    if (!jobs_.launches().of(number).is_lead(node)) return;  // its processes report by rank 0
     if (kind == "progress") take_progress(*job, fields, now);
     if (kind == "condition" && !leaves) take_condition(*job, fields, now);
     if (kind == "resize") take_resize(node, *job, fields, now);
     if (kind == "delivered") take_delivery(*job, fields, now);
-    if (kind == "job_ended") take_end(*job, fields, now);
 }
 
 void node_events::take_start(std::size_t node, live_job& job, event_fields& fields, nanoseconds now) {
@@ -151,7 +152,10 @@ void node_events::take_resize(std::size_t node, live_job& job, event_fields& fie
                                .to = fields.whole("to"),
                                .devices = on_node(node, shortened(fields.text("devices"), longest_name_list)),
                                .why = shortened(fields.text("why"), longest_sentence)};
-    if (what && fields.status()) events_.emit(event, now);
+    if (what && fields.status()) {
+        jobs_.launches().of(cluster_jobs::number_of(job)).note_resize(*what);
+        events_.emit(event, now);
+    }
     jobs_.request_tick();
 }
 
@@ -177,6 +181,7 @@ void node_events::take_progress(live_job& job, event_fields& fields, nanoseconds
     if (!fields.status()) return;
     auto& progress = jobs_.progress_of(job);
     bool const reached = progress.take(report_of(event), now);
+    jobs_.launches().of(cluster_jobs::number_of(job)).note_step(progress.step);
     event.smoothed = progress.tracker.smoothed();
     events_.emit(event, now);
     if (!reached) return;
@@ -191,7 +196,7 @@ void node_events::take_progress(live_job& job, event_fields& fields, nanoseconds
                  now);
 }
 
-void node_events::take_end(live_job& job, event_fields& fields, nanoseconds now) {
+void node_events::take_end(std::size_t node, live_job& job, event_fields& fields, nanoseconds now) {
     auto const how = condition_named(fields.text("how"));
     auto const why = shortened(fields.text("why"), longest_sentence);
     job_ended const event{.job = job.config->name,
@@ -202,7 +207,8 @@ void node_events::take_end(live_job& job, event_fields& fields, nanoseconds now)
                           .step = static_cast<std::uint64_t>(fields.whole("step")),
                           .why = why};
     if (!how || !is_over(*how) || !fields.status()) return;
-    if (*how == condition::stopped && !nodes_.is_ending()) return;  // by its node, which it leaves
+    if (!jobs_.launches().end_part(cluster_jobs::number_of(job), node, *how, why))
+        return;  // stopped by its node, which it leaves, or one of its parts
     jobs_.finish(job, *how, why, now);
     events_.emit(event, now);
 }

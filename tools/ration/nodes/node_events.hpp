@@ -36,7 +36,7 @@ private:
     void take_condition(live_job& job, event_fields& fields, nanoseconds now);
     void take_resize(std::size_t node, live_job& job, event_fields& fields, nanoseconds now);
     void take_delivery(live_job& job, event_fields& fields, nanoseconds now);
-    void take_end(live_job& job, event_fields& fields, nanoseconds now);
+    void take_end(std::size_t node, live_job& job, event_fields& fields, nanoseconds now);
 };
 
 }  // namespace ration::program

@@ -44,9 +44,9 @@ bool node_registry::message(std::size_t node, std::string_view session, nanoseco
 
 void node_registry::report(std::size_t node, std::uint64_t number, std::span<std::size_t const> present) {
     for (std::size_t at = 0; at < jobs_.size(); ++at) {
-        auto& job = jobs_[at];
-        if (job.node != node || !job.leaving || number < job.number) continue;
-        if (std::ranges::find(present, at) == present.end()) job = {};
+        if (std::ranges::find(present, at) != present.end()) continue;
+        std::erase_if(jobs_[at].parts,
+                      [&](part const& p) { return p.node == node && p.leaving && number >= p.number; });
     }
 }
 
@@ -89,16 +89,36 @@ void node_registry::advance(nanoseconds now) {
     }
 }
 
-void node_registry::assign(std::size_t job, std::size_t node, std::uint64_t number) {
-    RATION_ASSERT(may_assign(job, node), "a job is assigned to one node that is up");
-    jobs_[job] = {.node = node, .number = number, .leaving = false};
+void node_registry::assign(std::size_t job, std::vector<node_list> const& lists) {
+    for (auto const& list : lists)
+        RATION_ASSERT(may_assign(job, list.node), "a job is assigned while it is on no node, to nodes that are up");
+    for (auto const& list : lists) jobs_[job].parts.push_back({.node = list.node, .number = list.number});
+    jobs_[job].assigned = lists.size();
 }
 
-void node_registry::withdraw(std::size_t job, std::uint64_t number) {
-    RATION_ASSERT(jobs_[job].node, "a job is withdrawn from its node");
-    if (jobs_[job].leaving) return;
-    jobs_[job].number = number;
-    jobs_[job].leaving = true;
+void node_registry::withdraw(std::size_t job, node_list const& list) {
+    auto& parts = jobs_[job].parts;
+    auto const own = std::ranges::find(parts, list.node, &part::node);
+    RATION_ASSERT(own != parts.end(), "a job is withdrawn from a node where it is");
+    if (own->leaving) return;
+    own->number = list.number;
+    own->leaving = true;
+}
+
+std::vector<std::size_t> node_registry::nodes_of(std::size_t job) const {
+    std::vector<std::size_t> out;
+    for (auto const& p : jobs_[job].parts) out.push_back(p.node);
+    return out;
+}
+
+bool node_registry::is_leaving(std::size_t job) const noexcept {
+    return std::ranges::any_of(jobs_[job].parts, &part::leaving);
+}
+
+node_registry::part const* node_registry::find(std::size_t job, std::size_t node) const noexcept {
+    auto const& parts = jobs_[job].parts;
+    auto const found = std::ranges::find(parts, node, &part::node);
+    return found == parts.end() ? nullptr : &*found;
 }
 
 nanoseconds node_registry::next_change() const noexcept {
@@ -108,8 +128,7 @@ nanoseconds node_registry::next_change() const noexcept {
 }
 
 void node_registry::release_jobs(std::size_t node) {
-    for (auto& job : jobs_)
-        if (job.node == node) job = {};
+    for (auto& job : jobs_) std::erase_if(job.parts, [&](part const& p) { return p.node == node; });
 }
 
 }  // namespace ration::program

@@ -2,13 +2,12 @@
 /// Decides in which condition each node is, and which node may run each job. It has neither a clock nor input or
 /// output: the controller of a run reports what happens, and asks.
 ///
-/// A job is on at most one node. It can be assigned to another one only after the first has confirmed that nothing of
-/// the job is left, or cannot run it any more because its lease is over.
+/// A job is assigned to one node or to several at once. It can be assigned again only after each of them has confirmed
+/// that nothing of the job is left, or cannot run it any more because its lease is over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,10 +41,14 @@ class node_registry {
         nanoseconds started{}, heard{};
         bool was_up = false;  ///< so that jobs of it can be alive
     };
-    struct job {
-        std::optional<std::size_t> node;
+    struct part {
+        std::size_t node = 0;
         std::uint64_t number = 0;  ///< of the list that has assigned it, or has withdrawn it
         bool leaving = false;
+    };
+    struct job {
+        std::vector<part> parts{};
+        std::size_t assigned = 0;  ///< parts at the start
     };
     node_times times_;
     std::vector<node> nodes_;
@@ -73,23 +76,38 @@ public:
     void advance(nanoseconds now);
 
     // --- Orders
-    /// Pre: `may_assign`. `number`: of the first list that names the job.
-    void assign(std::size_t job, std::size_t node, std::uint64_t number);
-    /// The job is to leave its node. `number`: of the first list that does not name it. Pre: it has a node.
-    void withdraw(std::size_t job, std::uint64_t number);
+    /// The first list of a node that names the job, or the first one that does not.
+    struct node_list {
+        std::size_t node = 0;
+        std::uint64_t number = 0;
+    };
+    /// Pre: `may_assign` for each node.
+    void assign(std::size_t job, std::vector<node_list> const& lists);
+    /// The part of a job is to leave its node. Pre: `is_on`.
+    void withdraw(std::size_t job, node_list const& list);
 
     // --- State
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
     [[nodiscard]] node_state state(std::size_t node) const noexcept { return nodes_[node].state; }
     [[nodiscard]] bool may_assign(std::size_t job, std::size_t node) const noexcept {
-        return !jobs_[job].node && nodes_[node].state == node_state::up;
+        return is_free(job) && nodes_[node].state == node_state::up;
     }
-    /// Where the job is, or may still be.
-    [[nodiscard]] std::optional<std::size_t> node_of(std::size_t job) const noexcept { return jobs_[job].node; }
-    [[nodiscard]] bool is_leaving(std::size_t job) const noexcept { return jobs_[job].leaving; }
+    /// No process of the job can be alive on any node.
+    [[nodiscard]] bool is_free(std::size_t job) const noexcept { return jobs_[job].parts.empty(); }
+    /// Whether a part of the job is, or may still be, on the node.
+    [[nodiscard]] bool is_on(std::size_t job, std::size_t node) const noexcept { return find(job, node) != nullptr; }
+    /// The nodes where the job is, or may still be.
+    [[nodiscard]] std::vector<std::size_t> nodes_of(std::size_t job) const;
+    [[nodiscard]] bool is_leaving(std::size_t job) const noexcept;
+    /// Some of its parts are gone, and the others do not leave: these cannot continue.
+    [[nodiscard]] bool is_broken(std::size_t job) const noexcept {
+        auto const& j = jobs_[job];
+        return !j.parts.empty() && j.parts.size() < j.assigned && !is_leaving(job);
+    }
     /// Whether a list for this node has to name the job.
     [[nodiscard]] bool is_assigned(std::size_t job, std::size_t node) const noexcept {
-        return jobs_[job].node == node && !jobs_[job].leaving;
+        auto const* const part = find(job, node);
+        return part != nullptr && !part->leaving;
     }
     /// When the state of a node can change without an event, at the earliest.
     [[nodiscard]] nanoseconds next_change() const noexcept;
@@ -99,6 +117,7 @@ private:
         return state == node_state::lost || state == node_state::gone;
     }
     [[nodiscard]] nanoseconds deadline_of(node const& n) const noexcept;
+    [[nodiscard]] part const* find(std::size_t job, std::size_t node) const noexcept;
     void release_jobs(std::size_t node);
 };
 

@@ -24,6 +24,7 @@ struct node_row {
     std::int64_t granted = 0;  ///< "held.gpu": in force on the node, also while a resize is under way
     std::int64_t devices = 0;  ///< that it has now
     bool settled = false;      ///< no resize is under way
+    bool resizable = false;    ///< a resize can begin
     std::int64_t least = 0, most = 0, requested = 0;
     double used = 0, attained = 0, restart_cost = 0;
 };

@@ -2,6 +2,7 @@
 /// The devices of a job on one node, and those of a job on all nodes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +29,18 @@ using node_shares = std::vector<node_share>;
     for (auto const& share : shares)
         if (share.node == node) return share.devices;
     return 0;
+}
+
+inline void set_share(node_shares& shares, std::size_t node, std::int64_t devices) {
+    auto const at = std::ranges::lower_bound(shares, node, {}, &node_share::node);
+    bool const is_there = at != shares.end() && at->node == node;
+    if (devices == 0) {
+        if (is_there) shares.erase(at);
+    } else if (is_there) {
+        at->devices = devices;
+    } else {
+        shares.insert(at, {node, devices});
+    }
 }
 
 /// Where a job is, and on how many nodes it can be at once.

@@ -45,6 +45,15 @@ void write_body(json_writer& json, begin_order const& m) {
     json.member("devices", m.devices);
 }
 
+void write_part(json_writer& json, job_part const& part) {
+    json.member("nodes", part.nodes);
+    json.member("node_rank", part.node_rank);
+    json.member("rank", part.first_rank);
+    json.member("world", part.world);
+    json.member("master", part.master);
+    json.member("port", part.port);
+}
+
 void write_body(json_writer& json, jobs_order const& m) {
     json.member("grants", m.grants);
     json.member("more", m.more);
@@ -55,6 +64,7 @@ void write_body(json_writer& json, jobs_order const& m) {
                 json.member("incarnations", job.incarnations);
                 json.member("gpu", job.devices);
                 json.member("batch", job.batch);
+                write_part(json, job.part);
             });
     });
 }
@@ -138,6 +148,18 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
     return out;
 }
 
+[[nodiscard]] job_part read_part(event_fields& fields) {
+    constexpr std::int64_t most_nodes_of_job = 256, most_port = 65535;
+    job_part out;
+    out.nodes = static_cast<std::uint32_t>(std::min(fields.whole("nodes"), most_nodes_of_job));
+    out.node_rank = static_cast<std::uint32_t>(std::min(fields.whole("node_rank"), most_nodes_of_job));
+    out.first_rank = fields.whole("rank");
+    out.world = fields.whole("world");
+    out.master = fields.text("master");
+    out.port = static_cast<std::uint16_t>(std::min(fields.whole("port"), most_port));
+    return out;
+}
+
 [[nodiscard]] jobs_order read_jobs(event_fields& fields, std::string& fault) {
     jobs_order out{
         .grants = static_cast<std::uint64_t>(fields.whole("grants")), .jobs = {}, .more = fields.boolean("more")};
@@ -150,7 +172,8 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
         out.jobs.push_back({.job = of_job.text("job"),
                             .incarnations = static_cast<std::uint32_t>(of_job.whole("incarnations")),
                             .devices = of_job.whole("gpu"),
-                            .batch = of_job.whole("batch")});
+                            .batch = of_job.whole("batch"),
+                            .part = read_part(of_job)});
         if (!of_job.status()) fault = "in its list of jobs, " + of_job.status().failure().text;
     }
     return out;

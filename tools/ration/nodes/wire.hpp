@@ -13,6 +13,8 @@
 #include <ration/result.hpp>
 #include <ration/units.hpp>
 
+#include "config/job_part.hpp"
+
 namespace ration::program {
 
 /// A conversation needs the same version on both sides. Within one version only keys are added, which a reader that
@@ -23,7 +25,7 @@ inline constexpr std::size_t most_banner_bytes = std::size_t{64} << 10;
 /// Bytes of the jobs file in one message, so that its JSON stays below `most_message_bytes`.
 inline constexpr std::size_t file_part_bytes = std::size_t{8} << 10;
 /// Jobs in one message, for the same reason.
-inline constexpr std::size_t jobs_in_message = 64;
+inline constexpr std::size_t jobs_in_message = 48;
 
 /// In each message. A receiver ignores messages of another session, and those whose number is not greater than the last
 /// one.
@@ -63,6 +65,7 @@ struct assigned_job {
     std::uint32_t incarnations = 0;  ///< launches on other nodes
     std::int64_t devices = 0;
     std::int64_t batch = 0;  ///< samples per step; 0: the job chooses
+    job_part part{};         ///< on this node
 };
 struct jobs_order {
     std::uint64_t grants = 0;  ///< the number of this list, which `state_report` repeats

@@ -28,7 +28,8 @@ void device_assigner::share_devices(job_table& jobs) {
 
 void device_assigner::add(live_job& job) {
     if (!job.config->elastic) return;
-    elastic_.add(job.id, {.deadlines = job.elastic().deadlines}, to_seconds(job.elastic().restart_cost));
+    elastic_.add(job.id, {.deadlines = job.elastic().deadlines, .world = job.elastic().part.world},
+                 to_seconds(job.elastic().restart_cost));
     job.devices = elastic_.find(job.id);
     elastic_.table().needs(job.id, job.elastic().gpu_memory);
     if (placement_) placement_->add(job.id, job.config->cpu.maximum);

@@ -3,31 +3,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include <ration/progress/token.hpp>
 
 #include "run/job_environment.hpp"
+#include "run/job_ranks.hpp"
 
 namespace ration::program {
-namespace {
-
-/// `{devices}` in a word of the command is the number of those that the job sees.
-[[nodiscard]] std::vector<std::string> command_of(live_job const& job, std::size_t ranks) {
-    auto words = job.config->command;
-    if (job.devices == nullptr) return words;
-    constexpr std::string_view mark = "{devices}";
-    for (auto& word : words)
-        for (auto at = word.find(mark); at != std::string::npos; at = word.find(mark, at))
-            word.replace(at, mark.size(), std::to_string(ranks));
-    return words;
-}
-
-}  // namespace
-
 std::string job_launcher::output_of(live_job const& job) const {
-    return job.config->output_folder(output_folder_) + '/' + job.config->name + ".log";
+    return job.config->output_folder(output_folder_) + '/' + job.config->name + suffix_of_output(job) + ".log";
 }
 
 result<void> job_launcher::launch(live_job& job, nanoseconds now) {
@@ -50,7 +35,7 @@ result<void> job_launcher::launch(live_job& job, nanoseconds now) {
     health_.start_incarnation(job, now);
     bool const restarting = job.devices != nullptr && job.devices->state().is_restarting();
     set_condition(job, restarting ? condition::restarting : condition::running, "", now, events_);
-    emit_start(job, command_of(job, assigned->ranks), *assigned, now);
+    emit_start(job, command_of(job, static_cast<std::int64_t>(assigned->ranks)), *assigned, now);
     record_.save();
     return {};
 }
@@ -67,7 +52,7 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
                           now);
     job.launching = true;
     record_.save();  // the token, by which a later start finds a process that was started and not recorded yet
-    auto const command = command_of(job, assigned.ranks);
+    auto const command = command_of(job, static_cast<std::int64_t>(assigned.ranks));
     auto child = node_.launch({job.id, job.config->name, job.token.view(), job.config->memory, assigned.cpu,
                                assigned.place.cpus, assigned.filter, assigned.memory},
                               {.command = command,
@@ -100,6 +85,8 @@ result<std::vector<std::string>> job_launcher::environment_of(live_job const& jo
     wanted.devices = assigned.seen;
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
     wanted.masks = assigned.masks;
+    for (auto& entry : ranks_entries(job, static_cast<std::int64_t>(assigned.ranks)))
+        wanted.masks.push_back(std::move(entry));
     return process::make_environment(wanted);
 }
 

@@ -35,7 +35,9 @@ void resize_launch::failed(std::string why, nanoseconds now) {
 }
 
 std::string resize_launch::wrong_world(std::uint32_t world) const {
-    auto const ranks = state_.devices.all().ranks(state_.devices.held());
+    auto const everywhere = state_.timer.rules().world;
+    auto const here = static_cast<std::int64_t>(state_.devices.all().ranks(state_.devices.held()));
+    auto const ranks = everywhere > 0 ? everywhere : here;
     return world == 0 || world == ranks
                ? ""
                : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");

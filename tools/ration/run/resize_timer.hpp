@@ -2,6 +2,7 @@
 /// The times of a resize: the deadline of its phase, and the wait for devices before it begins. It reads no clock.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,7 @@ struct resize_rules {
     nanoseconds clear = seconds(30);      ///< until processes that still use the devices are reported
     nanoseconds wait = seconds(900);      ///< for devices that other jobs are to release
     nanoseconds back_off = seconds(60);   ///< after a failed resize; doubles with each failure, up to 16 times this
+    std::int64_t world = 0;               ///< ranks of the job, some of them on other nodes; 0: one for each device
 };
 
 class resize_timer {

@@ -179,10 +179,18 @@ void run_loop::stop(live_job& job, nanoseconds now) {
         c_.reaper.interrupt(job, now);
 }
 
+void run_loop::terminate(live_job& job, nanoseconds now) {
+    if (job.alive())
+        c_.stopper.stop_at_once(job, stop_reason::interrupted, now);
+    else if (!job.over())
+        c_.reaper.interrupt(job, now);
+}
+
 void run_loop::take_turn(nanoseconds now) {
     auto const exchange = [&](policy_change& next) { return c_.change_policy(next, now); };
     auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, c_.hooks.free(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
+    for (auto const id : orders.terminate) terminate(c_.jobs.job(id), now);
     for (auto const id : orders.kill) c_.stopper.kill_soon(c_.jobs.job(id), now);
     if (orders.tick) c_.ticks.request_tick();
     for (auto& call : orders.hooks) c_.hooks.start(std::move(call), now);

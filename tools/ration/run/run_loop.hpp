@@ -79,6 +79,7 @@ private:
     void handle_signals(nanoseconds now);
     void interrupt_jobs(bool first, bool kill, nanoseconds now);
     void stop(live_job& job, nanoseconds now);
+    void terminate(live_job& job, nanoseconds now);
     void take_turn(nanoseconds now);
     void tick(nanoseconds now);
     void handle_changes(tick_report const& report);
