@@ -8,7 +8,16 @@ import signal
 import sys
 import unittest
 
-from nodes_case import HERE, LONG, Nodes, children_of, job
+from nodes_case import HERE, LONG, Nodes, ROOT, children_of, job
+
+
+# Ends when all ranks have started.
+RANKS = """import os, time
+with open("ranks", "a") as out:
+    out.write(" ".join(os.environ[key] for key in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "NODE_RANK", "MASTER_PORT")) + "\\n")
+while open("ranks").read().count("\\n") < 4:
+    time.sleep(0.05)
+"""
 
 
 class Span(Nodes):
@@ -109,6 +118,18 @@ class Span(Nodes):
         saved = int((self.folder / "work" / "saved" / "step").read_text().split()[0])
         self.assertGreaterEqual(saved, max(event["step"] for event in self.events("progress")))
         self.assert_nothing_left()
+
+    def test_the_launcher_starts_the_ranks_of_all_nodes(self) -> None:
+        (self.folder / "work" / "ranks.py").write_text(RANKS)
+        words = json.dumps([sys.executable, "-m", "ration.ranks", "ranks.py"])
+        text = job("a", 1, least=4, most=4, more=f'nodes = 2\nenvironment = {{ PYTHONPATH = "{ROOT / "python"}" }}')
+        self.start(re.sub(r"command = .*", lambda _: f"command = {words}", text))
+        self.finish()
+        ranks = sorted((self.folder / "work" / "ranks").read_text().split("\n")[:-1])
+        self.assertEqual([line.split()[:4] for line in ranks], [["0", "0", "4", "0"], ["1", "1", "4", "0"], ["2", "0", "4", "1"], ["3", "1", "4", "1"]])
+        self.assertEqual(len({line.split()[4] for line in ranks}), 1, ranks)
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+        self.assertTrue(list((self.folder / "work").glob("ration-output/*/a.node-1.log")))
 
     def test_a_job_that_needs_more_than_its_nodes_have_is_refused(self) -> None:
         self.start(job("a", 1, least=5, most=8, more="nodes = 2"))
