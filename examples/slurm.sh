@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Six elastic jobs on a Slurm cluster of this machine, under elastic_batch_dp. One node fails in the middle, and its jobs continue on the others.
 #
-#   examples/slurm.sh      RATION_PROGRAM: the program, instead of `ration`; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s
+#   examples/slurm.sh      RATION_PROGRAM: the program, instead of `ration`; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s on one device
 #
 # It needs root, installs Debian's Slurm if that is missing, and starts its daemons on the loopback interface in a temporary folder.
 set -euo pipefail
@@ -21,8 +21,7 @@ write_jobs() {
 
 [[job]]
 name = "$name"
-command = ["python3", "$here/nodes/train.py", "$steps"]
-log = ['step=(?<step>\\d+) loss=(?<loss>\\S+)']
+command = ["python3", "$here/nodes/elastic_train.py", "$steps"]
 target = { loss = { objective = 0.1 } }
 at_objective = "continue"
 bounds = { gpu = { min = 1, max = 2 } }
@@ -64,7 +63,8 @@ if [[ ${1:-} == --in-allocation ]]; then
 fi
 python3 "$here/../tests/slurm/lab.py" reason >/dev/null || install_slurm
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+export XDG_RUNTIME_DIR=$folder  # so that the runs of this user are left alone
+trap '"$RATION_PROGRAM" clean >/dev/null; rm -rf "$folder"' EXIT  # the agent of the failed node could not remove its groups
 write_jobs >"$folder/jobs.toml"
 cd "$folder"
 python3 "$here/../tests/slurm/lab.py" run "$folder/lab" \

@@ -100,6 +100,12 @@ class Nodes(unittest.TestCase):
                 self.fail(f"waited in vain until {what}\n{out}{err}")
             time.sleep(0.05)
 
+    def wait_for_end(self, pids: list[int]) -> None:
+        end = time.monotonic() + PATIENCE
+        while any(map(is_alive, pids)):
+            self.assertLess(time.monotonic(), end, "still alive")
+            time.sleep(0.05)
+
     def assert_nothing_left(self) -> None:
         end = time.monotonic() + PATIENCE
         pids = [int(line[4]) for line in self.launches()]

@@ -79,6 +79,20 @@ class NodesTest(Nodes):
         self.assertEqual([event["step"] for event in self.events("progress")], list(range(1, 61)), "each step once")
         self.assert_nothing_left()
 
+    def test_a_job_that_sigterm_reaches_before_its_agent_has_not_ended(self) -> None:
+        """As Slurm ends a step: the signal goes to all processes of it."""
+        self.start(job("a", 60, more='checkpoint = "saved"'))
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        agent, child = self.agent_of_first_job(), int(self.launches()[0][4])
+        os.kill(agent, signal.SIGSTOP)
+        os.kill(child, signal.SIGTERM)
+        self.wait_for_end([child])
+        os.kill(agent, signal.SIGTERM)
+        os.kill(agent, signal.SIGCONT)
+        self.finish()
+        self.assertEqual([(event["how"], event["step"]) for event in self.events("job_ended")], [("finished", 60)])
+        self.assertEqual(len(self.launches()), 2)
+
     def test_ctrl_c_ends_all_jobs_on_all_nodes(self) -> None:
         self.start(job("a", LONG) + job("b", LONG))
         self.until(lambda: len(self.launches()) >= 2, "both jobs run")
@@ -86,52 +100,6 @@ class NodesTest(Nodes):
         self.finish(4)
         self.assertEqual([event["how"] for event in self.events("job_ended")], ["stopped", "stopped"])
         self.assert_nothing_left()
-
-    def test_jobs_are_saved_and_stopped_once_the_lease_of_a_killed_controller_is_over(self) -> None:
-        self.start(job("a", LONG, more='checkpoint = "saved"'), "--node-lease", "3s")
-        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
-        agents = self.agents = children_of(self.run.pid)
-        self.run.kill()
-        self.run.wait()
-        self.assertTrue(all(map(is_alive, [int(line[4]) for line in self.launches()])), "the jobs run on at first")
-        end = time.monotonic() + PATIENCE
-        while any(map(is_alive, agents)):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
-        self.assertFalse(any(is_alive(int(line[4])) for line in self.launches()))
-        self.assertGreater(int((self.folder / "work" / "saved" / "step").read_text()), 0)
-
-    def saved_job_without_controller(self, *options: str, more: str = "") -> tuple[int, int]:
-        """The agent and the process of a job that has saved. Their controller was killed, so that no other agent starts."""
-        text = job("a", LONG, more='checkpoint = "saved"\n' + more)
-        self.start(text.replace('save = "60s", stop = "60s"', 'save = "500ms", stop = "500ms"'), *options)
-        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
-        self.agents = children_of(self.run.pid)
-        agent = self.agent_of_first_job()
-        self.run.kill()
-        self.run.wait()
-        return agent, int(self.launches()[0][4])
-
-    def test_the_jobs_of_a_killed_agent_end_although_no_other_agent_starts(self) -> None:
-        agent, child = self.saved_job_without_controller()
-        os.kill(agent, signal.SIGKILL)
-        self.wait_for_end([child])
-        for other in self.agents:
-            if is_alive(other):
-                os.kill(other, signal.SIGTERM)
-        self.assert_nothing_left()
-
-    def test_a_stopped_agent_and_its_jobs_end_after_their_lease(self) -> None:
-        agent, child = self.saved_job_without_controller("--node-lease", "2s", more='grace = "500ms"')
-        os.kill(agent, signal.SIGSTOP)
-        self.wait_for_end([agent, child])
-        self.assert_nothing_left()
-
-    def wait_for_end(self, pids: list[int]) -> None:
-        end = time.monotonic() + PATIENCE
-        while any(map(is_alive, pids)):
-            self.assertLess(time.monotonic(), end, "still alive")
-            time.sleep(0.05)
 
     def test_an_agent_that_stands_still_for_a_moment_costs_nothing(self) -> None:
         self.start(job("a", 60))
@@ -235,42 +203,6 @@ print("{" + '"half', end="", flush=True)
         self.run.send_signal(signal.SIGINT)
         self.finish(4)
         self.assertEqual(self.launches(), [])
-
-
-class LostNode(Nodes):
-    """Waits longer than 30 s for the time in which a node can end its jobs."""
-
-    def start_short(self) -> int:
-        """The agent of a job that has saved, with a short lease and short deadlines."""
-        text = job("a", 100, more='checkpoint = "saved"\ngrace = "1s"').replace('save = "60s", stop = "60s"', 'save = "1s", stop = "1s"')
-        self.start(text, "--node-lease", "3s")
-        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
-        return self.agent_of_first_job()
-
-    def test_a_node_without_power_is_lost_after_its_lease_and_not_before(self) -> None:
-        agent = self.start_short()
-        self.agents = children_of(agent)  # its job and its guard
-        for pid in (agent, *self.agents):
-            os.kill(pid, signal.SIGSTOP)
-        os.kill(int(self.launches()[0][4]), signal.SIGKILL)
-        stopped = time.monotonic()
-        self.until(lambda: len(self.launches()) > 1, "the job runs elsewhere")
-        self.assertGreater(time.monotonic() - stopped, 3 + 1 + 1 + 1 + 29)
-        self.finish()
-        first, second = (event["devices"].split(":")[0] for event in self.events("job_started"))
-        self.assertNotEqual(first, second)
-        self.assertGreater(int(self.launches()[1][3]), 0)
-        messages = [event["message"] for event in self.events("warning")]
-        self.assertIn("it is lost; its jobs continue elsewhere from their last checkpoints", messages)
-
-    def test_the_job_of_a_stopped_agent_continues_and_never_runs_twice(self) -> None:
-        agent, child = self.start_short(), int(self.launches()[0][4])
-        os.kill(agent, signal.SIGSTOP)
-        self.until(lambda: len(self.launches()) > 1, "the job runs again")
-        self.assertFalse(is_alive(agent) or is_alive(child))
-        self.finish()
-        self.assertGreater(int(self.launches()[1][3]), 0)
-        self.assert_nothing_left()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from nodes_test import HERE, RATION, Nodes, job
+from nodes_case import HERE, RATION, Nodes, job
 
 
 class RelayTest(Nodes):

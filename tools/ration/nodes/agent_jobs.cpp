@@ -29,6 +29,8 @@ namespace {
     return to_json({what.at, std::move(without)});
 }
 
+constexpr nanoseconds hold_time = milliseconds(200);
+
 /// Its devices are free, and nothing of it is left.
 [[nodiscard]] bool is_cleared(live_job const& job) noexcept {
     return job.over() && (job.devices == nullptr || job.devices->state().phase != resize_phase::clearing);
@@ -93,13 +95,32 @@ agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, node_le
 void agent_jobs::report(event const& what) {
     if (!is_for_controller(what.body)) return;
     dirty_ = dirty_ || !std::holds_alternative<job_progress>(what.body);
-    session_.send(event_report{event_line(what)});
+    auto const* const end = std::get_if<job_ended>(&what.body);
+    if (end == nullptr || ending_) return session_.send(event_report{event_line(what)});
+    if (ends_.empty()) ends_at_ = process::now() + hold_time;
+    ends_.push_back(event_line(what));
+    held_.emplace(end->job);
+}
+
+void agent_jobs::interrupted() {
+    if (ending_) return;
+    end();
+    ends_.clear();
+    continuing_.merge(held_);
+    held_.clear();
+}
+
+void agent_jobs::send_ends() {
+    for (auto const& line : ends_) session_.send(event_report{line});
+    ends_.clear();
+    held_.clear();
 }
 
 nanoseconds agent_jobs::join(std::vector<pollfd>& fds) const {
     if (!session_.channel.at_end()) fds.push_back({session_.channel.input(), POLLIN, 0});
     if (session_.channel.has_unsent()) fds.push_back({session_.channel.output(), POLLOUT, 0});
     if (new_list_) return process::now();
+    if (!ends_.empty()) return ends_at_;
     return ending_ ? next_beat_ : std::min(next_beat_, process::now() + (lease_.until() - lease_clock()));
 }
 
@@ -130,7 +151,8 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     stop_others(jobs, orders);
     orders.tick = grants_->answered != grants_->number;
     dirty_ = dirty_ || reported_ != grants_->answered;
-    if (dirty_ || process::now() >= next_beat_) send_state(jobs);
+    if (!ends_.empty() && (ending_ || process::now() >= ends_at_)) send_ends();
+    if (ends_.empty() && (dirty_ || process::now() >= next_beat_)) send_state(jobs);
     session_.channel.flush();
     return orders;
 }
@@ -219,7 +241,8 @@ void agent_jobs::send_state(job_table const& jobs) {
     next_beat_ = process::now() + beat_;
     std::vector<std::string> rows;
     for (auto const& job : jobs.jobs())
-        if (!job.forgotten && present_.contains(job.config->name)) rows.push_back(node_row_json(job, jobs));
+        if (!job.forgotten && present_.contains(job.config->name) && !continuing_.contains(job.config->name))
+            rows.push_back(node_row_json(job, jobs));
     state_report state{.grants = reported_, .devices = devices_of_node(jobs), .rows = {}, .more = false};
     for (std::size_t first = 0; first == 0 || first < rows.size(); first += jobs_in_message) {
         auto const last = std::min(rows.size(), first + jobs_in_message);

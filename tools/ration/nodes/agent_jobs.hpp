@@ -41,6 +41,11 @@ class agent_jobs final : public job_source {
     std::vector<assigned_job> assigned_, incoming_;
     std::uint64_t list_ = 0;  // the number of `assigned_`
     std::set<std::string, std::less<>> present_, stopped_;
+    /// Ends of jobs that are not reported yet. Slurm sends SIGTERM to all processes of a step, and a job can react
+    /// before this one: such a job has not ended, and continues elsewhere.
+    std::vector<std::string> ends_;
+    std::set<std::string, std::less<>> held_, continuing_;  // names: of `ends_`; of jobs that continue elsewhere
+    nanoseconds ends_at_{};                                 // when `ends_` are reported
     nanoseconds next_beat_{}, ending_since_{};
     std::uint64_t reported_ = 0;  // the list of the last state
     bool ending_ = false, kill_ = false, dirty_ = true, new_list_ = false;
@@ -63,13 +68,14 @@ public:
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
                                         policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
-    void interrupted() override { end(); }
+    void interrupted() override;
 
 private:
     void take(node_order const& order);
     [[nodiscard]] assigned_job const* find(std::string_view job) const noexcept;
     void set_grants(job_table const& jobs);
     void stop_others(job_table const& jobs, turn_orders& orders);
+    void send_ends();
     void send_state(job_table const& jobs);
     void end() noexcept;
     [[nodiscard]] bool follows_to_its_end(live_job const& job) const noexcept;

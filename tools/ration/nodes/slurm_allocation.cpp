@@ -22,6 +22,8 @@ namespace {
 
 /// Slurm's programs wait for minutes if its controller does not answer.
 constexpr nanoseconds longest_call = seconds(20);
+/// Slurm gives an allocation without a limit an end in a year.
+constexpr std::int64_t seconds_without_limit = 360LL * 24 * 3600;
 constexpr std::size_t most_output_bytes = std::size_t{64} << 10;
 
 [[nodiscard]] diagnostic problem(std::string text) { return {.file = "--nodes", .text = std::move(text)}; }
@@ -60,7 +62,7 @@ constexpr std::size_t most_output_bytes = std::size_t{64} << 10;
 [[nodiscard]] result<std::string, diagnostic> output_of(std::vector<std::string> const& words,
                                                         std::vector<std::string> const& more = {}) {
     auto environment = process::current_environment();
-    environment.insert(environment.end(), more.begin(), more.end());
+    environment.insert(environment.begin(), more.begin(), more.end());  // the first one counts
     auto child = process::launch({.command = words, .environment = std::move(environment)});
     if (!child)
         return problem(fmt::format("the program {} of Slurm cannot be started; add its folder to PATH", words.front()));
@@ -120,7 +122,8 @@ constexpr std::size_t most_output_bytes = std::size_t{64} << 10;
             text = lines_of(*read).empty() ? "" : lines_of(*read).front();
     std::int64_t end = 0;
     auto const read = std::from_chars(text.data(), text.data() + text.size(), end);
-    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(end) : std::nullopt;
+    bool const is_time = read.ec == std::errc() && read.ptr == text.data() + text.size();
+    return is_time && end - std::time(nullptr) < seconds_without_limit ? std::optional(end) : std::nullopt;
 }
 
 }  // namespace
