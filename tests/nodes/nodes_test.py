@@ -54,6 +54,11 @@ class NodesTest(Nodes):
         self.assertEqual(self.launches(), [])
         self.assert_nothing_left()
 
+    def test_a_jobs_file_that_no_pipe_holds_reaches_the_nodes(self) -> None:
+        self.start(job("a", 1) + "# padding\n" * 20000)
+        self.finish()
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+
     def test_a_killed_agent_costs_its_job_a_restart_from_its_checkpoint(self) -> None:
         self.start(job("a", 120, more='checkpoint = "saved"'))
         self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")

@@ -90,7 +90,7 @@ class SlurmTest(Nodes):
                                          "hand in this allocation\n")
         (self.bin / "scontrol").write_text("#!/bin/sh\necho n1\n")
         self.assertEqual(self.refusal(), "ration: --nodes: the allocation has 1 node, and SLURM_JOB_CPUS_PER_NODE is '1(x2)'; start ration inside sbatch or "
-                                         "salloc with at most 256 nodes\n")
+                                         "salloc with at most 1024 nodes\n")
         os.environ["PATH"] = str(self.folder)
         self.assertEqual(self.refusal(), "ration: --nodes: the program srun of Slurm cannot be started; add its folder to PATH\n")
         self.set("SLURM_JOB_ID", None)

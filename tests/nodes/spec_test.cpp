@@ -71,7 +71,7 @@ TEST_CASE("wrong nodes cost one sentence") {
     shares.devices.per_mille = 250;
     CHECK(fault("local:2", {}, shares, {"GPU-a/0"}) ==
           "--nodes: local nodes cannot divide shares of a GPU; write devices = \"gpus\" or CPU devices");
-    CHECK(!check_nodes("local:257"));
+    CHECK(!check_nodes("local:1025"));
     CHECK(!check_nodes("local:2x"));
     CHECK(!check_nodes("ssh n1 ration node"));
     CHECK(check_nodes("local:1"));
@@ -84,7 +84,7 @@ TEST_CASE("the CPUs of an allocation are those of each of its nodes") {
     CHECK(read_cpus_per_node("13,1(x3)") == counts{13, 1, 1, 1});
     CHECK(read_cpus_per_node("2(x2),4") == counts{2, 2, 4});
     for (auto const* const wrong :
-         {"", "x", "1,", "0", "1(x0)", "1(x2", "1(2)", "1(x2)3", "1(x999)", "-1", "1(x", "99999999999"}) {
+         {"", "x", "1,", "0", "1(x0)", "1(x2", "1(2)", "1(x2)3", "1(x1025)", "-1", "1(x", "99999999999"}) {
         INFO(wrong);
         CHECK(read_cpus_per_node(wrong).empty());
     }

@@ -82,6 +82,7 @@ void cluster_nodes::receive(report_handler const& handle, nanoseconds now) {
     for (std::size_t node = 0; node < members_.size(); ++node) {
         auto& link = members_[node].link;
         if (link.channel() == nullptr) continue;
+        link.channel()->flush();  // a jobs file can be larger than a pipe
         link.receive([&](node_report&& report) { take(node, std::move(report), handle, now); },
                      [&](std::string sentence) { warn(node, sentence, now); });
         bool const is_open = link.channel() != nullptr && !link.channel()->at_end();

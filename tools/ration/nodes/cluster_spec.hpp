@@ -15,7 +15,7 @@
 
 namespace ration::program {
 
-inline constexpr std::size_t most_nodes = 256;
+inline constexpr std::size_t most_nodes = 1024;
 /// The nodes of a Slurm allocation, which `read_slurm_allocation` finds.
 inline constexpr std::string_view slurm_nodes = "slurm";
 
