@@ -9,6 +9,7 @@ declare -A scripts=(
   [threads]=bench/threads/threads.py
   [run.policies]=bench/run/policies.py
   [published.ray]=bench/published/ray_tune.py
+  [published.elastic_rmi_live]=bench/published/elastic_rmi_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [slurm.order]=bench/slurm/order.py
 )
