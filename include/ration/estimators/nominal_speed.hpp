@@ -9,11 +9,9 @@
 #include <limits>
 #include <span>
 #include <tuple>
-#include <utility>
 
 #include <ration/estimator.hpp>
 #include <ration/job_memory.hpp>
-#include <ration/state.hpp>
 
 namespace ration::estimators {
 

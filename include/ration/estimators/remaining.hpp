@@ -9,12 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include <ration/estimator.hpp>
 #include <ration/estimators/detail/loss_history.hpp>
 #include <ration/job_memory.hpp>
-#include <ration/state.hpp>
 
 namespace ration::estimators {
 

@@ -12,7 +12,6 @@
 #include <span>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
@@ -21,7 +20,6 @@
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policies/detail/rigid_order.hpp>
 #include <ration/policy.hpp>
-#include <ration/state.hpp>
 
 namespace ration::policies {
 
@@ -92,7 +90,7 @@ public:
         order_.reserve(most);
         sorted_.reserve(most);
         gate_.reserve(most);
-        pauses_.reserve(most_jobs_ = most.jobs);
+        pauses_.reserve(most.jobs);
         return status::ok;
     }
 
@@ -116,20 +114,9 @@ public:
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
-        state_writer out(space);
-        pauses_.save(out);
-        return out.needed();
-    }
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept { return pauses_.save(space); }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
-        state_reader in(saved);
-        auto pauses = job_memory<pause>{};
-        pauses.reserve(most_jobs_);
-        if (!pauses.load(in) || !in.finished()) return status::state;
-        pauses_ = std::move(pauses);
-        return status::ok;
-    }
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept { return pauses_.load(saved); }
 
 private:
     /// The last wait of a job, and its service that no longer counts.
@@ -150,7 +137,6 @@ private:
     detail::rigid_order sorted_;    // all jobs, with `tenants`
     detail::gated_jobs gate_;
     job_memory<pause> pauses_;
-    std::size_t most_jobs_ = 0;
 
     /// The queue for an attained service: 0, 1 or 2. A double, since it is a sort key.
     [[nodiscard]] double queue_of(double service) const noexcept {
