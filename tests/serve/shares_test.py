@@ -61,6 +61,20 @@ class Weights(TenantsTest):
                     out[job["name"].split("-")[0]] += (int(fields[11]) + int(fields[12])) / TICK
         return out
 
+    def kernel_weights(self) -> dict[str, int]:
+        """The weights of the jobs for the kernel, by which they share what other programs leave."""
+        out = {"anna": 0, "ben": 0}
+        for record in (self.folder / "run").glob("ration/*/run.json"):
+            for job in json.loads(record.read_text())["run"]["jobs"]:
+                for line in pathlib.Path(f"/proc/{job['pid']}/cgroup").read_text().splitlines():
+                    _, controllers, path = line.split(":", 2)
+                    for file in (f"cpu/{path}/cpu.shares", f"{controllers}/{path}/cpu.shares", f"{path}/cpu.weight"):
+                        weight = pathlib.Path("/sys/fs/cgroup") / file.replace("//", "/").lstrip("/")
+                        if "cpu" in controllers.split(",") + ["cpu"] * (controllers == "") and weight.exists():
+                            out[job["name"].split("-")[0]] += int(weight.read_text())
+                            break
+        return out
+
     def check(self, by_tenant: bool, wanted: float) -> None:
         """`wanted`: the part of anna, who has one job beside nine of ben. Forty devices are a core."""
         weights = "".join(f'[[tenant]]\nname = "{tenant}"\nweight = {weight}\n' for tenant, weight in (("anna", 3), ("ben", 1)))
@@ -72,6 +86,8 @@ class Weights(TenantsTest):
         self.wait_for(lambda: sum(self.devices().values()) == 40)
         self.assertEqual(self.devices()["anna"], round(40 * wanted))
         self.wait_for(lambda: self.used()["anna"] > 0 and self.used()["ben"] > 0)
+        weights = self.kernel_weights()
+        self.assertAlmostEqual(weights["anna"] / sum(weights.values()), wanted, delta=0.05)  # they are hundredths of a core
         if not MEASURED:
             return
         before = self.used()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <utility>
 
 #include <ration/cgroup/kernel_io.hpp>
@@ -28,6 +29,45 @@ namespace {
     cpus.for_each([&out](unsigned cpu) { out.insert(cpu); });
     return out;
 }
+
+/// Where other programs leave less CPU than the limits need, the kernel divides it by the weights. In the ratio of the
+/// limits they keep the shares of the jobs, as exactly as a hundredth of a core. A core has the usual weight, which is
+/// that of this process under v2.
+[[nodiscard]] cgroup::weight weight_for(std::int64_t cpu, millicores capacity) {
+    return *cgroup::weight::of(std::clamp<std::int64_t>((std::min(cpu, capacity.count) + 5) / 10, 1, 10'000));
+}
+
+/// A change of a limit on CPU, together with the weight.
+class weighted_operation final : public job_operation {
+    std::unique_ptr<job_operation> limit_;
+    cgroup::backend& groups_;
+    job_id job_;
+    cgroup::weight& present_;  // of the group
+    cgroup::weight before_, next_;
+
+public:
+    weighted_operation(std::unique_ptr<job_operation> limit, cgroup::backend& groups, job_id job,
+                       cgroup::weight& present, cgroup::weight next) noexcept
+        : limit_(std::move(limit)), groups_(groups), job_(job), present_(present), before_(present), next_(next) {}
+
+    [[nodiscard]] result<void> apply() noexcept override {
+        auto const done = limit_->apply();
+        if (done) put(next_);
+        return done;
+    }
+    [[nodiscard]] result<void> verify() noexcept override { return limit_->verify(); }
+    [[nodiscard]] result<void> undo() noexcept override {
+        put(before_);
+        return limit_->undo();
+    }
+    [[nodiscard]] operation_text describe() const noexcept override { return limit_->describe(); }
+
+private:
+    /// A group without a weight keeps its limit, which is what the policy has decided.
+    void put(cgroup::weight value) noexcept {
+        if (value != present_ && groups_.set(job_, value)) present_ = value;
+    }
+};
 
 [[nodiscard]] std::vector<std::string> sentences_of(cgroup::drift const& found) {
     std::vector<std::string> out;
@@ -90,13 +130,22 @@ result<void> cgroup_jobs::gather(job_id job, pid_t pid) { return groups_.place(j
 
 result<void> cgroup_jobs::remove(job_id job) noexcept {
     auto const removed = groups_.remove(job);
-    if (removed) outside_.erase(job);
+    if (removed) {
+        outside_.erase(job);
+        weights_.erase(job);
+    }
     return removed;
 }
 
 result<void> cgroup_jobs::plan(setting const& wanted, job_plan& out) {
     if (auto const left = outside_.find(wanted.job); left != outside_.end()) return left->second;
-    return plan_by(groups_, wanted, out);
+    auto const before = out.size();
+    auto const planned = plan_by(groups_, wanted, out);
+    if (!planned || wanted.resource != resource_id::cpu || out.size() == before) return planned;
+    auto& last = *std::prev(out.end());
+    last = std::make_unique<weighted_operation>(std::move(last), groups_, wanted.job, weights_[wanted.job],
+                                                weight_for(wanted.amount, capacity()));
+    return planned;
 }
 
 result<void> cgroup_jobs::confine(job_id job, process::cpu_set const& cpus) noexcept {
