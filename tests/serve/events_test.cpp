@@ -3,6 +3,7 @@
 #include <array>
 #include <regex>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "serve/event_streams.hpp"
 #include "serve/job_store.hpp"
@@ -147,7 +148,8 @@ TEST_CASE("a client that takes nothing is closed, and one without news gets comm
 TEST_CASE("one client too many is refused") {
     service s;
     std::vector<client> clients;
-    for (std::size_t i = 0; i <= event_streams::most_clients; ++i) clients.emplace_back(s);
+    std::optional<std::int64_t> const none;
+    for (std::size_t i = 0; i <= event_streams::most_clients; ++i) clients.emplace_back(s, none, 0);
     CHECK(s.events->clients() == event_streams::most_clients);
     CHECK(clients.back().read().starts_with("HTTP/1.1 503 "));
     clients.front().close();
@@ -155,6 +157,19 @@ TEST_CASE("one client too many is refused") {
     client next(s);
     s.send(start);
     CHECK(next.read().starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_CASE("one client too many of another user is refused, and others are not") {
+    service s;
+    std::optional<std::int64_t> const none;
+    std::int64_t const user = ::geteuid() + std::int64_t{1};
+    std::vector<client> clients;
+    for (std::size_t i = 0; i <= event_streams::most_of_other_user; ++i) clients.emplace_back(s, none, user);
+    CHECK(clients.back().read().starts_with("HTTP/1.1 503 "));
+    client other(s, none, user + 1), own(s, none, ::geteuid());
+    s.send(start);
+    CHECK(other.read().starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(own.read().starts_with("HTTP/1.1 200 OK\r\n"));
 }
 
 TEST_CASE("a client resumes after the event that it has seen last") {
