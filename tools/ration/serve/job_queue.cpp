@@ -2,7 +2,6 @@
 #include "serve/job_queue.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -69,72 +68,39 @@ std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
 }
 
 result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out) {
-    constexpr std::array waiting{stage::queued};
-    auto queued = store_.in_stages(waiting);
-    if (!queued) return queued.failure();
     dirty_ = false;
-    next_ms_ = 0;
-    auto const now_ms = wall_clock_ms();
-    std::vector<stored_job> ready;
-    for (auto& job : *queued) {
-        if (job.not_before_ms > now_ms)
-            next_ms_ = next_ms_ == 0 ? job.not_before_ms : std::min(next_ms_, job.not_before_ms);
-        auto const due = is_due(job, now_ms);
-        if (!due) return due.failure();
-        if (*due) ready.push_back(std::move(job));
-    }
-    order_by_turns(ready);
-    for (auto& job : ready) {
-        if (out.size() >= slots) break;
-        if (auto entered = enter(std::move(job), now, out); !entered) return entered.failure();
+    if (auto read = waiting_.refresh(store_, wall_clock_ms()); !read) return read;
+    next_ms_ = waiting_.next_ms();
+    if (auto failed = fail_lost(); !failed) return failed;
+    auto order = start_order_now();
+    while (out.size() < slots) {
+        auto const next = order.next();
+        if (!next) break;
+        auto job = store_.find(*next);
+        if (!job) return job.failure();
+        if (!*job) continue;
+        if (auto entered = enter(std::move(**job), now, out); !entered) return entered.failure();
     }
     return store_.commit();
 }
 
-/// Of equal priority, the next job is that of the tenant which would then have the fewest jobs in the run for its
-/// share.
-void job_queue::order_by_turns(std::vector<stored_job>& due) const {
-    struct entry {
-        double turn;
-        stored_job job;
-    };
-    struct tenant {
-        double share, jobs = 0;
-    };
-    std::map<std::string, tenant> tenants;
-    auto const of = [&](stored_job const& job) -> tenant& {
-        auto const [at, is_new] = tenants.try_emplace(job.what.tenant);
-        if (is_new) at->second.share = control_.share_of(job.what.tenant);
-        return at->second;
-    };
-    for (auto const& [label, t] : tracked_) ++of(t.job).jobs;
-    std::ranges::stable_sort(due, std::ranges::greater{}, [](stored_job const& job) { return job.what.priority; });
-    std::vector<entry> order;
-    for (auto& job : due) {
-        auto& one = of(job);
-        order.push_back({++one.jobs / one.share, std::move(job)});
-    }
-    std::ranges::stable_sort(order, {}, [](entry const& e) { return std::pair(-e.job.what.priority, e.turn); });
-    for (std::size_t i = 0; i < order.size(); ++i) due[i] = std::move(order[i].job);
+start_order job_queue::start_order_now() const {
+    std::map<std::string, double> running;
+    for (auto const& [label, t] : tracked_) ++running[t.job.what.tenant];
+    return waiting_.order(running, [&](std::string_view tenant) { return control_.share_of(tenant); });
 }
 
-/// Whether the job may start. One whose predecessor did not complete fails.
-result<bool> job_queue::is_due(stored_job const& job, std::int64_t now_ms) {
-    bool due = job.not_before_ms <= now_ms && !job.paused;
-    for (auto const id : job.what.after) {
-        auto const found = store_.find(id);
-        if (!found) return found.failure();
-        auto const& other = *found;
-        auto const now = other ? other->now : stage::failed;
-        due = due && now == stage::completed;
-        if (!is_final(now) || now == stage::completed) continue;
-        auto change = change_to(job, stage::failed);
-        change.why = fmt::format("job {}, which it comes after, did not complete", id);
+result<void> job_queue::fail_lost() {
+    for (auto const& [id, predecessor] : waiting_.lost()) {
+        auto const job = store_.find(id);
+        if (!job) return job.failure();
+        if (!*job) continue;
+        auto change = change_to(**job, stage::failed);
+        change.why = fmt::format("job {}, which it comes after, did not complete", predecessor);
         if (auto moved = store_.advance(change); !moved) return moved.failure();
         dirty_ = true;  // others may come after this one
-        return false;
     }
-    return due;
+    return {};
 }
 
 result<bool> job_queue::enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into) {

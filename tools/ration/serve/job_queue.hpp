@@ -15,6 +15,7 @@
 #include "serve/end_hooks.hpp"
 #include "serve/job_store.hpp"
 #include "serve/service_control.hpp"
+#include "serve/waiting_jobs.hpp"
 
 namespace ration::program {
 
@@ -43,8 +44,9 @@ class job_queue final : public job_source {
     service_folder folder_;
     std::size_t max_running_;
     std::map<std::string, tracked, std::less<>> tracked_;  // by label
-    bool dirty_ = true;                                    // queued jobs may start
-    std::int64_t next_ms_ = 0;                             // the time from which another one may
+    waiting_jobs waiting_;
+    bool dirty_ = true;         // queued jobs may start
+    std::int64_t next_ms_ = 0;  // the time from which another one may
 
 public:
     job_queue(job_store& store, service_api& api, service_control& control, api_server& server, event_streams& events,
@@ -78,8 +80,9 @@ private:
     /// Null: the queue does not have it any more.
     [[nodiscard]] tracked* tracked_of(live_job const& job);
     [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
-    void order_by_turns(std::vector<stored_job>& due) const;
-    [[nodiscard]] result<bool> is_due(stored_job const& job, std::int64_t now_ms);
+    [[nodiscard]] start_order start_order_now() const;
+    /// Jobs whose predecessor did not complete fail.
+    [[nodiscard]] result<void> fail_lost();
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
     [[nodiscard]] result<void> read_wishes();
     [[nodiscard]] std::string running(job_table const& jobs, std::span<training_progress const> progress,

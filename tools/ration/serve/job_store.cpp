@@ -104,6 +104,25 @@ constexpr auto columns =
                    "a stage in it is unknown: replace the file by its backup");
 }
 
+[[nodiscard]] result<void> note_stage(database& file, std::int64_t incarnation, stage_change const& change) {
+    auto added =
+        file.query("INSERT INTO stages (job, incarnation, stage, step, at_ms, why) VALUES (?, ?, ?, ?, ?, ?)",
+                   {change.job, incarnation, std::string(name_of(change.to)), change.step, change.at_ms, change.why});
+    if (!added) return added.failure();
+    return {};
+}
+
+/// If the present incarnation has ended.
+[[nodiscard]] result<void> note_end(database& file, stored_job const& job, stage_change const& change) {
+    if (!change.end) return {};
+    auto noted = file.query(
+        "UPDATE incarnations SET ended_ms = ?, exit_code = ?, signal = ? WHERE job = ? AND number "
+        "= ?",
+        {change.at_ms, value_of(change.end->exit_code), value_of(change.end->signal), job.id, job.incarnation});
+    if (!noted) return noted.failure();
+    return {};
+}
+
 }  // namespace
 
 result<job_store> job_store::open(std::string const& path, std::int64_t now_ms) {
@@ -191,13 +210,15 @@ result<submitted> job_store::insert(submission const& what, std::int64_t now_ms)
          text_of(what.after)});
     if (!added) return added.failure();
     submitted const out{.job = file_.last_key()};
+    changed_.insert(out.job);
     auto noted =
-        note_stage(0, {.job = out.job, .to = stage::queued, .at_ms = now_ms, .why = {}, .end = {}, .boot = {}});
+        note_stage(file_, 0, {.job = out.job, .to = stage::queued, .at_ms = now_ms, .why = {}, .end = {}, .boot = {}});
     if (!noted) return noted.failure();
     return out;
 }
 
 result<void> job_store::advance(stage_change const& change) {
+    changed_.insert(change.job);
     return whole([&]() -> result<void> {
         auto const job = find(change.job);
         if (!job) return job.failure();
@@ -210,6 +231,7 @@ result<void> job_store::advance(stage_change const& change) {
 }
 
 result<void> job_store::note(std::int64_t job, wish what, bool wanted) {
+    changed_.insert(job);
     std::string const column = what == wish::cancelled ? "cancelled" : "paused";
     return whole([&]() -> result<void> {
         auto changed = file_.query("UPDATE submissions SET " + column + " = ? WHERE id = ? RETURNING id",
@@ -249,29 +271,11 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
                                  {change.job, incarnation, change.boot, change.at_ms});
         if (!added) return added.failure();
     }
-    if (auto noted = note_end(job, change); !noted) return noted;
+    if (auto noted = note_end(file_, job, change); !noted) return noted;
     if (is_final(change.to))
         if (auto added = file_.query("INSERT INTO unhandled_ends VALUES (?)", {change.job}); !added)
             return added.failure();
-    return note_stage(incarnation, change);
-}
-
-result<void> job_store::note_stage(std::int64_t incarnation, stage_change const& change) {
-    auto added =
-        file_.query("INSERT INTO stages (job, incarnation, stage, step, at_ms, why) VALUES (?, ?, ?, ?, ?, ?)",
-                    {change.job, incarnation, std::string(name_of(change.to)), change.step, change.at_ms, change.why});
-    if (!added) return added.failure();
-    return {};
-}
-
-result<void> job_store::note_end(stored_job const& job, stage_change const& change) {
-    if (!change.end) return {};
-    auto noted = file_.query(
-        "UPDATE incarnations SET ended_ms = ?, exit_code = ?, signal = ? WHERE job = ? AND number "
-        "= ?",
-        {change.at_ms, value_of(change.end->exit_code), value_of(change.end->signal), job.id, job.incarnation});
-    if (!noted) return noted.failure();
-    return {};
+    return note_stage(file_, incarnation, change);
 }
 
 result<std::vector<stored_job>> job_store::select(std::string const& condition, std::vector<sql_value> const& values) {
@@ -306,6 +310,21 @@ result<std::vector<stored_job>> job_store::in_stages(std::span<stage const> want
         values.emplace_back(std::string(name_of(s)));
     }
     return select(condition + ")", values);
+}
+
+result<std::vector<brief_job>> job_store::brief(std::optional<std::int64_t> job) {
+    std::string const select = "SELECT id, stage, tenant, priority, not_before_ms, paused, after FROM submissions ";
+    auto rows = job ? file_.query(select + "WHERE id = ?", {*job})
+                    : file_.query(select + "WHERE stage = ? ORDER BY id", {std::string(name_of(stage::queued))});
+    if (!rows) return rows.failure();
+    std::vector<brief_job> out;
+    for (auto& row : *rows) {
+        auto const now = stage_named(text_in(row[1]));
+        if (!now) return unknown_stage();
+        out.push_back({number_in(row[0]), *now, text_in(std::move(row[2])), number_in(row[3]), number_in(row[4]),
+                       number_in(row[5]) != 0, numbers_in(text_in(std::move(row[6])))});
+    }
+    return out;
 }
 
 result<std::vector<stored_job>> job_store::take_ended(std::int64_t most) {

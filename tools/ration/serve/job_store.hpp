@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ration/result.hpp>
@@ -63,6 +65,17 @@ struct stored_job {
     [[nodiscard]] std::int64_t attempts() const noexcept { return incarnation - uncounted; }
 };
 
+/// What decides whether and when a job may start, without what its launch needs.
+struct brief_job {
+    std::int64_t id = 0;
+    stage now = stage::queued;
+    std::string tenant;
+    std::int64_t priority = 0;
+    std::int64_t not_before_ms = 0;
+    bool paused = false;
+    std::vector<std::int64_t> after;
+};
+
 struct stage_change {
     std::int64_t job = 0;
     stage to = stage::queued;
@@ -98,7 +111,8 @@ struct submitted {
 class job_store {
     database file_;
     std::string path_;
-    bool open_ = false;  // a transaction
+    bool open_ = false;               // a transaction
+    std::set<std::int64_t> changed_;  // jobs
 
     job_store(database file, std::string path) noexcept : file_(std::move(file)), path_(std::move(path)) {}
 
@@ -134,6 +148,10 @@ public:
     /// Those that have entered a final stage, each once, also over restarts of the service. At most this many, by their
     /// ids; the others stay for the next call.
     [[nodiscard]] result<std::vector<stored_job>> take_ended(std::int64_t most);
+    /// Of a queued job or one in another stage; empty if there is none of this id. Without an id, all queued jobs.
+    [[nodiscard]] result<std::vector<brief_job>> brief(std::optional<std::int64_t> job = {});
+    /// The jobs that were submitted or changed since the last call, also by changes that were lost.
+    [[nodiscard]] std::set<std::int64_t> take_changed() noexcept { return std::exchange(changed_, {}); }
     /// The stages of a job, from the first one.
     [[nodiscard]] result<std::vector<past_stage>> history(std::int64_t job);
     /// The boot in which the present incarnation of a job was launched; empty before its first launch.
@@ -147,9 +165,6 @@ private:
     [[nodiscard]] result<submitted> insert(submission const& what, std::int64_t now_ms);
     [[nodiscard]] result<std::optional<submitted>> find_key(submission const& what);
     [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
-    [[nodiscard]] result<void> note_stage(std::int64_t incarnation, stage_change const& change);
-    /// If the present incarnation has ended.
-    [[nodiscard]] result<void> note_end(stored_job const& job, stage_change const& change);
     [[nodiscard]] result<std::vector<stored_job>> select(std::string const& condition,
                                                          std::vector<sql_value> const& values);
 };
