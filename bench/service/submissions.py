@@ -62,10 +62,11 @@ class Service:
         return int(head.split(b" ", 2)[1]), json.loads(content)
 
     def end(self) -> None:
-        running = next(job for job in self.ask("GET", "/v1/jobs")[1]["jobs"] if job["id"] == self.first)
         self.process.kill()
         self.process.wait()
-        os.kill(running["pid"], signal.SIGKILL)
+        for record in (self.folder / "ration").glob("*/run.json"):
+            for job in json.loads(record.read_text())["run"]["jobs"]:
+                os.killpg(job["pid"], signal.SIGKILL)
 
 
 def rate_of_fsync(folder: pathlib.Path, seconds: float) -> float:

@@ -32,9 +32,9 @@ struct cluster_job {
 };
 
 /// One policy, asked about a cluster. Every answer is proved and comes into force at once.
-template <class P, std::size_t most_jobs = 2100>
+template <class P, std::size_t jobs_at_most = 2100>
 struct cluster {
-    static constexpr std::size_t most_tenants = 8, most_grants = 2 * most_jobs;
+    static constexpr std::size_t most_jobs = jobs_at_most, most_tenants = 8, most_grants = 2 * most_jobs;
 
     ration::snapshot_store store;
     ration::standard_columns columns;
