@@ -68,8 +68,9 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
 /// A job that no node can hold would wait without end.
 [[nodiscard]] diagnostics too_large(run_config const& config, cluster_nodes const& nodes) {
     diagnostics problems(config.file);
+    auto const largest = devices_of_largest(nodes);
     for (auto const& job : config.jobs) {
-        auto const most = reachable_devices(nodes, job);
+        auto const most = reachable_devices(largest, job);
         if (!job.elastic || job.elastic->devices.minimum <= most) continue;
         auto const& [least, count] = std::pair(job.elastic->devices.minimum, job.elastic->most_nodes);
         auto const sentence =

@@ -22,7 +22,8 @@ namespace {
 
 [[nodiscard]] host_supply supply_of(run_config const& config, cluster_nodes const& nodes) {
     std::int64_t most = 1;
-    for (auto const& job : config.jobs) most = std::max(most, reachable_devices(nodes, job));
+    auto const largest = devices_of_largest(nodes);
+    for (auto const& job : config.jobs) most = std::max(most, reachable_devices(largest, job));
     return {.cpu = {}, .memory = {}, .devices = most, .tenants = config.tenants};
 }
 
@@ -212,20 +213,20 @@ void cluster_jobs::refresh(nanoseconds now) {
         store.at(columns.resources[cpu_index].capacity, node) = nodes_.facts(node).cpu;
         store.at(columns.resources[memory_index].capacity, node) = nodes_.facts(node).memory;
     }
+    auto const largest = devices_of_largest(nodes_);
     for (auto const& job : jobs_.jobs())
-        if (jobs_.arrived(job)) describe(job, now);
+        if (jobs_.arrived(job)) describe(job, reachable_devices(largest, *job.config), now);
 }
 
 /// The columns that only the nodes of the job know; without one, those of a job that can start.
-void cluster_jobs::describe(live_job const& job, nanoseconds now) {
+void cluster_jobs::describe(live_job const& job, std::int64_t reachable, nanoseconds now) {
     auto& store = jobs_.store();
     auto const& columns = jobs_.columns();
     auto const number = number_of(job);
     auto const& wants = job.elastic();
     auto const& launch = launches_.of(number);
     auto const* const lead = launch.lead();
-    std::int64_t least = wants.devices.minimum,
-                 most = std::min(wants.devices.maximum, reachable_devices(nodes_, *job.config));
+    std::int64_t least = wants.devices.minimum, most = std::min(wants.devices.maximum, reachable);
     store.at(request_, job.row) = most;
     if (lead != nullptr && lead->devices > 0 && wants.most_nodes == 1) {
         least = lead->least;

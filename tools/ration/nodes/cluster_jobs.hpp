@@ -76,7 +76,7 @@ public:
     [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
 
 private:
-    void describe(live_job const& job, nanoseconds now);
+    void describe(live_job const& job, std::int64_t reachable, nanoseconds now);
     void refresh(nanoseconds now);
     void take_row(live_job& job, std::size_t node, bool is_latest, node_row&& row, nanoseconds now);
     void roll_back(live_job const& job, node_shares const& shares, nanoseconds now);

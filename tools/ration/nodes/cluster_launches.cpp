@@ -210,13 +210,17 @@ bool cluster_launches::forget_left(std::size_t job) {
            }) > 0;
 }
 
-std::int64_t reachable_devices(cluster_nodes const& nodes, job_config const& job) {
-    std::vector<std::int64_t> all;
-    for (std::size_t node = 0; node < nodes.registry().size(); ++node) all.push_back(nodes.devices(node));
-    std::ranges::sort(all, std::ranges::greater{});
+std::vector<std::int64_t> devices_of_largest(cluster_nodes const& nodes) {
+    std::vector<std::int64_t> out;
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node) out.push_back(nodes.devices(node));
+    std::ranges::sort(out, std::ranges::greater{});
+    std::partial_sum(out.begin(), out.end(), out.begin());
+    return out;
+}
+
+std::int64_t reachable_devices(std::span<std::int64_t const> largest, job_config const& job) {
     auto const most = static_cast<std::size_t>(job.elastic ? job.elastic->most_nodes : 1);
-    all.resize(std::min(all.size(), most));
-    return std::accumulate(all.begin(), all.end(), std::int64_t{0});
+    return largest[std::min(largest.size(), most) - 1];
 }
 
 }  // namespace ration::program

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,7 +101,9 @@ private:
     [[nodiscard]] std::int64_t ranks(std::int64_t devices) const noexcept { return of_shares_ ? 1 : devices; }
 };
 
+/// The devices of the largest node, of the two largest ones together, and so on.
+[[nodiscard]] std::vector<std::int64_t> devices_of_largest(cluster_nodes const& nodes);
 /// Devices that the job can have, on as many nodes as it can use.
-[[nodiscard]] std::int64_t reachable_devices(cluster_nodes const& nodes, job_config const& job);
+[[nodiscard]] std::int64_t reachable_devices(std::span<std::int64_t const> largest, job_config const& job);
 
 }  // namespace ration::program
