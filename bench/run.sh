@@ -12,6 +12,7 @@ declare -A scripts=(
   [published.elastic_rmi_live]=bench/published/elastic_rmi_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [slurm.order]=bench/slurm/order.py
+  [nodes.wire]=bench/nodes/wire.py
 )
 
 names() {
