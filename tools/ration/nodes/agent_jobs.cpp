@@ -31,13 +31,13 @@ namespace {
 
 constexpr nanoseconds hold_time = milliseconds(200);
 
-/// Its devices are free, and nothing of it is left.
+/// Its devices are free, and no process of it is left.
 [[nodiscard]] bool is_cleared(live_job const& job) noexcept {
     return job.over() && (job.devices == nullptr || job.devices->state().phase != resize_phase::clearing);
 }
 
-/// Other ranks than those of rank 0's node have neither progress nor an end of their own. The size of a part is not
-/// changed: the whole job is launched again.
+/// A part without rank 0 reports no progress and runs no hooks. The size of a part does not change: the whole job is
+/// launched again.
 void take_part(job_config& config, assigned_job const& job) {
     auto& elastic = *config.elastic;
     elastic.part = job.part;
@@ -143,7 +143,7 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
                                   std::size_t, nanoseconds) {
     turn_orders orders;
     new_list_ = false;
-    // A lease that ended while this process stood still is over, whatever waits in the pipe
+    // A lease that ended while this process was stopped is over, whatever messages the pipe holds
     if (lease_.is_over(lease_clock())) end();
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
     guard_.renew(lease_.until());

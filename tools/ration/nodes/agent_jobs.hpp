@@ -26,7 +26,7 @@ struct agent_session {
     std::uint64_t sent = 0, received = 0;
 
     void send(node_report const& what);
-    /// Orders that have come, up to `most`; a message with a fault is answered with an error. The greatest clock of
+    /// The orders that have arrived; a message with a fault is answered with an error. The greatest clock of
     /// their heads renews `lease`, unless that is null.
     [[nodiscard]] std::vector<node_order> receive(node_lease* lease);
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The backend of a run on several nodes: a grant changes what the next lists of the nodes say of the job.
+/// The backend of a run on several nodes: a grant changes the entry of the job in the next lists.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace ration::program {
 
-/// What a job is to have.
+/// The devices of a job on its nodes, and its batch.
 struct cluster_grant {
     node_shares shares;
     std::int64_t batch = 0;
@@ -39,7 +39,7 @@ public:
         : nodes_(nodes), grants_(jobs), names_(std::move(names)) {}
 
     [[nodiscard]] cluster_grant const& grant_of(std::size_t job) const noexcept { return grants_[job]; }
-    /// What is in force, after a node has rolled a grant back.
+    /// Sets the grant in force, after a node has rolled one back.
     void set(std::size_t job, cluster_grant grant) noexcept { grants_[job] = std::move(grant); }
 
     // --- Backend

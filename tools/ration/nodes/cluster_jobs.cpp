@@ -121,7 +121,7 @@ void cluster_jobs::take_row(live_job& job, std::size_t node, bool is_latest, nod
     roll_back(job, launch.has_parts() ? launch.layout : one, now);
 }
 
-/// The ledger gets what the job really holds.
+/// Sets the holdings of the engine to the shares that the job has.
 void cluster_jobs::roll_back(live_job const& job, node_shares const& shares, nanoseconds now) {
     auto const number = number_of(job);
     auto grant = backend_.grant_of(number);
@@ -204,7 +204,7 @@ void cluster_jobs::refresh(nanoseconds now) {
     jobs_.refresh(now, progress_);
     auto const& columns = jobs_.columns();
     for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
-        // A silent node gets no further jobs: what is free on it cannot be had. Devices of jobs that were lost are
+        // A silent node gets no further jobs, so its free devices are left out. Devices of jobs that were lost are
         // withheld for one tick, so that policies which divide again only at changes do so.
         bool const is_up = nodes_.registry().state(node) == node_state::up;
         auto const held = engine_.holdings().sum(static_cast<std::uint32_t>(node), resource_id::gpu);
@@ -218,7 +218,7 @@ void cluster_jobs::refresh(nanoseconds now) {
         if (jobs_.arrived(job)) describe(job, reachable_devices(largest, *job.config), now);
 }
 
-/// The columns that only the nodes of the job know; without one, those of a job that can start.
+/// Fills the columns that only the nodes of the job measure; on no node, those of a job that can start.
 void cluster_jobs::describe(live_job const& job, std::int64_t reachable, nanoseconds now) {
     auto& store = jobs_.store();
     auto const& columns = jobs_.columns();

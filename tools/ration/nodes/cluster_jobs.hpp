@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs of a run on several nodes: what the policy sees of them, what it grants them, and what their nodes report.
+/// The jobs of a run on several nodes: their columns for the policy, its grants, and the reports of their nodes.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +37,7 @@ class cluster_jobs {
     bool requested_tick_ = true;
 
 public:
-    /// `policy` outlives this. `devices`: of each node now.
+    /// `policy` outlives this.
     cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy);
     cluster_jobs(cluster_jobs const&) = delete;
     cluster_jobs& operator=(cluster_jobs const&) = delete;
@@ -69,7 +66,7 @@ public:
     [[nodiscard]] training_progress const& progress_of(live_job const& job) const noexcept {
         return progress_[job.slot];
     }
-    /// The number by which the registry and the backend know it.
+    /// Its number in the registry and the backend.
     [[nodiscard]] static std::size_t number_of(live_job const& job) noexcept { return job.id.value - 1; }
     [[nodiscard]] cluster_launches& launches() noexcept { return launches_; }
     [[nodiscard]] cluster_launches const& launches() const noexcept { return launches_; }

@@ -182,7 +182,7 @@ bool cluster_launches::end_part(std::size_t job, std::size_t node, condition how
     if (nodes_.registry().is_leaving(job)) return false;
     bool const is_well = how == condition::finished || how == condition::diverged || nodes_.is_ending();
     if (is_well) return launch.is_lead(node);
-    // Once it has saved and stopped, the other ranks are to end, somehow
+    // Once rank 0 has saved and stopped, the other ranks have to end, with any exit code
     if (!launch.has_stopped_training && launch.failure.empty())
         launch.failure =
             fmt::format("its part on node {} has ended{}{}", nodes_.name(node), why.empty() ? "" : ": ", why);
@@ -192,13 +192,11 @@ bool cluster_launches::end_part(std::size_t job, std::size_t node, condition how
 bool cluster_launches::is_lost(live_job const& live) {
     std::size_t const job = live.id.value - 1;
     auto const& registry = nodes_.registry();
-    bool const is_away = std::ranges::any_of(grants_.grant_of(job).shares, [&](node_share const& share) {
-        auto const state = registry.state(share.node);
-        return state == node_state::lost || state == node_state::gone;
-    });
+    bool const has_lost_node = std::ranges::any_of(
+        grants_.grant_of(job).shares, [&](node_share const& share) { return is_away(registry.state(share.node)); });
     bool const has_left = forget_left(job) && registry.is_free(job);
     // A job that waits has left one node for another
-    return is_away || registry.is_broken(job) || !launches_[job].failure.empty() || (has_left && !live.waiting());
+    return has_lost_node || registry.is_broken(job) || !launches_[job].failure.empty() || (has_left && !live.waiting());
 }
 
 bool cluster_launches::forget_left(std::size_t job) {

@@ -42,7 +42,7 @@ struct cluster_launch {
     [[nodiscard]] bool is_lead(std::size_t node) const noexcept {
         return !layout.empty() && layout.front().node == node;
     }
-    /// What the node of rank 0 has reported.
+    /// The last report of the node of rank 0; null: none.
     [[nodiscard]] node_row const* lead() const noexcept;
     /// Rank 0 has stopped and holds nothing, so that the other parts can leave too.
     [[nodiscard]] bool has_stopped() const noexcept;
@@ -52,7 +52,7 @@ struct cluster_launch {
     [[nodiscard]] double attained() const noexcept;
 };
 
-/// Jobs are given by the number by which the registry and the backend know them.
+/// A job is named by its number in the registry and the backend.
 class cluster_launches {
     cluster_nodes& nodes_;
     cluster_backend const& grants_;
@@ -66,11 +66,11 @@ public:
     [[nodiscard]] cluster_launch& of(std::size_t job) noexcept { return launches_[job]; }
     [[nodiscard]] cluster_launch const& of(std::size_t job) const noexcept { return launches_[job]; }
 
-    /// Devices that the job is to have.
+    /// Devices in the grant of the job.
     [[nodiscard]] std::int64_t granted_to(std::size_t job) const noexcept {
         return devices_in(grants_.grant_of(job).shares);
     }
-    /// The job is to be where it is not: it has to leave its nodes first.
+    /// Whether the job has to leave its nodes before it can run with its grant.
     [[nodiscard]] bool moves(std::size_t job) const;
     /// The part of the job in the next list of this node. `incarnations`: of the job so far.
     [[nodiscard]] assigned_job part(std::size_t job, std::size_t node, std::string name,
@@ -89,7 +89,7 @@ public:
     /// `job.run` + 1 start.
     [[nodiscard]] bool advance(live_job const& job, nanoseconds now);
     void withdraw(std::size_t job);
-    /// All nodes of these shares can have the job, besides what others are granted on them.
+    /// Whether all nodes of these shares are up, with enough devices beside the grants of other jobs.
     [[nodiscard]] bool can_return(std::size_t job, node_shares const& shares) const;
 
 private:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fmt/format.h>
 #include <poll.h>
 
 #include "events/machine.hpp"
@@ -14,7 +13,7 @@
 namespace ration::program {
 namespace {
 
-/// A live view should move.
+/// So that the live view shows the time.
 constexpr nanoseconds longest_cluster_wait = milliseconds(250);
 
 }  // namespace
@@ -150,10 +149,8 @@ void cluster_loop::restart_lost(nanoseconds now) {
 }
 
 void cluster_loop::fail_without_nodes(nanoseconds now) {
-    for (std::size_t node = 0; node < nodes_.registry().size(); ++node) {
-        auto const state = nodes_.registry().state(node);
-        if (state != node_state::lost && state != node_state::gone) return;
-    }
+    for (std::size_t node = 0; node < nodes_.registry().size(); ++node)
+        if (!is_away(nodes_.registry().state(node))) return;
     for (auto& job : jobs_.table().jobs()) {
         if (job.over()) continue;
         end_job(job, interrupted_ ? condition::stopped : condition::failed,

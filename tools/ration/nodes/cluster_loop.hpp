@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The loop of a run on several nodes: waits for the nodes, passes on what they report, and asks the policy.
+/// The loop of a run on several nodes: waits for the nodes, applies their reports, and asks the policy.
 #pragma once
 
 #include <string>
@@ -44,7 +44,6 @@ private:
     void announce(nanoseconds now);
     void wait(nanoseconds now);
     void handle(std::size_t node, node_report const& report, nanoseconds now);
-    void handle_event(std::size_t node, std::string const& text, nanoseconds now);
     void handle_signals(nanoseconds now);
     void end_job(live_job& job, condition how, std::string why, nanoseconds now);
     void restart_lost(nanoseconds now);

@@ -138,10 +138,9 @@ void cluster_nodes::advance(nanoseconds now) {
     for (std::size_t node = 0; node < members_.size(); ++node) {
         auto& m = members_[node];
         auto const state = registry_.state(node);
-        bool const is_away = state == node_state::lost || state == node_state::gone;
         if (m.restart_at && *m.restart_at <= now && state == node_state::suspect && m.link.has_ended())
             start(node, now);
-        if (is_away && m.link.channel() != nullptr && !ending_) {
+        if (is_away(state) && m.link.channel() != nullptr && !ending_) {
             m.link.close();
             m.link.end_command(false);
         }
@@ -228,8 +227,7 @@ std::string cluster_nodes::address(std::size_t node) const {
 }
 
 std::int64_t cluster_nodes::devices(std::size_t node) const noexcept {
-    auto const state = registry_.state(node);
-    return state == node_state::lost || state == node_state::gone ? 0 : members_[node].devices;
+    return is_away(registry_.state(node)) ? 0 : members_[node].devices;
 }
 
 bool cluster_nodes::all_started() const noexcept {

@@ -15,7 +15,7 @@
 
 namespace ration::program {
 
-/// What all nodes get before the first job.
+/// The content of the messages to each node before the first job.
 struct cluster_task {
     hello_order hello;  ///< without the name of the node
     std::string backend;
@@ -48,10 +48,10 @@ public:
                   event_sink& events);
 
     void start(nanoseconds now);
-    /// Adds what is worth waking up for.
+    /// Adds the descriptors to wait for.
     void join(std::vector<pollfd>& fds);
     [[nodiscard]] nanoseconds next_wakeup(nanoseconds now) const noexcept;
-    /// Takes in what has come. States and events of live sessions go to `handle`.
+    /// Reads the messages that have arrived. States and events of live sessions go to `handle`.
     void receive(report_handler const& handle, nanoseconds now);
     /// Time passes: silent nodes, commands to be started again.
     void advance(nanoseconds now);

@@ -18,7 +18,7 @@
 namespace ration::program {
 namespace {
 
-/// The agent gets this long beside the time that its jobs need. The controller waits for longer.
+/// Time for the agent beside the time that its jobs need. The controller waits longer.
 constexpr nanoseconds guard_margin = seconds(2);
 constexpr nanoseconds longest_grace = seconds(5);
 /// After a suspend of the machine, the lease can be over although this long has not been slept.

@@ -100,7 +100,7 @@ void node_events::take_warning(std::size_t node, event_fields& fields, nanosecon
     events_.warn_once(subject, shortened(fields.text("message"), longest_sentence), now);
 }
 
-/// What a job that leaves its node waits for there is of no interest.
+/// The condition of a job on a node that it leaves is ignored.
 void node_events::take_event_of_job(std::size_t node, std::string_view kind, event_fields& fields, nanoseconds now) {
     auto* const job = jobs_.find(fields.text("job"));
     if (job == nullptr || job->over()) return;

@@ -26,7 +26,7 @@ class node_lease {
 public:
     node_lease(nanoseconds length, nanoseconds now) noexcept : length_(length), until_(now + length) {}
 
-    /// A message of the controller repeats `clock`, which this node has sent; a later one than `now` is not true.
+    /// A message of the controller repeats `clock`, which this node has sent; a later one than `now` counts as `now`.
     void renew(nanoseconds clock, nanoseconds now) noexcept {
         until_ = std::max(until_, std::min(clock, now) + length_);
     }

@@ -27,7 +27,7 @@ bool node_registry::hello(std::size_t node, std::string_view session, nanosecond
     auto& n = nodes_[node];
     if (n.state != node_state::starting || n.session != session) return false;
     n.state = node_state::up;
-    n.heard = now;
+    n.last_message = now;
     n.was_up = true;
     release_jobs(node);
     return true;
@@ -35,10 +35,10 @@ bool node_registry::hello(std::size_t node, std::string_view session, nanosecond
 
 bool node_registry::message(std::size_t node, std::string_view session, nanoseconds now) {
     auto& n = nodes_[node];
-    bool const speaks = n.state == node_state::up || n.state == node_state::suspect;
-    if (!speaks || n.session != session) return false;
+    bool const is_connected = n.state == node_state::up || n.state == node_state::suspect;
+    if (!is_connected || n.session != session) return false;
     n.state = node_state::up;
-    n.heard = now;
+    n.last_message = now;
     return true;
 }
 
@@ -64,10 +64,10 @@ void node_registry::ended(std::size_t node) {
 
 /// When a node that stays silent is suspect, lost or gone.
 nanoseconds node_registry::deadline_of(node const& n) const noexcept {
-    auto const lost_at = n.heard + times_.lease + times_.ending;
+    auto const lost_at = n.last_message + times_.lease + times_.ending;
     switch (n.state) {
         case node_state::starting: return n.was_up ? lost_at : n.started + times_.start;
-        case node_state::up: return n.heard + times_.silence;
+        case node_state::up: return n.last_message + times_.silence;
         case node_state::suspect: return lost_at;
         case node_state::lost:
         case node_state::gone: break;
@@ -78,10 +78,10 @@ nanoseconds node_registry::deadline_of(node const& n) const noexcept {
 void node_registry::advance(nanoseconds now) {
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
         auto& n = nodes_[at];
-        auto const lost_at = n.heard + times_.lease + times_.ending;
+        auto const lost_at = n.last_message + times_.lease + times_.ending;
         // The next agent of a node that was up may wait until the lease of an earlier one is over
         if (n.state == node_state::starting && !n.was_up && now >= n.started + times_.start) n.state = node_state::gone;
-        if (n.state == node_state::up && now >= n.heard + times_.silence) n.state = node_state::suspect;
+        if (n.state == node_state::up && now >= n.last_message + times_.silence) n.state = node_state::suspect;
         bool const may_be_lost = n.state == node_state::suspect || (n.state == node_state::starting && n.was_up);
         if (!may_be_lost || now < lost_at) continue;
         n.state = node_state::lost;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Decides in which condition each node is, and which node may run each job. It has neither a clock nor input or
-/// output: the controller of a run reports what happens, and asks.
+/// The state of each node, and the nodes that may run each job. It has neither a clock nor input or output: the
+/// controller of a run reports events, and asks.
 ///
 /// A job is assigned to one node or to several at once. It can be assigned again only after each of them has confirmed
 /// that nothing of the job is left, or cannot run it any more because its lease is over.
@@ -26,6 +26,11 @@ enum class node_state : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(node_state state) noexcept;
 
+/// It does not come back, and no job runs there.
+[[nodiscard]] constexpr bool is_away(node_state state) noexcept {
+    return state == node_state::lost || state == node_state::gone;
+}
+
 /// Periods on the clock of the controller.
 struct node_times {
     nanoseconds start = seconds(60);    ///< from the first command to its hello
@@ -38,7 +43,7 @@ class node_registry {
     struct node {
         node_state state = node_state::gone;
         std::string session;
-        nanoseconds started{}, heard{};
+        nanoseconds started{}, last_message{};
         bool was_up = false;  ///< so that jobs of it can be alive
     };
     struct part {
@@ -58,7 +63,7 @@ public:
     node_registry(std::size_t nodes, std::size_t jobs, node_times times) : times_(times), nodes_(nodes), jobs_(jobs) {}
 
     // --- Events
-    /// A command for the node was started, the first or another one, for a session of its own. Pre: the node is neither
+    /// A command for the node was started, the first or another one, for a new session. Pre: the node is neither
     /// lost nor, after it was up, gone.
     void start(std::size_t node, std::string session, nanoseconds now);
     /// The first message of a session. A node sends it once it has ended all jobs of its earlier sessions. False: it is
@@ -113,9 +118,6 @@ public:
     [[nodiscard]] nanoseconds next_change() const noexcept;
 
 private:
-    [[nodiscard]] static bool is_away(node_state state) noexcept {
-        return state == node_state::lost || state == node_state::gone;
-    }
     [[nodiscard]] nanoseconds deadline_of(node const& n) const noexcept;
     [[nodiscard]] part const* find(std::size_t job, std::size_t node) const noexcept;
     void release_jobs(std::size_t node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Access to the tables of a tick, for policies that stand between the engine and another policy.
+/// Access to the tables of a tick, for policies that ask another policy.
 #pragma once
 
 #include <cstdint>

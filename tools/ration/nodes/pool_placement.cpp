@@ -9,7 +9,7 @@
 namespace ration::program {
 namespace {
 
-/// Less devices for a job, on the nodes that it has.
+/// Fewer devices for a job, on the nodes that it has.
 [[nodiscard]] node_shares shrunk(node_shares shares, std::int64_t wanted) {
     auto surplus = devices_in(shares) - wanted;
     while (surplus > 0) {

@@ -79,7 +79,7 @@ void pool_policy::add_up(table_view const& nodes) noexcept {
 }
 
 /// By row. A job that the answer does not name keeps what it has.
-std::vector<pooled_job> pool_policy::wishes(std::span<grant const> answer, tick_data const& t) const {
+std::vector<pooled_job> pool_policy::jobs_to_place(std::span<grant const> answer, tick_data const& t) const {
     std::vector<pooled_job> out(t.data[table_id::jobs].rows);
     for (std::size_t row = 0; row < out.size(); ++row) {
         out[row].nodes = nodes_(job_value<std::uint64_t>(t, id_slot_, row));
@@ -94,7 +94,7 @@ std::vector<pooled_job> pool_policy::wishes(std::span<grant const> answer, tick_
 bool pool_policy::place(std::span<grant const> answer, tick_data const& t, grants& out) const {
     auto const& nodes = t.data[table_id::nodes];
     auto const* const capacity = static_cast<std::int64_t const*>(nodes.slot[capacity_slot_]);
-    auto const jobs = wishes(answer, t);
+    auto const jobs = jobs_to_place(answer, t);
     auto const shares = place_in_nodes({capacity, nodes.rows}, jobs);
     for (auto const& g : answer) {
         if (g.resource != pooled_number || g.job >= jobs.size()) {

@@ -47,7 +47,7 @@ public:
 
 private:
     void add_up(table_view const& nodes) noexcept;
-    [[nodiscard]] std::vector<pooled_job> wishes(std::span<grant const> answer, tick_data const& t) const;
+    [[nodiscard]] std::vector<pooled_job> jobs_to_place(std::span<grant const> answer, tick_data const& t) const;
     [[nodiscard]] bool place(std::span<grant const> answer, tick_data const& t, grants& out) const;
 };
 

@@ -19,7 +19,7 @@ namespace ration::program {
 
 struct slurm_allocation {
     std::vector<node_spec> nodes;
-    std::optional<std::int64_t> end{};  ///< Unix time; none: without a limit, or not to be found out
+    std::optional<std::int64_t> end{};  ///< Unix time; none: without a limit, or unknown
 };
 
 /// From the environment, `scontrol` and `squeue`. `program`: the path of ration, on all nodes. Errors: outside an

@@ -16,7 +16,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::size_t longest_session = 64;
-/// Jobs of a list, and devices of a node: an input must not decide how much memory is taken.
+/// Jobs of a list, and devices of a node: an input must not determine how much memory is used.
 constexpr std::size_t most_rows = 4096;
 
 constexpr std::array<std::string_view, 6> order_names{"hello", "file", "begin", "jobs", "beat", "end"};
