@@ -185,7 +185,7 @@ TEST_CASE("a client resumes after the event that it has seen last") {
     CHECK(ahead.stages() == numbers(11, 12));
 }
 
-TEST_CASE("a user gets the stages of the own jobs, and root those of all") {
+TEST_CASE("a user gets the stages of their own jobs, and root those of all jobs") {
     service s;
     client one(s, 0, 1000), other(s, 0, 1001), root(s, 0, 0);
     s.submit(100, 1000);

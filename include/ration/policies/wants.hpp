@@ -29,7 +29,7 @@ struct wants_parameters {
 
 /// A job gets the devices that it requests (`jobs/requested.gpu`), within its bounds. If the requests exceed the
 /// devices, these are divided by weighted max-min fairness: among tenants by their weights, then among the jobs of each
-/// by theirs. A job without a request may have its maximum. Devices that nobody requests stay free.
+/// by theirs. A job without a request may have its maximum. Devices beyond all requests stay free.
 ///
 /// The division is that of `max_min` with `by_tenant` and `heed_wants`, on every tick, and so are its cost and state.
 class wants {

@@ -146,7 +146,7 @@ struct job_config {
     std::vector<std::string> log;             ///< regular expressions for the job's output; empty: it reports by itself
     std::optional<job_owner> owner;           ///< none: the user of ration
     std::optional<std::int64_t> array_index;  ///< of a job of an array
-    std::string tenant;                       ///< empty: the one tenant of everybody who names none
+    std::string tenant;                       ///< empty: the tenant of all jobs that name none
     double weight = 1;
     std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are

@@ -10,7 +10,7 @@ namespace ration::program {
 /// By default the whole job.
 struct job_part {
     std::uint32_t nodes = 1, node_rank = 0;
-    std::int64_t first_rank = 0;       ///< of those on this node
+    std::int64_t first_rank = 0;       ///< the first one on this node
     std::int64_t world = 0;            ///< ranks on all nodes; 0: all are on this one
     std::string master = "127.0.0.1";  ///< the address of node rank 0
     std::uint16_t port = 0;            ///< of rank 0 there; 0: chosen at each launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How the ranks of a job find each other: placeholders in its command, and entries of its environment.
+/// The addresses and numbers of the ranks of a job: placeholders in its command, and entries of its environment.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace ration::program {
 [[nodiscard]] std::vector<std::string> command_of(live_job const& job, std::int64_t ranks);
 
 /// MASTER_ADDR, MASTER_PORT, WORLD_SIZE, RANK and NODE_RANK of a job that can use several nodes, and RATION_NODES;
-/// empty for other jobs, which start their ranks as they like.
+/// empty for other jobs, whose launcher chooses them.
 [[nodiscard]] std::vector<std::string> ranks_entries(live_job const& job, std::int64_t ranks);
 
-/// What the name of the output has besides that of the job, so that each part has a file of its own.
+/// The suffix of the name of a part's output, so that each part has a separate file.
 [[nodiscard]] std::string suffix_of_output(live_job const& job);
 
 }  // namespace ration::program

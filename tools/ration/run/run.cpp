@@ -149,7 +149,7 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     return found == config.jobs.end() ? nullptr : &*found;
 }
 
-/// Jobs that go on and are not among those of the file: taken over, they would have no owner.
+/// Jobs that still run and are not in the file: after a takeover they would have no owner.
 [[nodiscard]] std::string strangers(orphaned_run const& left, run_config const& config) {
     std::string names;
     for (auto const& one : left.alive)

@@ -265,8 +265,7 @@ api_reply service_api::submit(api_request const& request) {
     return store(what);
 }
 
-/// In a service of root. Another user gets no more than the service gives to all, so that jobs of others keep their
-/// turns.
+/// In a service of root. Another user can choose neither a tenant of others nor a priority that delays their jobs.
 std::optional<api_reply> service_api::refusal_of_user(api_request const& request, submission const& what,
                                                       run_config const& definition) const {
     if (!folder_.is_other_user(request.uid)) return std::nullopt;

@@ -47,7 +47,7 @@ void write_stage(json_writer& json, past_stage const& past);
 
 class service_control;
 
-/// A user sees, cancels and pauses the own jobs; root and the admin group those of all. In a service of root each job
+/// A user sees, cancels and pauses their own jobs; root and the admin group, all jobs. In a service of root each job
 /// runs as the user who submitted it. In another one only its user and root may submit, since jobs run as this user.
 class service_api {
     job_store& store_;

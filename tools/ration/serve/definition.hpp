@@ -20,13 +20,13 @@ namespace ration::program {
 /// Where the files of the service are.
 struct service_folder {
     std::string path;      ///< absolute
-    bool of_root = false;  ///< a service of root runs there: each other user has a folder for the own jobs
+    bool of_root = false;  ///< a service of root runs there: each other user has a folder for their jobs
 
     [[nodiscard]] std::string database() const { return path + std::string(job_list_of_service); }
     [[nodiscard]] std::string socket() const { return path + "/socket"; }
     /// The output and the checkpoints of the jobs of the service's user.
     [[nodiscard]] std::string output() const { return path + "/jobs"; }
-    /// The folders of the other users of a service of root. Each belongs to its user, and nobody else can enter it.
+    /// The folders of the other users of a service of root. Each belongs to its user, and no other user can enter it.
     [[nodiscard]] std::string users() const { return path + "/users"; }
     [[nodiscard]] bool is_other_user(std::int64_t uid) const noexcept { return of_root && uid != 0; }
     [[nodiscard]] std::string output_of(std::int64_t uid) const {
@@ -81,7 +81,7 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// version of ration accepted it.
 [[nodiscard]] std::shared_ptr<job_config> described_job(stored_job const& stored);
 
-/// How its launch has ended, if that was recorded. A job can replace the record of its own.
+/// How its launch has ended, if that was recorded. A job can replace its own record.
 [[nodiscard]] std::optional<process::exit_report> recorded_end_of(stored_job const& job, service_folder const& folder);
 
 /// Removes that record.

@@ -21,7 +21,7 @@ inline constexpr std::string_view events_path = "/v1/events";
 /// A client that asked for events.
 struct event_client {
     process::descriptor socket;        ///< non-blocking
-    std::int64_t uid = -1;             ///< who sees the jobs; 0: sees all
+    std::int64_t uid = -1;             ///< the user whose jobs it gets; 0: all jobs
     std::optional<std::int64_t> last;  ///< of Last-Event-ID
 };
 

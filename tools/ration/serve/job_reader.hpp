@@ -20,7 +20,7 @@ struct seen_job {
 };
 
 /// Reads the list on the disk, so that it works while the service is down. Only root can read that of root; other users
-/// ask the service, which shows them what is theirs.
+/// ask the service, which shows them their jobs.
 class job_reader {
     service_folder folder_;
     std::optional<job_store> list_;  // none: asks the service
