@@ -52,8 +52,8 @@ namespace elastic_rmi {
 [[nodiscard]] inline std::int64_t by_queue(load const& of) noexcept {
     return static_cast<std::int64_t>(std::ceil((of.arrivals + of.queue / poll) / linear(1))) - of.size;
 }
-/// The hook of a service that measures whether its last change helped: it goes on while that serves 1 % more, goes
-/// back after 1 % less, and stays otherwise.
+/// The hook of a service that measures whether its last change helped: it repeats the change
+/// while that serves 1 % more, reverses it after 1 % less, and stays otherwise.
 class by_own_rate {
     double last_ = 0;
     std::int64_t step_ = 1;

@@ -50,7 +50,7 @@ def work(lock, served, cpu, is_over) -> None:
 
 
 class OwnRate:
-    """The hook: it goes on while its last change served 10 % more, goes back after 10 % less, and stays otherwise."""
+    """The hook: it repeats its last change while that served 10 % more, reverses it after 10 % less, and stays otherwise."""
 
     def __init__(self, kept: dict) -> None:
         self.kept = kept

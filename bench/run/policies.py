@@ -42,7 +42,7 @@ def jobs_file(policy: str, trainer: pathlib.Path) -> str:
 
 
 def run(asked: argparse.Namespace, policy: str) -> dict:
-    """What the last event of the run says."""
+    """The last event of a run of the jobs under this policy."""
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "jobs.toml").write_text(jobs_file(policy, asked.train.resolve()))
         command = [str(asked.ration.resolve()), "run", "jobs.toml", "--log", "log.jsonl", "--quiet"]
