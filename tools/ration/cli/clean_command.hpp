@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `ration clean`: ends and removes what a ration that is gone left behind.
+/// `ration clean`: ends the jobs of killed runs, and removes their records and groups.
 #pragma once
 
 #include "cli/command.hpp"

@@ -19,16 +19,16 @@ namespace {
 constexpr auto help_of_ration = R"(Examples:
   ration run jobs.toml                          share this machine among the jobs of a file
   ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
-  ration run jobs.toml --dry-run                what would be changed, without starting anything
-  ration list                                   the runs that are alive, and how their jobs do
+  ration run jobs.toml --dry-run                the planned changes, without starting anything
+  ration list                                   the present runs, and the state of their jobs
   ration logs vae -f                            the output of a job of the newest run, until it ends
-  ration replay latest --policy equal_share     what another policy would have answered in a recorded run
+  ration replay latest --policy equal_share     the answers of another policy in a recorded run
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
   ration report latest                          a recorded run, or several beside each other, as one page with charts
-  ration bench --policies ./libmine.so,tradl    what a decision costs, and how near it is to the best one
+  ration bench --policies ./libmine.so,tradl    the cost of a decision, and its distance from the best one
   ration measure scaling jobs.toml --write      the speed of an elastic job by its number of devices, into the jobs file
-  ration doctor                                 what this machine lets ration control, and how to get more
-  ration check ./libmine.so                     whether a plugin keeps the rules, before anybody trusts it
+  ration doctor                                 the limits that ration can set on this machine, and how to get more
+  ration check ./libmine.so                     whether a plugin keeps the rules
   ration new my-policy                          a folder with a policy of your own, ready to build
 
 Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;

@@ -94,7 +94,7 @@ CLI::Option* add_run_policies(CLI::App& to, run_options& into, option_context& c
     compare->check(choice_check(context));
     for (auto* const option : {policy, compare}) context.offers[option] = {.words = context.policies, .plugins = true};
     to.add_option("--repeat", into.repeat,
-                  "Compare so often, in turns and in changing order, and give 95 % confidence intervals")
+                  "Repeat the comparison N times, in turns and in changing order, and give 95 % confidence intervals")
         ->type_name("N")
         ->check(number_check(most_rounds, "rounds"))
         ->needs(compare);
@@ -107,12 +107,14 @@ CLI::Option* add_run_policies(CLI::App& to, run_options& into, option_context& c
 
 void add_options(CLI::App& to, run_options& into, option_context& context) {
     to.footer(notes_of_run);
-    to.add_option("FILE", into.file, "The jobs file; docs/run.md says what stands in it")->required()->type_name("");
+    to.add_option("FILE", into.file, "The jobs file; docs/run.md describes its keys")->required()->type_name("");
     auto* const compare = add_run_policies(to, into, context);
-    auto* const dry_run = to.add_flag("--dry-run", into.dry_run, "Print what would be changed, start nothing");
-    to.add_flag("--explain", into.explain, "Say for each job why it holds what it holds");
+    auto* const dry_run = to.add_flag("--dry-run", into.dry_run, "Print the planned changes, and start nothing");
+    to.add_flag("--explain", into.explain, "Print the reason for the grants of each job");
     to.add_flag("--json", into.json, "Events as JSON lines on standard output; docs/event-log.md has the schema");
-    to.add_option("--log", into.log, "Overwrite this file with the events; the folder has none")->type_name("FILE");
+    to.add_option("--log", into.log,
+                  "Write the events to this file, which is overwritten, instead of the folder of the run")
+        ->type_name("FILE");
     auto const backends = job_backend_names();
     auto* const backend = to.add_option(
         "--backend", into.backend,
@@ -122,8 +124,8 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
     to.add_option("--cpus", into.cpus, "How many cores the jobs share, instead of the file's number")
         ->type_name("N")
         ->check(number_check(most_cpus, "cores"));
-    auto* const reattach = to.add_flag("--reattach", into.reattach,
-                                       "Take over jobs of this file that a ration which is gone left running");
+    auto* const reattach =
+        to.add_flag("--reattach", into.reattach, "Continue the jobs of this file that a killed run has left");
     to.add_flag("--quiet", into.quiet,
                 "No view and no lines on what happens; warnings and the table at the end remain");
     add_metrics_option(to, into.metrics, context)->excludes(dry_run);

@@ -17,7 +17,7 @@ constexpr auto notes_of_serve = R"(Examples:
   ration serve --config service.toml --metrics 127.0.0.1:9555
 
 The service runs submitted jobs under one policy until it is ended. Ctrl-C, SIGTERM and SIGKILL end it alike: its jobs run on, and
-the next start takes them over. 'ration submit' gives it a job.
+the next start takes them over. 'ration submit' gives it a job. A service of root runs each job as the user who submitted it.
 Exit codes: 0 after a signal; 2 wrong command line; 3 the service cannot start.)";
 
 }  // namespace
@@ -26,7 +26,8 @@ void add_options(CLI::App& to, serve_options& into, option_context& context) {
     to.footer(notes_of_serve);
     add_state_option(to, into.folder);
     to.add_option("--config", into.config,
-                  "A jobs file without jobs: [[tenant]], devices, tick, cpus, fallback and parameters of policies")
+                  "A jobs file without jobs: policy and its parameters, fallback, [[tenant]], devices, tick, cpus, "
+                  "on_end and admin_group")
         ->type_name("FILE");
     auto* const policy = to.add_option("--policy", into.policy,
                                        "A policy's name or the path of its .so; without it the one "

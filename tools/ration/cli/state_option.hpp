@@ -8,7 +8,10 @@
 namespace ration::program {
 
 inline void add_state_option(CLI::App& to, std::string& folder) {
-    to.add_option("--state", folder, "The folder of the service, instead of ~/.local/state/ration")->type_name("DIR");
+    to.add_option("--state", folder,
+                  "The folder of the service (default: ~/.local/state/ration; clients without a service there use "
+                  "/var/lib/ration-serve)")
+        ->type_name("DIR");
 }
 
 }  // namespace ration::program

@@ -26,9 +26,9 @@ struct run_options {
     std::uint32_t repeat = 1;             ///< rounds of a comparison
     bool compare = false;
     bool dry_run = false;                    ///< print the plan of the first tick with every job running, start nothing
-    bool explain = false;                    ///< say for each job why it holds what it holds
+    bool explain = false;                    ///< print the reason for the grants of each job
     bool json = false;                       ///< events on standard output instead of a view
-    bool reattach = false;                   ///< take over the jobs that a ration which is gone left running
+    bool reattach = false;                   ///< continue the jobs that a killed run has left
     bool quiet = false;                      ///< no view, no plain lines; warnings and the table at the end remain
     std::string log;                         ///< path; empty: no event log
     std::string metrics;                     ///< as `parse_endpoint` takes it; empty: none
