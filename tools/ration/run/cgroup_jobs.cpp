@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <ration/cgroup/kernel_io.hpp>
@@ -42,12 +43,13 @@ class weighted_operation final : public job_operation {
     std::unique_ptr<job_operation> limit_;
     cgroup::backend& groups_;
     job_id job_;
-    cgroup::weight& present_;  // of the group
-    cgroup::weight before_, next_;
+    std::optional<cgroup::weight>& present_;  // of the group; none: not known
+    std::optional<cgroup::weight> before_;
+    cgroup::weight next_;
 
 public:
     weighted_operation(std::unique_ptr<job_operation> limit, cgroup::backend& groups, job_id job,
-                       cgroup::weight& present, cgroup::weight next) noexcept
+                       std::optional<cgroup::weight>& present, cgroup::weight next) noexcept
         : limit_(std::move(limit)), groups_(groups), job_(job), present_(present), before_(present), next_(next) {}
 
     [[nodiscard]] result<void> apply() noexcept override {
@@ -57,7 +59,7 @@ public:
     }
     [[nodiscard]] result<void> verify() noexcept override { return limit_->verify(); }
     [[nodiscard]] result<void> undo() noexcept override {
-        put(before_);
+        if (before_) put(*before_);
         return limit_->undo();
     }
     [[nodiscard]] operation_text describe() const noexcept override { return limit_->describe(); }

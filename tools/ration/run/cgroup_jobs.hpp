@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <ration/cgroup/backend.hpp>
 
@@ -15,7 +16,7 @@ namespace ration::program {
 class cgroup_jobs final : public job_backend {
     std::unique_ptr<cgroup::io> io_;  // outlives the backend that uses it
     cgroup::backend groups_;
-    std::map<job_id, cgroup::weight> weights_;
+    std::map<job_id, std::optional<cgroup::weight>> weights_;  // that were set
     std::map<job_id, error> outside_;  // jobs whose first process has left its group and could not be put back
 
 public:
