@@ -98,7 +98,7 @@ private:
         auto const* const known = find_column(store.schema(), output.name);
         if (output.shape == column_shape::vector && known == nullptr)
             return refuse(errc::not_found, "the host has no such vector column: declare it with its width");
-        auto const declared = store.declare(output.name, output.type, known != nullptr ? known->width : 1);
+        auto declared = store.declare(output.name, output.type, known != nullptr ? known->width : 1);
         if (declared && declared->width == 0) return refuse(errc::conflict, "the host omits this column: declare it");
         return declared;
     }
