@@ -38,8 +38,7 @@ constexpr nanoseconds hold_time = milliseconds(200);
 
 /// A part without rank 0 reports no progress and runs no hooks. The size of a part does not change: the whole job is
 /// launched again.
-void take_part(job_config& config, assigned_job const& job) {
-    auto& elastic = *config.elastic;
+void take_part(job_config& config, elastic_config& elastic, assigned_job const& job) {
     elastic.part = job.part;
     if (job.part.is_whole()) return;
     elastic.part.incarnation = job.incarnations + 1;
@@ -132,7 +131,7 @@ std::vector<admitted_job> agent_jobs::admit(std::size_t slots, nanoseconds now) 
         if (found == known_.end() || present_.contains(job.job)) continue;
         auto config = std::make_shared<job_config>(*found->second);
         config->at = now;
-        if (config->elastic) take_part(*config, job);
+        if (auto& elastic = config->elastic) take_part(*config, *elastic, job);
         out.push_back({std::move(config), job.incarnations});
         present_.insert(job.job);
     }

@@ -175,7 +175,8 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
 /// The jobs are saved and stopped before the allocation ends.
 void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
     auto const left = std::max<std::int64_t>(0, end - std::time(nullptr));
-    auto const before = to_seconds(time_to_save(ending_time(c.config.jobs) + stop_margin, seconds(left)));
+    auto const before =
+        to_seconds(time_to_save(ending_time(c.config.jobs) + stop_margin, seconds(static_cast<double>(left))));
     auto const set = timer.set(end - static_cast<std::int64_t>(before));
     c.out.print(
         set ? fmt::format("Slurm ends this allocation in {} s; the jobs are saved {:.0f} s before", left, before)

@@ -16,6 +16,7 @@ namespace {
 
 [[nodiscard]] std::vector<std::string> names_of(cluster_nodes const& nodes) {
     std::vector<std::string> out;
+    out.reserve(nodes.registry().size());
     for (std::size_t node = 0; node < nodes.registry().size(); ++node) out.push_back(nodes.name(node));
     return out;
 }

@@ -167,12 +167,13 @@ bool cluster_launches::assign(std::size_t job, node_shares const& target, std::u
 }
 
 bool cluster_launches::can_return(std::size_t job, node_shares const& shares) const {
-    return !shares.empty() && std::ranges::all_of(shares, [&](node_share const& share) {
+    auto const has_room = [&](node_share const& share) {
         std::int64_t granted = share.devices;
         for (std::size_t other = 0; other < launches_.size(); ++other)
             if (other != job) granted += devices_on(grants_.grant_of(other).shares, share.node);
         return nodes_.registry().state(share.node) == node_state::up && granted <= nodes_.devices(share.node);
-    });
+    };
+    return !shares.empty() && std::ranges::all_of(shares, has_room);
 }
 
 bool cluster_launches::end_part(std::size_t job, std::size_t node, condition how, std::string const& why) {
@@ -210,6 +211,7 @@ bool cluster_launches::forget_left(std::size_t job) {
 
 std::vector<std::int64_t> devices_of_largest(cluster_nodes const& nodes) {
     std::vector<std::int64_t> out;
+    out.reserve(nodes.registry().size());
     for (std::size_t node = 0; node < nodes.registry().size(); ++node) out.push_back(nodes.devices(node));
     std::ranges::sort(out, std::ranges::greater{});
     std::partial_sum(out.begin(), out.end(), out.begin());

@@ -73,7 +73,7 @@ nanoseconds cluster_nodes::next_wakeup(nanoseconds now) const noexcept {
     auto next = std::min(registry_.next_change(), now + task_.hello.beat);
     for (auto const& m : members_) {
         if (m.restart_at) next = std::min(next, *m.restart_at);
-        if (m.dirty && m.link.session().size() > 0) next = std::min(next, now);
+        if (m.dirty && !m.link.session().empty()) next = std::min(next, now);
     }
     return next;
 }
@@ -84,7 +84,7 @@ void cluster_nodes::receive(report_handler const& handle, nanoseconds now) {
         if (link.channel() == nullptr) continue;
         link.channel()->flush();  // a jobs file can be larger than a pipe
         link.receive([&](node_report&& report) { take(node, std::move(report), handle, now); },
-                     [&](std::string sentence) { warn(node, sentence, now); });
+                     [&](std::string const& sentence) { warn(node, sentence, now); });
         bool const is_open = link.channel() != nullptr && !link.channel()->at_end();
         if (!is_open) close(node, now);
         show_state(node, now);

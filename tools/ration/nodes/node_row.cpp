@@ -90,7 +90,7 @@ result<node_row, std::string> read_node_row(nlohmann::json const& row) {
     if (fault.empty() && !now) fault = "its field 'now' is not a condition of a job";
     if (fault.empty() && incarnation > std::numeric_limits<std::uint32_t>::max())
         fault = "its incarnation is too large";
-    if (!fault.empty()) return "in a row of its jobs, " + fault;
+    if (!fault.empty() || !now) return "in a row of its jobs, " + fault;
     out.now = *now;
     out.incarnation = static_cast<std::uint32_t>(incarnation);
     return out;

@@ -138,7 +138,8 @@ std::vector<std::uint32_t> read_cpus_per_node(std::string_view text) {
         if (read.ec != std::errc()) return {};
         if (end - read.ptr > 2 && read.ptr[0] == '(' && read.ptr[1] == 'x') {
             read = std::from_chars(read.ptr + 2, end, nodes);
-            if (read.ec != std::errc() || read.ptr == end || *read.ptr++ != ')') return {};
+            if (read.ec != std::errc() || read.ptr == end || *read.ptr != ')') return {};
+            ++read.ptr;
         }
         if (cpus == 0 || nodes == 0 || nodes > most_nodes - out.size()) return {};
         out.insert(out.end(), nodes, cpus);

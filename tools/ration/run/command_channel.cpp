@@ -15,7 +15,6 @@ result<void> command_channel::open(std::string const& folder) {
 }
 
 result<std::uint64_t> command_channel::send(live_job const& job, progress::command const& what) {
-    RATION_ASSERT(control_, "a command is sent by a channel that is open");
     auto const control = control_of(job);
     if (!control) return control.failure();
     return (*control)->send(address(job), job.run, job.token.view(), what);
@@ -23,6 +22,7 @@ result<std::uint64_t> command_channel::send(live_job const& job, progress::comma
 
 /// The jobs of each user listen in a folder of that user.
 result<progress::control*> command_channel::control_of(live_job const& job) {
+    RATION_ASSERT(control_, "a command is sent by a channel that is open");
     auto const& owner = job.config->owner;
     if (!owner) return &*control_;
     auto const known = others_.find(owner->folder);
