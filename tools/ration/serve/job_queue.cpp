@@ -76,10 +76,11 @@ result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vect
     while (out.size() < slots) {
         auto const next = order.next();
         if (!next) break;
-        auto job = store_.find(*next);
-        if (!job) return job.failure();
-        if (!*job) continue;
-        if (auto entered = enter(std::move(**job), now, out); !entered) return entered.failure();
+        auto found = store_.find(*next);
+        if (!found) return found.failure();
+        auto& job = *found;
+        if (!job) continue;
+        if (auto entered = enter(std::move(*job), now, out); !entered) return entered.failure();
     }
     return store_.commit();
 }
@@ -92,10 +93,11 @@ start_order job_queue::start_order_now() const {
 
 result<void> job_queue::fail_lost() {
     for (auto const& [id, predecessor] : waiting_.lost()) {
-        auto const job = store_.find(id);
-        if (!job) return job.failure();
-        if (!*job) continue;
-        auto change = change_to(**job, stage::failed);
+        auto const found = store_.find(id);
+        if (!found) return found.failure();
+        auto const& job = *found;
+        if (!job) continue;
+        auto change = change_to(*job, stage::failed);
         change.why = fmt::format("job {}, which it comes after, did not complete", predecessor);
         if (auto moved = store_.advance(change); !moved) return moved.failure();
         dirty_ = true;  // others may come after this one

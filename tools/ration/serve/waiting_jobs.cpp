@@ -96,6 +96,7 @@ void waiting_jobs::remove(std::int64_t id) {
 
 std::vector<lost_job> waiting_jobs::lost() const {
     std::vector<lost_job> out;
+    out.reserve(lost_.size());
     for (auto const& [job, predecessor] : lost_) out.push_back({job, predecessor});
     return out;
 }
