@@ -173,7 +173,7 @@ service_folder state_folder_named(std::string const& word) {
 }
 
 service_folder service_folder_named(std::string const& word) {
-    auto const own = state_folder_named(word);
+    auto own = state_folder_named(word);
     if (!word.empty()) return own;
     service_folder const for_all{folder_for_all, true};
     std::error_code ignored;

@@ -132,7 +132,8 @@ result<recovered> recover(job_store& store, service_folder const& folder) {
     auto run = find_run(folder);
     if (!run) return run.failure();
     auto out = settle_jobs(store, folder, std::move(run).value());
-    if (out && out->run) remove_empty_groups(&out->run->record.memberships);
+    if (!out) return out;
+    if (auto const& left = out->run) remove_empty_groups(&left->record.memberships);
     return out;
 }
 
