@@ -104,7 +104,8 @@ result<std::optional<seen_job>> job_reader::find(std::string const& word) {
         auto const id = job_named(word);
         if (!id) return std::optional<seen_job>();
         auto found = ask_for(*id);
-        if (found && *found && !is_name_of((*found)->job, word)) return std::optional<seen_job>();
+        if (!found) return found;
+        if (auto const& seen = *found; seen && !is_name_of(seen->job, word)) return std::optional<seen_job>();
         return found;
     }
     auto found = find_named(*list_, word);

@@ -21,9 +21,10 @@ std::optional<std::int64_t> job_named(std::string const& word) {
 result<std::optional<stored_job>> find_named(job_store& store, std::string const& word) {
     auto const id = job_named(word);
     if (!id) return std::optional<stored_job>();
-    auto job = store.find(*id);
-    if (job && *job && !is_name_of(**job, word)) return std::optional<stored_job>();
-    return job;
+    auto found = store.find(*id);
+    if (!found) return found;
+    if (auto const& job = *found; job && !is_name_of(*job, word)) return std::optional<stored_job>();
+    return found;
 }
 
 bool is_name_of(stored_job const& job, std::string const& word) {
