@@ -105,7 +105,7 @@ public:
     }
 };
 
-/// One run of so many seconds on twelve devices.
+/// One run on twelve devices that lasts this number of seconds.
 template <Policy P>
 void run(service& of, double duration, P const& rule) {
     sim::workload jobs;

@@ -240,8 +240,8 @@ class Hostile(AccountsTest):
         self.assertEqual((own[0], own[1]["tenant"]), (201, FIRST.pw_name))
         after = self.request(SECOND, "POST", "/v1/jobs", body | {"key": "after", "after": [own[1]["id"]]})
         self.assertEqual(after, (400, {"error": f"job {own[1]['id']} of 'after' is unknown: name a submitted job"}))
-        nobody = tuple(in_process_of(60_003, 60_003, (), lambda: send(self.state / "socket", "POST", "/v1/jobs", json.dumps(body))))
-        self.assertEqual(nobody, (403, {"error": "no account has the number 60003 of your user: add one"}))
+        stranger = tuple(in_process_of(60_003, 60_003, (), lambda: send(self.state / "socket", "POST", "/v1/jobs", json.dumps(body))))
+        self.assertEqual(stranger, (403, {"error": "no account has the number 60003 of your user: add one"}))
 
     def test_the_files_of_the_service_are_closed(self) -> None:
         self.ended(self.submit_as(FIRST, "true"))

@@ -23,13 +23,13 @@ result<void> node_limit_policy::bind(std::span<column_info const> schema, limits
         minimum_slot_ = *minimum;
         space_.resize(most.grants());
         parts_.reserve(2 * most.grants());
-        return policy_.bind(schema, most);
+        return inner().bind(schema, most);
     });
 }
 
 status node_limit_policy::decide(tick_data const& t, grants& out) noexcept {
     grants answer(space_);
-    auto const reply = policy_.decide(t, answer);
+    auto const reply = inner().decide(t, answer);
     if (reply != status::ok) return reply;
     if (answer.overflowed()) return status::capacity;
     list_parts(answer.rows(), t);

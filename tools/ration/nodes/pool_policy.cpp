@@ -44,12 +44,12 @@ result<void> pool_policy::bind(std::span<column_info const> schema, limits const
         sums_.resize(is_sum_.size());
         columns_.resize(is_sum_.size());
         space_.resize(most.grants());
-        return policy_.bind(schema, most);
+        return inner().bind(schema, most);
     });
 }
 
 status pool_policy::decide(tick_data const& t, grants& out) noexcept {
-    if (!is_pooled_() || t.data[table_id::nodes].rows < 2) return policy_.decide(t, out);
+    if (!is_pooled_() || t.data[table_id::nodes].rows < 2) return inner().decide(t, out);
     add_up(t.data[table_id::nodes]);
     std::array<table_view const*, table_count> tables{};
     std::copy_n(t.data.tables, tables.size(), tables.begin());
@@ -58,7 +58,7 @@ status pool_policy::decide(tick_data const& t, grants& out) noexcept {
     asked.data.tables = tables.data();
     asked.changes = nullptr;  // the rows of the pool are others than those of the list
     grants answer(space_);
-    auto const reply = policy_.decide(asked, answer);
+    auto const reply = inner().decide(asked, answer);
     if (reply != status::ok) return reply;
     bool const fits = !answer.overflowed() && place(answer.rows(), t, out);
     return fits ? status::ok : status::capacity;

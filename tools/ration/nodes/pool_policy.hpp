@@ -11,6 +11,7 @@
 #include <ration/host/any_policy.hpp>
 
 #include "nodes/pool_placement.hpp"
+#include "policies/forwarding_policy.hpp"
 
 namespace ration::program {
 
@@ -19,8 +20,7 @@ namespace ration::program {
 
 /// A policy that answers for one pool gets a nodes table of one row with the sums of all nodes. `place_in_nodes`
 /// divides its grants of devices. Grants of other resources pass as they are, and so do all answers of other policies.
-class pool_policy final : public any_policy {
-    any_policy& policy_;
+class pool_policy final : public forwarding_policy {
     std::function<bool()> is_pooled_;
     nodes_of_job nodes_;
     std::vector<grant> space_;
@@ -37,13 +37,10 @@ class pool_policy final : public any_policy {
 public:
     /// `is_pooled`: whether `policy` answers for one pool at present.
     pool_policy(any_policy& policy, std::function<bool()> is_pooled, nodes_of_job nodes)
-        : policy_(policy), is_pooled_(std::move(is_pooled)), nodes_(std::move(nodes)) {}
+        : forwarding_policy(policy), is_pooled_(std::move(is_pooled)), nodes_(std::move(nodes)) {}
 
-    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override;
-    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override;
-    void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
 
 private:
     void add_up(table_view const& nodes) noexcept;

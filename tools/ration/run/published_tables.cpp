@@ -27,7 +27,7 @@ bool is_changed_by_grants(column_info const& column) noexcept {
            name.starts_with("tenants/held.");
 }
 
-published_tables::published_tables(any_policy& policy) noexcept : policy_(policy) {
+published_tables::published_tables(any_policy& policy) noexcept : forwarding_policy(policy) {
     for (std::size_t t = 0; t < table_count; ++t) views_[t] = &tables_[t];
 }
 
@@ -42,12 +42,12 @@ result<void> published_tables::bind(std::span<column_info const> schema, limits 
         }
     }
     for (std::size_t t = 0; t < table_count; ++t) slots_[t].reserve(columns[t]);
-    return policy_.bind(schema, most);
+    return inner().bind(schema, most);
 }
 
 status published_tables::decide(tick_data const& t, grants& out) noexcept {
     keep(t.data);
-    return policy_.decide(t, out);
+    return inner().decide(t, out);
 }
 
 void published_tables::keep(snapshot const& data) {

@@ -10,6 +10,8 @@
 
 #include <ration/host/any_policy.hpp>
 
+#include "policies/forwarding_policy.hpp"
+
 namespace ration::program {
 
 /// Whether the grants of a tick change this column within the tick: what jobs hold, and what is left over on nodes.
@@ -17,13 +19,12 @@ namespace ration::program {
 
 /// Asks another policy, and keeps the tables as they were then. Only columns that grants change are copied, into memory
 /// of `bind`; of the others it keeps where they are, so `last` holds until rows come or go.
-class published_tables final : public any_policy {
+class published_tables final : public forwarding_policy {
     struct copied_column {
         column_info column;
         std::vector<std::byte> values{};
     };
 
-    any_policy& policy_;
     std::vector<copied_column> copied_;
     std::array<std::vector<void const*>, table_count> slots_;
     std::array<table_view, table_count> tables_;
@@ -37,16 +38,12 @@ public:
     /// The tables of the last `decide`; without a row before the first one.
     [[nodiscard]] snapshot last() const noexcept { return {views_.data()}; }
 
-    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
     [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override;
     /// The log has the sums of tenants in any case.
     [[nodiscard]] bool reads(std::string_view column) const noexcept override {
-        return column.starts_with("tenants/") || policy_.reads(column);
+        return column.starts_with("tenants/") || inner().reads(column);
     }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override;
-    void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return policy_.load(saved); }
 
 private:
     void keep(snapshot const& data);

@@ -11,6 +11,7 @@
 
 #include <ration/host/any_policy.hpp>
 
+#include "policies/forwarding_policy.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::program {
@@ -57,40 +58,31 @@ struct lost_tick {
 };
 
 /// Asks another policy, and measures.
-class timed_policy final : public any_policy {
-    any_policy& policy_;
+class timed_policy final : public forwarding_policy {
     decision_times times_;
     lost_tick first_;
     bool lost_ = false;
 
 public:
-    explicit timed_policy(any_policy& policy) noexcept : policy_(policy) {}
+    explicit timed_policy(any_policy& policy) noexcept : forwarding_policy(policy) {}
 
     [[nodiscard]] decision_times const& times() const noexcept { return times_; }
     [[nodiscard]] lost_tick const* first_lost() const noexcept { return lost_ ? &first_ : nullptr; }
 
-    [[nodiscard]] meta const& about() const noexcept override { return policy_.about(); }
-    [[nodiscard]] result<void> bind(std::span<column_info const> schema, limits const& most) noexcept override {
-        return policy_.bind(schema, most);
-    }
-    [[nodiscard]] bool reads(std::string_view column) const noexcept override { return policy_.reads(column); }
-    [[nodiscard]] bool follows_changes() const noexcept override { return policy_.follows_changes(); }
+    [[nodiscard]] bool follows_changes() const noexcept override { return inner().follows_changes(); }
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         auto const start = std::chrono::steady_clock::now();
-        auto const reply = policy_.decide(t, out);
+        auto const reply = inner().decide(t, out);
         times_.add(
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
         if (reply != status::ok && !lost_) note(t, reply);
         return reply;
     }
-    void on_events(std::span<ration::event const> events) noexcept override { policy_.on_events(events); }
-    [[nodiscard]] std::size_t save(std::span<std::byte> space) noexcept override { return policy_.save(space); }
-    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept override { return policy_.load(saved); }
 
 private:
     void note(tick_data const& t, status reply) {
         lost_ = true;
-        first_ = {.number = t.number, .at = t.now, .why = trouble_of(policy_)};
+        first_ = {.number = t.number, .at = t.now, .why = trouble_of(inner())};
         if (first_.why.empty())
             first_.why = "it said " + std::to_string(static_cast<int>(reply)) + ", see docs/errors.md";
     }

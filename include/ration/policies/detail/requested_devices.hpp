@@ -10,7 +10,7 @@
 
 namespace ration::policies::detail {
 
-/// The upper bound of a job that has requested so many devices; 0 or less: it has requested none. A request never
+/// The upper bound of a job by its requested devices; 0 or less: it has requested none. A request never
 /// widens the bounds.
 [[nodiscard]] constexpr std::int64_t most_wanted(bounds const& accepted, std::int64_t requested) noexcept {
     bool const is_bound = requested > 0 && accepted.minimum <= accepted.maximum;

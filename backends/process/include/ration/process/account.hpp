@@ -73,7 +73,7 @@ private:
     }
 };
 
-/// The process becomes one of the account, for good, without the session keyring of its caller.
+/// Makes the process one of the account, without a way back and without the session keyring of its caller.
 /// Async-signal-safe. Returns 0 or an errno.
 [[nodiscard]] inline int become_user(account const& who) noexcept {
     constexpr int join_new_keyring = 1;  // KEYCTL_JOIN_SESSION_KEYRING
