@@ -28,15 +28,22 @@ def gradient(parameter: float) -> float:
     return sum(point for rank in own for point in range(rank * POINTS // WORLD, (rank + 1) * POINTS // WORLD)) * parameter
 
 
+def look_for_others() -> None:
+    """One process at a time: otherwise the parts of one incarnation would take each other's locks for those of another one."""
+    with open("looking", "a") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        for other in pathlib.Path().glob(f"running.{job.NAME}.*"):
+            if other.suffix == f".{job.INCARNATION}":
+                continue
+            with other.open("a") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    pathlib.Path("conflict").write_text(f"{job.NAME} incarnation {job.INCARNATION}: {other} is alive\n")
+
+
 def note_launch(step: int) -> object:
-    for other in pathlib.Path().glob(f"running.{job.NAME}.*"):
-        if other.suffix == f".{job.INCARNATION}":
-            continue
-        with other.open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pathlib.Path("conflict").write_text(f"{job.NAME} incarnation {job.INCARNATION}: {other} is alive\n")
+    look_for_others()
     own = open(f"running.{job.NAME}.{job.INCARNATION}", "a")
     fcntl.flock(own, fcntl.LOCK_SH)
     with open("launches", "a") as out:
