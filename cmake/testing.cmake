@@ -29,12 +29,13 @@ function(ration_label_target label target)
   add_dependencies(tests_${label} ${target})
 endfunction()
 
-# ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds] [OPTIMISED])
+# ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds] [OPTIMISED] [SAME_NAMES] [ALONE])
 # One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output says why.
-# Each such test has the label `program` besides its own. It runs alone, because many watch what the machine does; those labelled `fast` only compute, and run beside others.
+# Each such test has the label `program` besides its own. ALONE is for those that watch what the machine does: nothing else runs beside them.
 # OPTIMISED is for those that compute so long that -O1 saves more in their run than it costs in their compilation.
+# SAME_NAMES is for those whose files use the same names, and so are never one translation unit.
 function(ration_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;SAME_NAMES;ALONE" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   string(REPLACE "/" "." target ${name})
   add_executable(test.${target} ${arg_SOURCES})
   target_link_libraries(test.${target} PRIVATE ration_test_main ${arg_LIBRARIES})
@@ -45,17 +46,16 @@ function(ration_add_test name)
     target_precompile_headers(test.${target} REUSE_FROM ration_test_header)
   endif()
   set_target_properties(test.${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  if(RATION_UNITY_TESTS AND NOT arg_SAME_NAMES)
+    set_target_properties(test.${target} PROPERTIES UNITY_BUILD ON)
+  endif()
   add_test(NAME ${name} COMMAND test.${target})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)  # for one that hangs: seconds on an idle machine are minutes on a busy one
   endif()
-  set(alone ON)
-  if("fast" IN_LIST arg_LABELS)
-    set(alone OFF)
-  endif()
   list(APPEND arg_LABELS program)
   set_tests_properties(${name} PROPERTIES
-    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" RUN_SERIAL ${alone})
+    SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" RUN_SERIAL ${arg_ALONE})
   foreach(label IN LISTS arg_LABELS)
     ration_label_target(${label} test.${target})
   endforeach()

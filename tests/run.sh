@@ -66,8 +66,11 @@ skip() {
   record "$1" skipped "$2"
 }
 
+# configure PRESET [cmake-argument...]: in a new tree the files of a folder are compiled together, which takes less time.
 configure() {
-  step "$1: configure" cmake --preset "$@"
+  local together=()
+  [[ $extent == all || -f build/$1/CMakeCache.txt ]] || together=(-D CMAKE_UNITY_BUILD=ON)
+  step "$1: configure" cmake --preset "$@" "${together[@]}"
 }
 
 compile() {
@@ -111,11 +114,10 @@ case $extent in
   all) labels=() ;;
 esac
 
-# In a new tree the files of a folder are compiled together, and with less debug information, which takes less time.
 check_gcc() {
-  local together=()
-  [[ $extent == all || -f build/debug/CMakeCache.txt ]] || together=(-D CMAKE_UNITY_BUILD=ON -D CMAKE_CXX_FLAGS_DEBUG=-g1)
-  configure debug "${together[@]}" && compile debug --target all all_verify_interface_header_sets && suite debug "${labels[@]}"
+  local information=()
+  [[ $extent == all || -f build/debug/CMakeCache.txt ]] || information=(-D CMAKE_CXX_FLAGS_DEBUG=-g1)  # less, which is faster
+  configure debug "${information[@]}" && compile debug --target all all_verify_interface_header_sets && suite debug "${labels[@]}"
 }
 
 check_clang() {

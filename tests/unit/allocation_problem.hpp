@@ -2,10 +2,11 @@
 #pragma once
 // One problem of the allocation, and whether an answer to it is sound.
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <ration/policies/detail/allocation_dp.hpp>
+
+#include "numbers.hpp"
 
 namespace unit {
 
@@ -13,7 +14,6 @@ using ration::policies::detail::allocation_dp;
 using ration::policies::detail::allocation_value;
 using ration::policies::detail::device_choice;
 
-inline constexpr double infinite = std::numeric_limits<double>::infinity();
 using counts = std::vector<std::int64_t>;
 
 struct problem {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scheduler's own jobs: the table made of them, and the one call.
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include <ration/policies/tradl.hpp>
 
 #include "host.hpp"
+#include "numbers.hpp"
 #include "support/catch.hpp"
 
 using namespace unit;
@@ -20,8 +20,6 @@ using ration::fill;
 using ration::unlimited;
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 struct training {
     using job_concept = ration::job_tag;

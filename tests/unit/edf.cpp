@@ -16,7 +16,7 @@ using ration::policies::edf;
 namespace {
 
 /// One step/s with each of up to `most` devices.
-[[nodiscard]] cluster_job linear(double length, double deadline, std::int64_t most = 4) {
+[[nodiscard]] cluster_job linear_until(double length, double deadline, std::int64_t most = 4) {
     return {.least = 1, .most = most, .length = length, .deadline = deadline};
 }
 /// Up to 4 devices, none of which helps fully: 1, 1.8, 2.4 and 2.8 steps/s.
@@ -33,7 +33,7 @@ TEST_CASE("edf: a job gets the fewest devices that meet its deadline", "[edf]") 
          {std::pair<double, std::int64_t>{100, 1}, {99, 2}, {56, 2}, {55, 3}, {42, 3}, {41, 4}, {36, 4}}) {
         cluster<edf> c({5});
         c.submit(diminishing(100, deadline));
-        c.submit(linear(1000, -1, 8));  // uses each device fully, so it has all that are spare
+        c.submit(linear_until(1000, -1, 8));  // uses each device fully, so it has all that are spare
         CHECK(c.decide() == counts{expected, 5 - expected});
     }
 }
@@ -49,9 +49,9 @@ TEST_CASE("edf: a job that no number of devices can finish in time runs on spare
 // for the spare one, because it has a plan.
 TEST_CASE("edf: a job waits for devices that will be free early enough", "[edf]") {
     cluster<edf> c({2});
-    auto const first = c.submit(linear(100, 50));
-    c.submit(linear(100, -1));
-    c.submit(linear(100, 150));
+    auto const first = c.submit(linear_until(100, 50));
+    c.submit(linear_until(100, -1));
+    c.submit(linear_until(100, 150));
     CHECK(c.decide() == counts{2, 0, 0});
     c.pass(50);
     c.end(first);
@@ -64,9 +64,9 @@ TEST_CASE("edf: a job for which devices will be free too late is not admitted, a
           "[edf]") {
     for (auto const& [deadline, expected] : {std::pair<double, counts>{100, {2, 0}}, {99, {0, 2}}}) {
         cluster<edf> c({2});
-        auto const first = c.submit(linear(100, 50));
-        c.submit(linear(100, deadline));
-        c.submit(linear(98, 100));
+        auto const first = c.submit(linear_until(100, 50));
+        c.submit(linear_until(100, deadline));
+        c.submit(linear_until(98, 100));
         CHECK(c.decide() == counts{2, 0, 0});
         c.pass(50);
         c.end(first);
@@ -78,10 +78,10 @@ TEST_CASE("edf: a job for which devices will be free too late is not admitted, a
 // until 140, which leaves too few.
 TEST_CASE("edf: a job that is to start later keeps the devices of its plan", "[edf]") {
     cluster<edf> c({2});
-    auto const first = c.submit(linear(100, 50));
-    c.submit(linear(100, 150));
+    auto const first = c.submit(linear_until(100, 50));
+    c.submit(linear_until(100, 150));
     CHECK(c.decide() == counts{2, 0});
-    c.submit(linear(101, 140));
+    c.submit(linear_until(101, 140));
     CHECK(c.decide() == counts{2, 0, 0});
     c.pass(50);
     c.end(first);
@@ -94,9 +94,9 @@ TEST_CASE("edf: an urgent arrival displaces no admitted job; with least it does"
     for (auto const& [rule, expected] :
          {std::pair{deadline_rule::admission, counts{2, 0}}, {deadline_rule::least, counts{0, 2}}}) {
         cluster<edf> c({2}, with(rule));
-        auto const first = c.submit(linear(100, 50));
+        auto const first = c.submit(linear_until(100, 50));
         CHECK(c.decide() == counts{2});
-        auto const urgent = c.submit(linear(40, 40));
+        auto const urgent = c.submit(linear_until(40, 40));
         CHECK(c.decide() == expected);
         c.pass(1);
         CHECK(c.decide() == expected);
@@ -109,36 +109,36 @@ TEST_CASE("edf: an urgent arrival displaces no admitted job; with least it does"
 // Ten steps take the second job past the devices that the first needs.
 TEST_CASE("edf: an arrival is admitted if the admitted ones stay in time", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(100, 100));
+    c.submit(linear_until(100, 100));
     CHECK(c.decide() == counts{2});  // needs one
-    c.submit(linear(100, 100));
+    c.submit(linear_until(100, 100));
     CHECK(c.decide() == counts{1, 1});
-    c.submit(linear(1, 100));
+    c.submit(linear_until(1, 100));
     CHECK(c.decide() == counts{1, 1, 0});
 }
 
 // A late job stays late without the arrival, so it is not a reason to refuse that.
 TEST_CASE("edf: an admitted job that is late does not stop the admission of others", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(100, 100, 1));
+    c.submit(linear_until(100, 100, 1));
     CHECK(c.decide() == counts{1});
     c.capacity(0) = 0;
     CHECK(c.decide() == counts{0});
     c.pass(50);
     c.capacity(0) = 1;
-    c.submit(linear(60, 120));
-    c.submit(linear(1000, -1));
+    c.submit(linear_until(60, 120));
+    c.submit(linear_until(1000, -1));
     CHECK(c.decide() == counts{0, 1, 0});
 }
 
 TEST_CASE("edf: spare devices go where they save most later", "[edf]") {
     cluster<edf> c({4});
-    c.submit(diminishing(100, 100));  // its second device gives 0.8 of what the first does
-    c.submit(linear(100, 100, 2));    // its second device gives all of it
+    c.submit(diminishing(100, 100));      // its second device gives 0.8 of what the first does
+    c.submit(linear_until(100, 100, 2));  // its second device gives all of it
     CHECK(c.decide() == counts{2, 2});
     cluster<edf> d({3});
     d.submit(diminishing(100, 100));
-    d.submit(linear(100, 100, 2));
+    d.submit(linear_until(100, 100, 2));
     CHECK(d.decide() == counts{1, 2});
 }
 
@@ -146,13 +146,13 @@ TEST_CASE("edf: spare devices go where they save most later", "[edf]") {
 TEST_CASE("edf: the savings of spare devices are counted in devices, not in steps", "[edf]") {
     cluster<edf> c({3});
     c.submit({.least = 1, .most = 2, .length = 1000, .deadline = 100, .goodput = {0, 10, 18}});
-    c.submit(linear(100, 100, 2));
+    c.submit(linear_until(100, 100, 2));
     CHECK(c.decide() == counts{1, 2});
 }
 
 TEST_CASE("edf: a plan uses no fewer devices than the job accepts", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(10, 50, 1));
+    c.submit(linear_until(10, 50, 1));
     c.submit({.least = 2, .most = 2, .length = 80, .deadline = 50, .goodput = {0, 1, 2}});
     CHECK(c.decide() == counts{1, 0});
 }
@@ -160,7 +160,7 @@ TEST_CASE("edf: a plan uses no fewer devices than the job accepts", "[edf]") {
 TEST_CASE("edf: a restart that costs more than it saves is not worth spare devices", "[edf]") {
     for (auto const& [cost, expected] : {std::pair<double, std::int64_t>{40, 2}, {60, 1}}) {
         cluster<edf> c({1});
-        c.submit(linear(100, 1000));
+        c.submit(linear_until(100, 1000));
         CHECK(c.decide() == counts{1});
         c.store[c.columns.restart_cost][0] = cost;  // 100 s with one device, 50 s with two
         c.capacity(0) = 2;
@@ -174,7 +174,7 @@ TEST_CASE("edf: a change of devices costs the time of a restart", "[edf]") {
     for (auto const& [cost, expected] : {std::pair<double, counts>{23, {2, 2}}, {25, {3, 1}}}) {
         cluster<edf> c({4});
         c.submit({.least = 1, .most = 4, .length = 40, .deadline = 44, .goodput = {0, 1, 2, 2.5, 2.6}});
-        c.submit(linear(1000, -1, 3));
+        c.submit(linear_until(1000, -1, 3));
         c.store[c.columns.restart_cost][0] = cost;
         CHECK(c.decide() == expected);
     }
@@ -183,21 +183,21 @@ TEST_CASE("edf: a change of devices costs the time of a restart", "[edf]") {
 TEST_CASE("edf: a job that keeps its devices does not restart", "[edf]") {
     cluster<edf> c({4});
     c.submit({.least = 1, .most = 4, .length = 40, .deadline = 20, .goodput = {0, 1, 2, 2.5, 2.6}});
-    c.submit(linear(1000, -1, 3));
+    c.submit(linear_until(1000, -1, 3));
     CHECK(c.decide() == counts{2, 2});
     c.store[c.columns.restart_cost][0] = 1;  // with another number it would be late
-    c.submit(linear(10, 10, 1));
+    c.submit(linear_until(10, 10, 1));
     CHECK(c.decide() == counts{2, 1, 1});
 }
 
 // Of the first device 10 s are taken. After them the third job has two devices, which it needs.
 TEST_CASE("edf: devices are free for others from the end of a plan on", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(10, 50, 1));
-    c.submit(linear(1, 1000, 1));
-    c.submit(linear(88, 50, 2));
+    c.submit(linear_until(10, 50, 1));
+    c.submit(linear_until(1, 1000, 1));
+    c.submit(linear_until(88, 50, 2));
     CHECK(c.decide() == counts{1, 0, 1});
-    c.submit(linear(88, 50, 2));
+    c.submit(linear_until(88, 50, 2));
     CHECK(c.decide() == counts{1, 0, 1, 0});
 }
 
@@ -210,9 +210,9 @@ TEST_CASE("edf: a job that has no step left has its devices to itself", "[edf]")
 
 TEST_CASE("edf: with most, the earliest deadline has all devices that make it faster", "[edf]") {
     cluster<edf> c({6}, with(deadline_rule::most));
-    c.submit(linear(100, -1));
-    c.submit(linear(100, 300));
-    c.submit(linear(100, 200));
+    c.submit(linear_until(100, -1));
+    c.submit(linear_until(100, 300));
+    c.submit(linear_until(100, 200));
     CHECK(c.decide() == counts{0, 2, 4});
     c.submit({.least = 1, .most = 4, .deadline = 100, .goodput = {0, 1, 1.5, 1.4, 1.5}});
     CHECK(c.decide() == counts{0, 0, 4, 2});
@@ -220,19 +220,19 @@ TEST_CASE("edf: with most, the earliest deadline has all devices that make it fa
 
 TEST_CASE("edf: jobs of unknown length and late ones are not planned", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(std::numeric_limits<double>::quiet_NaN(), 1000));
-    c.submit(linear(100, 100, 1));
+    c.submit(linear_until(std::numeric_limits<double>::quiet_NaN(), 1000));
+    c.submit(linear_until(100, 100, 1));
     CHECK(c.decide() == counts{1, 1});
     c.pass(101);
-    c.submit(linear(100, 202, 1));
+    c.submit(linear_until(100, 202, 1));
     CHECK(c.decide() == counts{1, 0, 1});
 }
 
 TEST_CASE("edf: its state has the admissions, and damaged bytes are refused", "[edf]") {
     cluster<edf> c({2});
-    c.submit(linear(100, 50));
+    c.submit(linear_until(100, 50));
     static_cast<void>(c.decide());
-    c.submit(linear(40, 40));
+    c.submit(linear_until(40, 40));
     CHECK(c.decide() == counts{2, 0});
     std::vector<std::byte> bytes(c.policy.save({}));
     REQUIRE(c.policy.save(bytes) == bytes.size());

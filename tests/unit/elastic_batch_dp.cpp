@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // elastic_batch_dp, tick by tick: who gets how many devices, at which batch, when, and why.
-#include <limits>
 #include <random>
 
 #include <ration/testing/laws.hpp>
 
 #include "elastic_host.hpp"
+#include "numbers.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 
@@ -18,8 +18,6 @@ using ration::policies::elastic_batch_overflow;
 namespace {
 
 constexpr auto drop = elastic_batch_overflow::drop;
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(),
-                 infinite = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // elastic_batch_dp under the laws of a policy, and its parameters.
-#include <limits>
 
 #include <ration/testing/laws.hpp>
 
 #include "elastic_host.hpp"
+#include "numbers.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
 
@@ -14,9 +14,6 @@ using ration::policies::elastic_batch_dp_parameters;
 using namespace unit;
 
 namespace {
-
-constexpr auto drop = ration::policies::elastic_batch_overflow::drop;
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Profiles for the jobs of the synthetic cluster, by id and tick: gaps, falls, and batches that some jobs do not
 /// accept. The node's batch does not suffice for all.
@@ -41,7 +38,8 @@ TEST_CASE("elastic_batch_dp: keeps the laws of a policy", "[elastic]") {
         for (std::size_t const jobs : {3, 8, 24})
             for (auto const& p :
                  {elastic_batch_dp_parameters{.interval = 0},
-                  elastic_batch_dp_parameters{.interval = 7, .overflow = drop, .heed_wants = true},
+                  elastic_batch_dp_parameters{
+                      .interval = 7, .overflow = ration::policies::elastic_batch_overflow::drop, .heed_wants = true},
                   elastic_batch_dp_parameters{.interval = 2, .overtake = false, .devices = 3, .steps = 100}}) {
                 auto const kept = ration::testing::policy_laws([&] { return elastic_batch_dp(p); },
                                                                {.seed = seed,

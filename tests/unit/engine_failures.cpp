@@ -12,7 +12,7 @@ using ration::fake::call;
 
 namespace {
 
-constexpr ration::error broken{.code = errc::io, .operation = "scripted", .subject = "", .system = 5, .remedy = ""};
+constexpr ration::error broken_io{.code = errc::io, .operation = "scripted", .subject = "", .system = 5, .remedy = ""};
 
 /// The operations of one kind, as (job, value that they lead to).
 [[nodiscard]] std::vector<std::pair<std::uint64_t, std::int64_t>> done(rig& r, call what) {
@@ -29,7 +29,7 @@ TEST_CASE("engine: a group whose apply fails is rolled back in reverse, and noth
     rig r(3);
     r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
     r.backend.clear_history();
-    r.backend.fail(call::apply, 3, broken);
+    r.backend.fail(call::apply, 3, broken_io);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
     CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
     for (std::size_t row = 0; row < 3; ++row) {
@@ -49,7 +49,7 @@ TEST_CASE("engine: a value that reads back different is undone as well", "[engin
     rig r(2);
     r.tick_with({cpu(0, 100), cpu(1, 100)});
     r.backend.clear_history();
-    r.backend.fail(call::verify, 2, broken);
+    r.backend.fail(call::verify, 2, broken_io);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)}, 2);
     CHECK(done(r, call::undo) == std::vector<std::pair<std::uint64_t, std::int64_t>>{{2, 100}, {1, 100}});
     CHECK(r.in_effect(1) == 100);
@@ -61,8 +61,8 @@ TEST_CASE("engine: an undo that fails does not stop the others and is told", "[e
     rig r(3);
     r.tick_with({cpu(0, 100), cpu(1, 100), cpu(2, 100)});
     r.backend.clear_history();
-    r.backend.fail(call::apply, 3, broken);
-    r.backend.fail(call::undo, 1, broken);
+    r.backend.fail(call::apply, 3, broken_io);
+    r.backend.fail(call::undo, 1, broken_io);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1), cpu(2, 400, 1)}, 2);
     CHECK_FALSE(report.failed[0].failure.rolled_back);
     CHECK(r.in_effect(0) == 100);
@@ -73,7 +73,7 @@ TEST_CASE("engine: an undo that fails does not stop the others and is told", "[e
 
 TEST_CASE("engine: one group's failure leaves the others alone", "[engine][failure]") {
     rig r(3);
-    r.backend.fail(call::apply, 2, broken);
+    r.backend.fail(call::apply, 2, broken_io);
     auto const report = r.tick_with({cpu(0, 200), cpu(1, 300), cpu(2, 400)});
     CHECK(r.booked(0) == 200);
     CHECK(r.booked(1) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("engine: a job that the backend does not know fails by itself", "[engi
 
 TEST_CASE("engine: a group that cannot be planned as a whole is not begun", "[engine][failure]") {
     rig r(2);
-    r.backend.fail(call::plan, 2, broken);
+    r.backend.fail(call::plan, 2, broken_io);
     auto const report = r.tick_with({cpu(0, 200, 1), cpu(1, 300, 1)});
     CHECK(r.backend.history().empty());
     CHECK(report.failed.size() == 2);
@@ -111,7 +111,7 @@ TEST_CASE("engine: a group that cannot be planned as a whole is not begun", "[en
 TEST_CASE("engine: nobody is given what was not given back", "[engine][failure]") {
     rig r(3);
     r.tick_with({cpu(0, 900)});
-    r.backend.fail(call::apply, 1, broken);  // job 1 was to shrink
+    r.backend.fail(call::apply, 1, broken_io);  // job 1 was to shrink
     auto const report = r.tick_with({cpu(0, 200), cpu(1, 700), cpu(2, 100)}, 2);
     CHECK(r.in_effect(0) == 900);
     CHECK(r.booked(1) == 0);

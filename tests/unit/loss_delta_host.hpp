@@ -2,12 +2,12 @@
 // A host whose jobs report losses, for loss_delta_ratio.
 #pragma once
 
-#include <limits>
 #include <vector>
 
 #include <ration/policies/loss_delta_ratio.hpp>
 
 #include "asked.hpp"
+#include "numbers.hpp"
 
 namespace unit {
 
@@ -17,7 +17,6 @@ using ration::policies::loss_delta_ratio_parameters;
 
 using counts = std::vector<std::int64_t>;
 inline constexpr auto favour_large = loss_delta_direction::favour_large;
-inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Ratios are seen as they are: epsilon next to nothing, and no waiting.
 [[nodiscard]] inline loss_delta_ratio_parameters plain() { return {.epsilon = 1e-9, .residence = 0}; }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // The least loss, and the sums that can be reached, against the whole table of them.
 #include <algorithm>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include <ration/policies/detail/loss_dp.hpp>
 #include <ration/policies/detail/reachable_sums.hpp>
 
+#include "numbers.hpp"
 #include "support/catch.hpp"
 
 using ration::policies::detail::extent;
 using ration::policies::detail::lossy_choice;
+using unit::infinite;
 
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
 using counts = std::vector<std::int64_t>;
 
 /// Jobs with choices that lose something, and the table of L(j, k) in full.

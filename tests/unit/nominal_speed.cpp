@@ -17,12 +17,12 @@ using ration::estimators::nominal_speed;
 namespace {
 
 /// One job that requests 4 devices.
-struct measured {
+struct measured_devices {
     host on{1};
     ration::column<std::int64_t> request = must(on.store.declare<std::int64_t>("jobs/request.gpu"));
     ration::estimator_adapter<nominal_speed> estimator;
 
-    measured() {
+    measured_devices() {
         on.store.at(request, 0) = 4;
         must(estimator.bind(on.store, {.jobs = 1, .nodes = 1}));
     }
@@ -37,7 +37,7 @@ struct measured {
 }  // namespace
 
 TEST_CASE("nominal_speed: unknown until a speed is measured, and kept while the job waits", "[estimator]") {
-    measured job;
+    measured_devices job;
     CHECK(std::isnan(job.estimate(0, 0)));
     CHECK(std::isnan(job.estimate(4, 0)));
     CHECK(job.estimate(4, 12) == 12);
@@ -47,7 +47,7 @@ TEST_CASE("nominal_speed: unknown until a speed is measured, and kept while the 
 }
 
 TEST_CASE("nominal_speed: on other devices in proportion, until the requested ones have been measured", "[estimator]") {
-    measured job;
+    measured_devices job;
     CHECK(job.estimate(2, 5) == 10);
     CHECK(job.estimate(1, 3) == 12);
     CHECK(job.estimate(4, 9) == 9);

@@ -5,6 +5,7 @@
 #include <ration/target.hpp>
 
 #include "host.hpp"
+#include "numbers.hpp"
 #include "random.hpp"
 #include "support/catch.hpp"
 
@@ -12,12 +13,11 @@ using ration::direction;
 using ration::errc;
 using ration::target_tracker;
 using ration::two_tier_target;
+using unit::infinite;
 using unit::must;
+using unit::not_a_number;
 
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinite = std::numeric_limits<double>::infinity();
 
 [[nodiscard]] two_tier_target loss(std::uint32_t mean_of = 1) {
     return must(two_tier_target::make({.acceptable = 120, .objective = 110, .mean_of = mean_of}));

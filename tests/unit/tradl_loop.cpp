@@ -16,7 +16,7 @@ using ration::policies::tradl_parameters;
 
 namespace {
 
-constexpr double capacity = 84'000;  // divides by n, n+1 and 2n for every n of these tests
+constexpr double whole_cpu = 84'000;  // divides by n, n+1 and 2n for every n of these tests
 
 /// One tick a second; what is granted now is the use of the next.
 struct loop {
@@ -25,7 +25,7 @@ struct loop {
     int second = 0;
 
     explicit loop(std::vector<double> const& demands, tradl_parameters const& p = {}) : a(demands.size(), tradl(p)) {
-        a.on.set_capacity(resource_id::cpu, static_cast<std::int64_t>(capacity));
+        a.on.set_capacity(resource_id::cpu, static_cast<std::int64_t>(whole_cpu));
         for (double const d : demands) jobs.push_back({.demand = d});
         share_out(jobs);
     }
@@ -38,10 +38,10 @@ struct loop {
 
     /// Lets a second pass; returns the limits as a line of text, to be compared with other seconds'.
     std::string tick() {
-        for (std::size_t row = 0; row < jobs.size(); ++row) a.use(row, jobs[row].use * capacity);
+        for (std::size_t row = 0; row < jobs.size(); ++row) a.use(row, jobs[row].use * whole_cpu);
         std::string reply;
         for (auto const& g : a.decide(second++)) {
-            jobs[g.job].limit = g.amount == unlimited ? 1 : static_cast<double>(g.amount) / capacity;
+            jobs[g.job].limit = g.amount == unlimited ? 1 : static_cast<double>(g.amount) / whole_cpu;
             reply += std::to_string(g.amount) + '/' + std::to_string(g.reason) + ' ';
         }
         share_out(jobs);
