@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from support import JOB, RATION, Connection, ServiceTest
+from support import JOB, PATIENCE, RATION, Connection, ServiceTest
 
 
 class Controlled(ServiceTest):
@@ -101,6 +101,32 @@ while done < 15:
         self.assertEqual(self.job(later)["stage"], "QUEUED")
         self.ration("drain", "--undo")
         self.ration("wait", later)
+
+    def test_the_status_of_a_job_gives_the_reason_why_it_waits(self) -> None:
+        self.kill()
+        self.start("--max-running", "1")
+        running = self.submit("--name", "runs", "--time-limit", "10m", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        self.wait_for(lambda: self.job(running)["stage"] == "PROCESSING")
+        first, second = self.submit("--", "true"), self.submit("--", "true")
+        after = self.submit("--after", running, "--", "true")
+        paused = self.submit("--", "true")
+        self.ration("pause", paused)
+        full = "waits, since at most 1 job runs at once: "
+        known = r"; earliest start in about (10|9) min if running jobs end as estimated\n"
+        self.wait_for(lambda: full in self.ration("status", second))
+        self.assertRegex(self.ration("status", first), full + "no job is ahead" + known)
+        self.assertIn(full + "1 job is ahead; its earliest start is unknown\n", self.ration("status", second))
+        self.assertRegex(self.ration("status", after), f"waits until job {running} completes" + known)
+        self.assertIn("waits until ration resume, since its user has paused it\n", self.ration("status", paused))
+        self.assertNotIn("waits", self.ration("status", running))
+        self.assertEqual((self.job(second)["earliest_start_ms"], self.job(running)["waits"]), (None, ""))
+        self.assertAlmostEqual(self.job(first)["earliest_start_ms"] / 1000, time.time() + 600, delta=PATIENCE)
+        self.ration("drain")
+        self.assertIn("waits until ration drain --undo, since the service starts no job\n", self.ration("status", first))
+        self.kill()
+        self.assertIn("waits until ration serve, since the service does not run\n", self.ration("status", first))
+        self.assertEqual(self.job(running)["waits"], "")
+        (self.folder / "end").touch()
 
     def test_a_request_that_cannot_be_written_changes_nothing(self) -> None:
         label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
@@ -235,6 +261,8 @@ class Configured(ServiceTest):
         job = JOB.replace('["true"]', '["sh", "-c", "echo $RATION_DEVICES >> had; until test -e end; do sleep 0.1; done"]') + "bounds = { gpu = { min = 2, max = 2 } }\n"
         runs, waits = self.submit_file(job), self.submit_file(job)
         self.wait_for(lambda: self.job(runs)["stage"] == "PROCESSING")
+        self.wait_for(lambda: self.job(waits)["stage"] == "PENDING")
+        self.assertEqual(self.job(waits)["waits"], "waits for 2 gpu: 0 of 2 are free, and no job is ahead; its earliest start is unknown")
         self.ration("policy", "set", "equal_share", code=2)  # it gives none
         self.kill()
         self.start("--config", str(self.folder / "service.toml"))

@@ -149,6 +149,13 @@ TEST_CASE("the order of starts, jobs that can never start and the next time are 
             REQUIRE(w.waiting.refresh(w.store, w.now));
             auto const order = w.order();
             REQUIRE(order == w.expected_order());
+            auto const view = w.waiting.order(w.running, share_of);
+            for (auto const& job : w.all()) {
+                auto const at = std::ranges::find(order, job.id);
+                auto const before = w.waiting.jobs_before(job.id, view);
+                REQUIRE(before.has_value() == (at != order.end()));
+                if (before) REQUIRE(static_cast<std::ptrdiff_t>(*before) == at - order.begin());
+            }
             ids hopeless;
             for (auto const& one : w.waiting.lost()) hopeless.push_back(one.job);
             REQUIRE(hopeless == w.expected_lost());

@@ -196,11 +196,14 @@ void write_stage(json_writer& json, past_stage const& past) {
     json.member("why", past.why);
 }
 
-std::string job_json(stored_job const& job, service_folder const& folder, std::vector<past_stage> const& history) {
+std::string job_json(stored_job const& job, service_folder const& folder, std::vector<past_stage> const& history,
+                     job_wait const& wait) {
     std::string text;
     json_writer json(text);
     json.object([&] {
         write_job(json, job, folder);
+        json.member("waits", wait.sentence);
+        json.member("earliest_start_ms", wait.earliest_ms);
         json.member("definition", job.what.definition);
         json.key("history").array([&] {
             for (auto const& past : history) json.object([&] { write_stage(json, past); });
@@ -295,10 +298,15 @@ api_reply service_api::show(std::int64_t id, int status) {
     return job ? show(*job, status) : unknown_id(id);
 }
 
-api_reply service_api::show(stored_job const& job, int status) {
+api_reply service_api::show(stored_job const& job, int status, job_wait const& wait) {
     auto const history = store_.history(job.id);
     if (!history) return failed(history.failure());
-    return {status, job_json(job, folder_, *history)};
+    return {status, job_json(job, folder_, *history, wait)};
+}
+
+api_reply service_api::show_with_wait(stored_job const& job) {
+    auto const wait = wait_of_(job);
+    return wait ? show(job, 200, *wait) : failed(wait.failure());
 }
 
 result<std::optional<stored_job>> service_api::visible(api_request const& request, std::int64_t id) {
@@ -314,7 +322,7 @@ api_reply service_api::handle_job(api_request const& request, std::int64_t id, s
     if (!found) return failed(found.failure());
     auto const& job = *found;
     if (!job) return unknown_id(id);
-    if (action.empty() && request.method == "GET") return show(*job, 200);
+    if (action.empty() && request.method == "GET") return show_with_wait(*job);
     if (action.empty() && request.method == "DELETE") return cancel(*job);
     if (action == "pause" && request.method == "POST") return pause(*job, true);
     if (action == "resume" && request.method == "POST") return pause(*job, false);

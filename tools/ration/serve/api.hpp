@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "events/json_writer.hpp"
 #include "serve/definition.hpp"
 #include "serve/job_store.hpp"
+#include "serve/wait_reason.hpp"
 
 namespace ration::program {
 
@@ -37,7 +39,7 @@ void write_job(json_writer& json, stored_job const& job, service_folder const& f
 void write_stage(json_writer& json, past_stage const& past);
 /// A job as a whole object, with its history.
 [[nodiscard]] std::string job_json(stored_job const& job, service_folder const& folder,
-                                   std::vector<past_stage> const& history);
+                                   std::vector<past_stage> const& history, job_wait const& wait = {});
 /// `{"jobs": [...]}`.
 [[nodiscard]] std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder);
 [[nodiscard]] std::string error_json(std::string_view sentence);
@@ -53,12 +55,15 @@ class service_api {
     job_store& store_;
     service_folder folder_;
     service_control& control_;
+    std::function<result<job_wait>(stored_job const&)> wait_of_;
     bool changed_ = true;
 
 public:
     service_api(job_store& store, service_folder folder, service_control& control)
         : store_(store), folder_(std::move(folder)), control_(control) {}
 
+    /// The reason why a job waits, until the next call. To be called in each turn before `answer`.
+    void attach(std::function<result<job_wait>(stored_job const&)> wait_of) { wait_of_ = std::move(wait_of); }
     /// A reply must not leave before the changes of the store are committed. Without a commit it is void.
     [[nodiscard]] api_reply answer(api_request const& request);
     /// Whether a user has changed something of a job since the last call.
@@ -70,7 +75,8 @@ private:
     [[nodiscard]] std::optional<api_reply> refusal_of_user(api_request const& request, submission const& what,
                                                            run_config const& definition) const;
     [[nodiscard]] api_reply store(submission const& what);
-    [[nodiscard]] api_reply show(stored_job const& job, int status);
+    [[nodiscard]] api_reply show(stored_job const& job, int status, job_wait const& wait = {});
+    [[nodiscard]] api_reply show_with_wait(stored_job const& job);
     [[nodiscard]] api_reply show(std::int64_t id, int status);
     [[nodiscard]] api_reply cancel(stored_job const& job);
     [[nodiscard]] api_reply pause(stored_job const& job, bool wanted);

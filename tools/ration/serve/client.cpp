@@ -46,12 +46,13 @@ namespace {
 }
 
 [[nodiscard]] std::string details_of(stored_job const& job, std::vector<past_stage> const& history,
-                                     service_folder const& folder) {
+                                     job_wait const& wait, service_folder const& folder) {
     auto const label = label_of(job.what.name, job.id);
     auto const index = index_text(job);
-    auto text =
-        fmt::format("{}{}: {}{}\n  output: {}\n", label, index.empty() ? "" : ", index " + index, stage_text(job),
-                    job.why.empty() ? "" : " (" + printable(job.why) + ")", folder.log_of(job.what.uid, label));
+    auto text = fmt::format("{}{}: {}{}\n", label, index.empty() ? "" : ", index " + index, stage_text(job),
+                            job.why.empty() ? "" : " (" + printable(job.why) + ")");
+    if (!wait.sentence.empty()) text += fmt::format("  {}\n", printable(wait.sentence));
+    text += fmt::format("  output: {}\n", folder.log_of(job.what.uid, label));
     for (auto const& past : history)
         text += fmt::format("  {:>9}  launch {}  {}{}\n", age_text(past.at_ms), past.incarnation, name_of(past.what),
                             past.why.empty() ? "" : ": " + printable(past.why));
@@ -120,10 +121,11 @@ exit_code show_status(status_options const& options) {
     if (!found) return unreachable(found.failure(), folder);
     auto const& seen = *found;
     if (!seen) return unknown_job(options.job);
+    auto const wait = reader->wait_of(seen->job);
     if (options.json)
-        std::puts(job_json(seen->job, folder, seen->history).c_str());
+        std::puts(job_json(seen->job, folder, seen->history, wait).c_str());
     else
-        fmt::print("{}", details_of(seen->job, seen->history, folder));
+        fmt::print("{}", details_of(seen->job, seen->history, wait, folder));
     return exit_code::ok;
 }
 

@@ -13,7 +13,7 @@
 #include "common/quantity.hpp"
 #include "run/run_directory.hpp"
 #include "serve/exit_recorder.hpp"
-#include "serve/live_view.hpp"
+#include "serve/wait_explainer.hpp"
 
 namespace ration::program {
 namespace {
@@ -158,9 +158,14 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     turn_orders orders;
     std::vector<move> moves;
     control_.attach(jobs, exchange);
+    wait_explainer const reasons(store_, control_, waiting_, max_running_);
+    api_.attach([&](stored_job const& job) {
+        return reasons.reason_of(job, {jobs, watched(jobs, progress, 0), now}, start_order_now());
+    });
     server_.receive(process::now(), [&](api_request const& request) {
         if (request.method == "GET" && request.path == running_path)
-            return api_reply{200, running(jobs, progress, request.is_admin ? 0 : request.uid)};
+            return api_reply{200,
+                             running_json(jobs, watched(jobs, progress, request.is_admin ? 0 : request.uid), folder_)};
         return api_.answer(request);
     });
     if (api_.take_changed()) {
@@ -198,23 +203,23 @@ void job_queue::handle_change(live_job const& job, std::string_view reason) {
     if (auto* const t = tracked_of(job)) t->reason = reason;
 }
 
-std::string job_queue::running(job_table const& jobs, std::span<training_progress const> progress,
-                               std::int64_t uid) const {
+std::vector<watched_job> job_queue::watched(job_table const& jobs, std::span<training_progress const> progress,
+                                            std::int64_t uid) const {
     std::vector<watched_job> shown;
     for (auto const& job : jobs.jobs()) {
         if (job.forgotten || job.over()) continue;
         auto const found = tracked_.find(job.config->name);
         if (found == tracked_.end() || (uid != 0 && uid != found->second.job.what.uid)) continue;
-        shown.push_back({&job, &progress[job.slot], &found->second.job, found->second.reason,
-                         found->second.continues || has_checkpoint(found->second.job, folder_)});
+        shown.push_back({&job, &progress[job.slot], &found->second.job, found->second.reason, found->second.continues});
     }
-    return running_json(jobs, shown);
+    return shown;
 }
 
 void job_queue::send_events(job_table const& jobs, std::span<training_progress const> progress) {
     auto const now = process::now();
     for (auto& client : server_.take_event_clients()) events_.add(std::move(client), now);
-    auto const sent = events_.send(now, [&](std::int64_t uid) { return running(jobs, progress, uid); });
+    auto const sent =
+        events_.send(now, [&](std::int64_t uid) { return running_json(jobs, watched(jobs, progress, uid), folder_); });
     if (!sent) warn(sent.failure());
 }
 

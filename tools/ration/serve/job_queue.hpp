@@ -14,6 +14,7 @@
 #include "serve/api_server.hpp"
 #include "serve/end_hooks.hpp"
 #include "serve/job_store.hpp"
+#include "serve/live_view.hpp"
 #include "serve/service_control.hpp"
 #include "serve/waiting_jobs.hpp"
 
@@ -85,8 +86,9 @@ private:
     [[nodiscard]] result<void> fail_lost();
     [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
     [[nodiscard]] result<void> read_wishes();
-    [[nodiscard]] std::string running(job_table const& jobs, std::span<training_progress const> progress,
-                                      std::int64_t uid) const;
+    /// Jobs in the run that are not over. `uid`: of this user; 0: of all.
+    [[nodiscard]] std::vector<watched_job> watched(job_table const& jobs, std::span<training_progress const> progress,
+                                                   std::int64_t uid) const;
     void send_events(job_table const& jobs, std::span<training_progress const> progress);
     [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
                                                         nanoseconds now) const;

@@ -131,6 +131,20 @@ result<std::optional<seen_job>> job_reader::ask_for(std::int64_t id) const {
     return seen;
 }
 
+job_wait job_reader::wait_of(stored_job const& job) const {
+    if (is_final(job.now)) return {};
+    auto const reply = ask_service(folder_, "GET", fmt::format("/v1/jobs/{}", job.id));
+    if (!reply) return {may_have_process(job.now) ? "" : "waits until ration serve, since the service does not run"};
+    auto const json = parse_json(reply->json);
+    auto wait = checked([&]() -> std::optional<job_wait> {
+        job_wait out;
+        read_into(json, "waits", out.sentence);
+        read_into(json, "earliest_start_ms", out.earliest_ms);
+        return out;
+    });
+    return wait ? std::move(*wait) : job_wait{};
+}
+
 result<std::vector<stored_job>> job_reader::all() {
     if (list_) return list_->all();
     auto const reply = ask_service(folder_, "GET", "/v1/jobs");

@@ -10,6 +10,7 @@
 
 #include "serve/definition.hpp"
 #include "serve/job_store.hpp"
+#include "serve/wait_reason.hpp"
 
 namespace ration::program {
 
@@ -36,6 +37,10 @@ public:
     [[nodiscard]] result<std::optional<seen_job>> find(std::string const& word);
     /// Those that this user sees, without histories. Errors: as of `find`.
     [[nodiscard]] result<std::vector<stored_job>> all();
+
+    /// Why a job waits, by the service; an empty sentence: it does not wait. A service that does not answer is a
+    /// reason.
+    [[nodiscard]] job_wait wait_of(stored_job const& job) const;
 
 private:
     [[nodiscard]] result<std::optional<seen_job>> ask_for(std::int64_t id) const;

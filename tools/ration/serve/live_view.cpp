@@ -4,12 +4,11 @@
 #include "events/events.hpp"
 #include "events/json_writer.hpp"
 #include "run/resize.hpp"
-#include "serve/definition.hpp"
 
 namespace ration::program {
 namespace {
 
-void write_running(json_writer& json, job_table const& table, watched_job const& job) {
+void write_running(json_writer& json, job_table const& table, watched_job const& job, service_folder const& folder) {
     auto const held = table.held_cpu(*job.live);
     auto const& tracker = job.progress->tracker;
     auto const& target = *job.progress->target;
@@ -30,12 +29,12 @@ void write_running(json_writer& json, job_table const& table, watched_job const&
     json.member("objective", target.objective);
     json.member("tier", static_cast<int>(tracker.tier()));
     json.member("reason", job.reason);
-    json.member("continues", job.continues);
+    json.member("continues", job.continues || has_checkpoint(*job.stored, folder));
 }
 
 }  // namespace
 
-std::string running_json(job_table const& table, std::span<watched_job const> shown) {
+std::string running_json(job_table const& table, std::span<watched_job const> shown, service_folder const& folder) {
     auto const& store = table.store();
     auto const& cpu = table.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
     std::string text;
@@ -43,7 +42,7 @@ std::string running_json(job_table const& table, std::span<watched_job const> sh
     json.object([&] {
         json.member("cores", static_cast<double>(store[cpu.capacity][0]) / 1000);
         json.key("jobs").array([&] {
-            for (auto const& job : shown) json.object([&] { write_running(json, table, job); });
+            for (auto const& job : shown) json.object([&] { write_running(json, table, job, folder); });
         });
     });
     return text;

@@ -9,6 +9,7 @@
 
 #include "run/job_table.hpp"
 #include "run/training_progress.hpp"
+#include "serve/definition.hpp"
 #include "serve/job_store.hpp"
 
 namespace ration::program {
@@ -18,10 +19,11 @@ struct watched_job {
     training_progress const* progress;
     stored_job const* stored;
     std::string_view reason;  ///< of the policy, for its last change of a limit
-    bool continues;           ///< it has shown that another launch of it can continue
+    bool continues;           ///< it has shown in this service that another launch of it can continue
 };
 
 /// `{"cores": 4.0, "jobs": [...]}`: the cores that the jobs share, and each of these jobs. O(jobs).
-[[nodiscard]] std::string running_json(job_table const& table, std::span<watched_job const> shown);
+[[nodiscard]] std::string running_json(job_table const& table, std::span<watched_job const> shown,
+                                       service_folder const& folder);
 
 }  // namespace ration::program

@@ -62,6 +62,16 @@ policy_choice choice_of(kept_policy const& kept, diagnostics& problems) {
 
 result<void> forget_policy(job_store& store) { return store.keep(policy_setting, ""); }
 
+/// Parents come before their children.
+std::map<std::string, double, std::less<>> shares_in(tenant_tree const& tree) {
+    std::map<std::string_view, double> siblings;  // their weights together, by parent
+    for (auto const& one : tree.tenants) siblings[one.parent] += one.weight;
+    std::map<std::string, double, std::less<>> out;
+    for (auto const& one : tree.tenants)
+        out[one.name] = one.weight / siblings[one.parent] * (one.parent.empty() ? 1 : out[one.parent]);
+    return out;
+}
+
 result<void> service_control::restore() {
     auto const kept = store_.setting(drain_setting);
     if (!kept) return kept.failure();
@@ -86,15 +96,6 @@ std::string service_control::why_not(std::string const& tenant, run_config const
     if (now_.gives_devices) return {};
     return fmt::format("the job needs devices, and policy {} gives none: change it, as by ration policy set drf",
                        quoted(now_.policy));
-}
-
-double service_control::share_of(std::string_view tenant) const {
-    auto const& all = supply_.config.tenants.tenants;
-    auto const one = std::ranges::find(all, tenant, &tenant_config::name);
-    if (one == all.end()) return 1;
-    double siblings = 0;
-    for (auto const& other : all) siblings += other.parent == one->parent ? other.weight : 0;
-    return one->weight / siblings * (one->parent.empty() ? 1 : share_of(one->parent));
 }
 
 void service_control::end_turn(bool committed) {

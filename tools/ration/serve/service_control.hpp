@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +49,9 @@ struct kept_policy {
 /// The next start may name another policy; the next commit makes that durable.
 [[nodiscard]] result<void> forget_policy(job_store& store);
 
+/// The part of each tenant: its weight among the tenants of its parent, times the part of the parent.
+[[nodiscard]] std::map<std::string, double, std::less<>> shares_in(tenant_tree const& tree);
+
 /// The user of the service, root and the admin group are its operators. Their settings outlive the service.
 class service_control {
     struct state {
@@ -60,12 +65,14 @@ class service_control {
     state now_, durable_;
     job_table const* jobs_ = nullptr;
     policy_exchange exchange_;
-    std::optional<policy_change> earlier_;  // the policy before this turn, if it has changed it
+    std::optional<policy_change> earlier_;                 // the policy before this turn, if it has changed it
+    std::map<std::string, double, std::less<>> share_of_;  // by tenant of the configuration
 
 public:
     service_control(job_store& store, service_supply const& supply, service_facts facts, bool gives_devices)
         : store_(store), supply_(supply), facts_(std::move(facts)),
-          now_{.policy = facts_.policy, .gives_devices = gives_devices}, durable_(now_) {}
+          now_{.policy = facts_.policy, .gives_devices = gives_devices}, durable_(now_),
+          share_of_(shares_in(supply.config.tenants)) {}
 
     /// Reads whether an earlier service drained.
     [[nodiscard]] result<void> restore();
@@ -84,9 +91,14 @@ public:
     [[nodiscard]] bool has_devices_for(job_config const& job) const noexcept {
         return !job.elastic || !supply_.devices.names().empty();
     }
+    [[nodiscard]] service_supply const& supply() const noexcept { return supply_; }
+    [[nodiscard]] std::string const& policy() const noexcept { return now_.policy; }
     /// The part of the jobs that a tenant may run, by the weights of the configuration; 1 if it does not have the
-    /// tenant.
-    [[nodiscard]] double share_of(std::string_view tenant) const;
+    /// tenant. O(log tenants).
+    [[nodiscard]] double share_of(std::string_view tenant) const {
+        auto const found = share_of_.find(tenant);
+        return found == share_of_.end() ? 1 : found->second;
+    }
     /// No further job may be launched.
     [[nodiscard]] bool draining() const noexcept { return now_.draining; }
     /// None: the path is that of another part of the API.

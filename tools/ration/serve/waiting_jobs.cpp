@@ -1,22 +1,73 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "serve/waiting_jobs.hpp"
 
+#include <algorithm>
+#include <ranges>
 #include <tuple>
 
 namespace ration::program {
 
-void start_order::add(std::set<place> const& ready, double share, double jobs) {
-    tenants_.push_back({ready.begin(), ready.end(), share, jobs});
+void ready_jobs::add(std::int64_t priority, std::int64_t id) {
+    auto& list = lists_[-priority];
+    list.insert(std::ranges::lower_bound(list, id), id);
+}
+
+void ready_jobs::remove(std::int64_t priority, std::int64_t id) {
+    auto const found = lists_.find(-priority);
+    if (found == lists_.end()) return;
+    auto& list = found->second;
+    auto const at = std::ranges::lower_bound(list, id);
+    if (at == list.end() || *at != id) return;
+    list.erase(at);
+    if (list.empty()) lists_.erase(found);
+}
+
+bool ready_jobs::contains(std::int64_t priority, std::int64_t id) const {
+    auto const found = lists_.find(-priority);
+    return found != lists_.end() && std::ranges::binary_search(found->second, id);
+}
+
+void start_order::add(ready_jobs const& ready, double share, double running) {
+    tenants_.push_back({.lists = &ready.all(), .list = ready.all().begin(), .share = share, .jobs = running});
 }
 
 std::optional<std::int64_t> start_order::next() noexcept {
-    auto const rank = [](tenant const& t) { return std::tuple(t.next->first, (t.jobs + 1) / t.share, t.next->second); };
+    auto const rank = [](tenant const& t) { return std::tuple(t.list->first, t.turn(0), t.list->second[t.index]); };
     tenant* best = nullptr;
     for (auto& t : tenants_)
-        if (t.next != t.end && (best == nullptr || rank(t) < rank(*best))) best = &t;
+        if (t.list != t.lists->end() && (best == nullptr || rank(t) < rank(*best))) best = &t;
     if (best == nullptr) return std::nullopt;
     ++best->jobs;
-    return (best->next++)->second;
+    auto const id = best->list->second[best->index++];
+    if (best->index == best->list->second.size()) {
+        ++best->list;
+        best->index = 0;
+    }
+    return id;
+}
+
+/// In a list, turns and ids both ascend, so that its jobs before a given one come first.
+std::size_t start_order::jobs_before(ready_jobs const& ready, std::int64_t priority, std::int64_t id) const {
+    auto const more_urgent = [&](tenant const& t) {
+        std::size_t jobs = 0;
+        for (auto list = t.lists->begin(); list != t.lists->lower_bound(-priority); ++list) jobs += list->second.size();
+        return jobs;
+    };
+    auto const own = std::ranges::find(tenants_, &ready.all(), &tenant::lists);
+    auto const& list = own->lists->at(-priority);
+    auto const index = static_cast<std::size_t>(std::ranges::lower_bound(list, id) - list.begin());
+    auto const wanted = std::pair(own->turn(more_urgent(*own) + index), id);
+    std::size_t before = 0;
+    for (auto const& t : tenants_) {
+        auto const first = more_urgent(t);
+        before += first;
+        auto const equal = t.lists->find(-priority);
+        if (equal == t.lists->end()) continue;
+        auto const numbers = std::views::iota(std::size_t{0}, equal->second.size());
+        auto const comes_first = [&](std::size_t n) { return std::pair(t.turn(first + n), equal->second[n]) < wanted; };
+        before += static_cast<std::size_t>(std::ranges::partition_point(numbers, comes_first) - numbers.begin());
+    }
+    return before;
 }
 
 result<void> waiting_jobs::refresh(job_store& store, std::int64_t now_ms) {
@@ -28,7 +79,7 @@ result<void> waiting_jobs::refresh(job_store& store, std::int64_t now_ms) {
     while (!resting_.empty() && resting_.begin()->first <= now_ms) {
         auto const id = resting_.extract(resting_.begin()).value().second;
         auto const& job = jobs_.at(id);
-        ready_[job.tenant].emplace(-job.priority, id);
+        ready_[job.tenant].add(job.priority, id);
     }
     return done;
 }
@@ -88,7 +139,7 @@ void waiting_jobs::remove(std::int64_t id) {
     resting_.erase({job.not_before_ms, id});
     auto const ready = ready_.find(job.tenant);
     if (ready != ready_.end()) {
-        ready->second.erase({-job.priority, id});
+        ready->second.remove(job.priority, id);
         if (ready->second.empty()) ready_.erase(ready);
     }
     jobs_.erase(found);
@@ -104,11 +155,20 @@ std::vector<lost_job> waiting_jobs::lost() const {
 start_order waiting_jobs::order(std::map<std::string, double> const& running,
                                 std::function<double(std::string_view)> const& share_of) const {
     start_order out;
-    for (auto const& [tenant, places] : ready_) {
+    for (auto const& [tenant, ready] : ready_) {
         auto const found = running.find(tenant);
-        out.add(places, share_of(tenant), found == running.end() ? 0 : found->second);
+        out.add(ready, share_of(tenant), found == running.end() ? 0 : found->second);
     }
     return out;
+}
+
+std::optional<std::size_t> waiting_jobs::jobs_before(std::int64_t job, start_order const& order) const {
+    auto const found = jobs_.find(job);
+    if (found == jobs_.end()) return std::nullopt;
+    auto const& [id, brief] = *found;
+    auto const ready = ready_.find(brief.tenant);
+    if (ready == ready_.end() || !ready->second.contains(brief.priority, id)) return std::nullopt;
+    return order.jobs_before(ready->second, brief.priority, id);
 }
 
 }  // namespace ration::program

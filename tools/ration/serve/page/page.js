@@ -50,7 +50,7 @@ async function showDetails(id) {
   try {
     const job = await request("GET", `/v1/jobs/${id}`);
     const rows = job.history.map(past => row(cell(clock(past.at_ms)), cell(`launch ${past.incarnation}`), cell(past.stage, past.stage), cell(past.why)));
-    fill(by("details-content"), element("h3", {}, job.label), soft(`${job.tenant}, in ${job.directory}`), soft(`output: ${job.log}`),
+    fill(by("details-content"), element("h3", {}, job.label), ...(job.waits ? [soft(job.waits)] : []), soft(`${job.tenant}, in ${job.directory}`), soft(`output: ${job.log}`),
       element("table", {}, element("tbody", {}, ...rows)), element("pre", {}, job.definition));
     by("details").showModal();
   } catch (error) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The cost of the reason why a job of the service waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bench {
+
+/// Median time of the processor for one reason in us, over jobs from all parts of the queue: `waiting` jobs of
+/// `tenants` tenants with ten priorities wait, and as many as tenants run.
+[[nodiscard]] double reason_microseconds(std::uint32_t tenants, std::size_t waiting);
+
+}  // namespace bench

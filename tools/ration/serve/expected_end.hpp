@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+/// An estimate of when a running job ends.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "run/job_table.hpp"
+#include "run/live_job.hpp"
+#include "run/training_progress.hpp"
+#include "serve/job_store.hpp"
+
+namespace ration::program {
+
+/// Seconds until the job has made the steps that it has reported as its total, at its measured speed, or until the end
+/// of its time limit, if that comes earlier. None: it does not run, or has neither. `now`: on the clock of the run.
+[[nodiscard]] std::optional<double> seconds_left(live_job const& job, training_progress const& progress,
+                                                 stored_job const& stored, job_table const& table, nanoseconds now);
+
+}  // namespace ration::program
