@@ -129,6 +129,15 @@ TEST_CASE("pollux: a job that changes is placed on as few nodes as possible, the
     for (auto const id : jobs) CHECK(c.of(id).size() == 1);
 }
 
+TEST_CASE("good_enough: places the largest first, also among jobs with hundreds of devices", "[good_enough]") {
+    cluster<good_enough> c({300, 302}, good_enough(), {}, 300);
+    std::vector<std::uint64_t> jobs;
+    for (std::int64_t const devices : {44, 257, 300}) jobs.push_back(c.submit({.least = devices, .most = devices}));
+    CHECK(c.decide() == counts{44, 257, 300});
+    for (auto const id : jobs) CHECK(c.of(id).size() == 1);
+    CHECK(c.fault.empty());
+}
+
 // Goodput is that of the best batch: with the batch that was asked for a job may be slower on as many devices, or not
 // run at all.
 TEMPLATE_TEST_CASE("pollux, good_enough, sia: grant the batch that is best with as many devices",
