@@ -13,6 +13,7 @@ declare -A scripts=(
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [slurm.order]=bench/slurm/order.py
   [nodes.wire]=bench/nodes/wire.py
+  [nodes.srun]=bench/nodes/srun.py
 )
 
 names() {
@@ -32,7 +33,7 @@ if [[ -v "scripts[$name]" ]]; then
   case $name in
     threads) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
-    slurm.order) cmake/packages.sh slurm ;;
+    slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)
       cmake/packages.sh test
       tests/support/ray.sh build/ray >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Six elastic jobs on a Slurm cluster of this machine, under elastic_batch_dp. One node fails in the middle, and its jobs continue on the others.
+# Six elastic jobs on a Slurm cluster of this machine, under elastic_batch_dp or another policy. One node fails in the middle, and its jobs continue on the others.
 #
-#   examples/slurm.sh      RATION_PROGRAM: the program, instead of `ration`; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s on one device
+#   examples/slurm.sh [POLICY]      RATION_PROGRAM: the program, instead of `ration`; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s on one device
 #
 # It needs root, installs Debian's Slurm if that is missing, and starts its daemons on the loopback interface in a temporary folder.
 set -euo pipefail
@@ -15,7 +15,7 @@ steps=${RATION_STEPS:-150}
 
 # Each node has two CPU devices in place of GPUs.
 write_jobs() {
-  printf 'policy = "elastic_batch_dp"\ndevices = { count = 2, cpu = 0.5 }\ntick = "500ms"\n'
+  printf 'policy = "%s"\ndevices = { count = 2, cpu = 0.5 }\ntick = "500ms"\n' "$1"
   for name in ada bo cy dee eve fay; do
     cat <<END
 
@@ -65,7 +65,7 @@ python3 "$here/../tests/slurm/lab.py" reason >/dev/null || install_slurm
 folder=$(mktemp -d)
 export XDG_RUNTIME_DIR=$folder  # so that the runs of this user are left alone
 trap '"$RATION_PROGRAM" clean >/dev/null; rm -rf "$folder"' EXIT  # the agent of the failed node could not remove its groups
-write_jobs >"$folder/jobs.toml"
+write_jobs "${1:-elastic_batch_dp}" >"$folder/jobs.toml"
 cd "$folder"
 python3 "$here/../tests/slurm/lab.py" run "$folder/lab" \
   salloc --quiet --nodes="$RATION_NODES" --ntasks-per-node=2 --gres=gpu:2 --no-kill "$here/slurm.sh" --in-allocation

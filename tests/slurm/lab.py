@@ -6,6 +6,8 @@ Needs root, and Slurm's programs (cmake/packages.sh slurm). Everything is in one
     with Lab(folder) as lab:
         lab.run("squeue")
 
+`Lab(folder, confined=True)` has Slurm's plugins task/cgroup and proctrack/cgroup, which confine each step to its CPUs and GPUs. It needs cgroup v1.
+
 usage: lab.py run FOLDER COMMAND...    the cluster exists while the command runs
        lab.py fail NODE                within it: the machine of a node loses its power
        lab.py reason                   prints why this machine cannot have the cluster; exit code 1 in that case
@@ -41,8 +43,8 @@ SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmdSpoolDir={folder}/spool-%n
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+ProctrackType={proctrack}
+TaskPlugin={task}
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 SwitchType=switch/none
@@ -55,9 +57,18 @@ GresTypes=gpu
 ReturnToService=2
 KillWait=2
 MinJobAge=300
-NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs=16 RealMemory=1000 Gres=gpu:{gpus} State=UNKNOWN
+NodeName=n[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs={cpus} RealMemory=1000 Gres=gpu:{gpus} State=UNKNOWN
 PartitionName=main Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE State=UP
 """
+
+
+HIERARCHIES = [pathlib.Path("/sys/fs/cgroup", name) for name in ("freezer", "cpuset", "devices")]
+
+
+def reason_against_confinement() -> str:
+    """Why steps cannot be confined here; empty if they can."""
+    missing = [str(folder) for folder in HIERARCHIES if not os.access(folder / "cgroup.procs", os.W_OK)]
+    return f"task/cgroup of this lab needs cgroup v1, and {missing[0]} cannot be written" if missing else ""
 
 
 def reason_against() -> str:
@@ -91,8 +102,8 @@ def _free_ports(count: int) -> int:
 class Lab:
     """The daemons, from the start of the block to its end."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: pathlib.Path, confined: bool = False) -> None:
+        self.folder, self.confined = folder, confined
         self.environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(folder / "slurm.conf")}
 
     def __enter__(self) -> "Lab":
@@ -114,6 +125,14 @@ class Lab:
         deadline = time.monotonic() + PATIENCE
         while any(_name_of(pid) for pid in pids) and time.monotonic() < deadline:
             time.sleep(0.05)
+        if self.confined:
+            self._remove_groups()
+
+    def _remove_groups(self) -> None:
+        """Slurm leaves the groups of its nodes."""
+        for group in [hierarchy / f"slurm_n{number}" for hierarchy in HIERARCHIES for number in range(1, NODES + 1)]:
+            for folder, _, _ in os.walk(group, topdown=False):
+                os.rmdir(folder)
 
     def run(self, *words: object, check: bool = True) -> str:
         done = subprocess.run([str(word) for word in words], env=self.environment, text=True, capture_output=True, timeout=PATIENCE, check=False)
@@ -132,11 +151,14 @@ class Lab:
         first = _free_ports(NODES + 2)
         host = socket.gethostname().split(".")[0]
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            host=host, folder=self.folder, port=first, slurmd_port=first + 1, first_port=first + 2, last_port=first + 1 + NODES, nodes=NODES, gpus=GPUS))
+            host=host, folder=self.folder, port=first, slurmd_port=first + 1, first_port=first + 2, last_port=first + 1 + NODES, nodes=NODES, gpus=GPUS,
+            cpus=os.cpu_count() if self.confined else 16, task="task/cgroup" if self.confined else "task/none",
+            proctrack="proctrack/cgroup" if self.confined else "proctrack/linuxproc"))
         for number in range(GPUS):
-            os.mknod(self.folder / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # /dev/null by another name
+            os.mknod(self.folder / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(240, number))  # a device without a driver
         (self.folder / "gres.conf").write_text(f"NodeName=n[1-{NODES}] Name=gpu File={self.folder}/gpu[0-{GPUS - 1}]\n")
-        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainCores=no\n")
+        confines = "yes" if self.confined else "no"
+        (self.folder / "cgroup.conf").write_text(f"CgroupPlugin=cgroup/v1\nCgroupAutomount=no\nConstrainCores={confines}\nConstrainDevices={confines}\n")
         (self.folder / "munge.key").write_bytes(os.urandom(1024))
         (self.folder / "munge.key").chmod(0o600)
 
