@@ -71,7 +71,7 @@ class Agent:
 
 def new_row(job: dict) -> dict:
     return {"job": job["job"], "now": "running", "why": "", "incarnation": job["incarnations"] + 1, "held.gpu": job["gpu"],
-            "devices": job["gpu"], "settled": True, "resizable": True, "min.gpu": 1, "max.gpu": len(DEVICES), "requested.gpu": 0,
+            "devices": job["gpu"], "settled": True, "resizable": True, "hello": True, "min.gpu": 1, "max.gpu": len(DEVICES), "requested.gpu": 0,
             "used.gpu": float(job["gpu"]), "attained": 0.0, "restart_cost": 1.0}
 
 

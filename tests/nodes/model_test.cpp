@@ -12,18 +12,22 @@
 #include <string>
 #include <vector>
 
+#include "model_parts.hpp"
 #include "nodes/node_lease.hpp"
 #include "nodes/node_registry.hpp"
+#include "nodes/start_deadline.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
 using namespace ration::program;
+using namespace model;
 
 namespace {
 
 constexpr std::size_t nodes_count = 3, jobs_count = 4, devices_count = 3;
 constexpr node_times times{.start = seconds(8), .silence = seconds(3), .lease = seconds(20), .ending = seconds(6)};
 constexpr nanoseconds beat = seconds(1), step = milliseconds(250);
+constexpr nanoseconds start_limit = seconds(8);
 constexpr int steps = 400;
 
 using rng = std::mt19937_64;
@@ -31,56 +35,6 @@ using rng = std::mt19937_64;
 [[nodiscard]] nanoseconds up_to(rng& random, nanoseconds most) {
     return nanoseconds{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count))};
 }
-
-/// A process of a job. It exists on its node whether an agent knows it or not.
-struct process_model {
-    std::size_t job = 0;
-    std::uint64_t incarnation = 0;
-    std::vector<int> devices;
-    std::optional<nanoseconds> ends_at;  ///< it was asked to stop
-};
-
-struct part_model {
-    std::size_t job = 0;
-    std::uint64_t incarnation = 0;
-    bool has_ended = false;  ///< in a report: it ran, and failed
-};
-
-struct message_model {
-    std::string session;
-    std::uint64_t number = 0, grants = 0;
-    nanoseconds clock{};
-    std::vector<part_model> jobs;
-    bool is_hello = false;
-};
-
-struct in_flight {
-    std::size_t node = 0;
-    bool to_node = true;
-    nanoseconds at{};
-    message_model what;
-};
-
-/// An agent with its connection.
-struct agent_model {
-    std::string session;
-    node_lease lease{times.lease, {}};
-    std::uint64_t last = 0, sent = 0, grants = 0;
-    std::vector<part_model> assigned;
-    std::set<std::uint64_t> launched{};  // incarnations: each part is launched once
-    nanoseconds next_beat{};
-    bool connected = true;
-    bool silent = false;  // it can neither send nor receive for a while
-};
-
-struct machine_model {
-    std::vector<process_model> processes;
-    std::optional<agent_model> agent;            // the one with the lock
-    std::optional<std::string> waiting_session;  // an agent that waits for the lock
-    nanoseconds ready_at{};                      // when it has ended what an earlier one left
-    nanoseconds skew{};                          // of its clock
-    bool dead = false;                           // without power
-};
 
 class world {
     rng random_;
@@ -93,6 +47,9 @@ class world {
         std::vector<std::size_t> placed{};  ///< those of its incarnation
         std::uint64_t incarnation = 0;
         bool has_failed = false;  ///< a part of it
+        start_deadline start{};
+        nanoseconds placed_at{};
+        std::set<std::size_t> launched{};  ///< nodes that have reported their launches
     };
     std::array<job_model, jobs_count> jobs_;
     struct link {
@@ -106,7 +63,7 @@ class world {
 
 public:
     std::string violation;
-    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0;
+    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0;
 
     explicit world(std::uint64_t seed) : random_(seed) {
         for (auto& machine : machines_) machine.skew = up_to(random_, seconds(1000));
@@ -120,6 +77,7 @@ public:
             deliver();
             for (std::size_t node = 0; node < nodes_count; ++node) turn_of_machine(node);
             turn_of_controller();
+            check_starts();
         }
     }
 
@@ -221,6 +179,15 @@ private:
         ++launches;
     }
 
+    [[nodiscard]] bool hangs_at_launch(agent_model& agent, part_model const& part) {
+        auto const [entry, is_new] = agent.stuck.try_emplace(part.incarnation, nanoseconds{});
+        if (is_new && one_in(random_, 4)) {
+            entry->second = now_ + up_to(random_, seconds(60));
+            ++hangs;
+        }
+        return now_ < entry->second;
+    }
+
     void turn_of_machine(std::size_t node) {
         auto& machine = machines_[node];
         std::erase_if(machine.processes, [&](process_model const& p) { return p.ends_at && *p.ends_at <= now_; });
@@ -243,14 +210,18 @@ private:
             return std::ranges::find(machine.processes, job, &process_model::job) != machine.processes.end();
         };
         for (auto const& part : agent.assigned)
-            if (!runs(part.job) && !agent.launched.contains(part.incarnation)) launch(node, part);
+            if (!runs(part.job) && !agent.launched.contains(part.incarnation) && !hangs_at_launch(agent, part))
+                launch(node, part);
         if (clock_of(node) < agent.next_beat || agent.silent || !agent.connected) return;
         agent.next_beat = clock_of(node) + beat;
         std::vector<part_model> present;
         for (auto const& p : machine.processes) present.push_back({p.job, p.incarnation});
         for (auto const& part : agent.assigned)
             if (!runs(part.job))
-                present.push_back({part.job, part.incarnation, agent.launched.contains(part.incarnation)});
+                present.push_back({.job = part.job,
+                                   .incarnation = part.incarnation,
+                                   .has_ended = agent.launched.contains(part.incarnation),
+                                   .is_launched = agent.launched.contains(part.incarnation)});
         send({node, false, {}, {agent.session, ++agent.sent, agent.grants, clock_of(node), present, false}});
     }
 
@@ -285,7 +256,9 @@ private:
         for (auto const& part : m.what.jobs) {
             present.push_back(part.job);
             auto& job = jobs_[part.job];
-            job.has_failed = job.has_failed || (part.has_ended && part.incarnation == job.incarnation);
+            if (part.incarnation != job.incarnation) continue;
+            job.has_failed = job.has_failed || part.has_ended;
+            if (part.is_launched) job.launched.insert(m.node);
         }
         registry_.report(m.node, m.what.grants, present);
     }
@@ -317,6 +290,9 @@ private:
         auto& job = jobs_[number];
         if (one_in(random_, 40)) choose_nodes(job);
         if (job.wanted.empty()) return;
+        if (job.launched.size() == job.placed.size()) job.start.advance(start_phase::greeting, now_);
+        bool const hangs = job.start.phase() == start_phase::launching && job.start.is_over(now_, start_limit);
+        job.has_failed = job.has_failed || (job.placed.size() > 1 && hangs);
         bool const has_to_leave = registry_.is_broken(number) || job.has_failed || job.placed != job.wanted;
         if (!registry_.is_free(number) && !registry_.is_leaving(number) && has_to_leave) {
             for (auto const node : registry_.nodes_of(number))
@@ -328,8 +304,25 @@ private:
         std::vector<node_registry::node_list> lists;
         for (auto const node : job.wanted) lists.push_back({node, links_[node].grants + 1});
         registry_.assign(number, lists);
-        job = {.wanted = job.wanted, .placed = job.wanted, .incarnation = ++incarnations_};
+        job = {.wanted = job.wanted, .placed = job.wanted, .incarnation = ++incarnations_, .placed_at = now_};
+        job.start.begin(now_);
         gangs += lists.size() > 1 ? 1 : 0;
+    }
+
+    /// A launch on several nodes of which a part hangs is withdrawn at its deadline, and one that has started is not.
+    void check_starts() {
+        for (std::size_t number = 0; number < jobs_count; ++number) {
+            auto const& job = jobs_[number];
+            bool const stays = !registry_.is_free(number) && !registry_.is_leaving(number);
+            if (!stays || job.placed.size() < 2 || now_ < job.placed_at + start_limit) continue;
+            ++lasting;
+            bool const hangs = std::ranges::any_of(job.placed, [&](std::size_t node) {
+                auto const& agent = machines_[node].agent;
+                auto const found = agent ? agent->stuck.find(job.incarnation) : decltype(agent->stuck.end()){};
+                return agent && found != agent->stuck.end() && now_ < found->second;
+            });
+            if (hangs) violation = "a start that hangs lasts";
+        }
     }
 
     void choose_nodes(job_model& job) {
@@ -357,7 +350,7 @@ private:
 }  // namespace
 
 TEST_CASE("no schedule runs a job twice") {
-    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0;
+    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0;
     for (std::uint64_t seed = 1; seed <= schedules(); ++seed) {
         world one(seed);
         one.run();
@@ -367,9 +360,13 @@ TEST_CASE("no schedule runs a job twice") {
         moves += one.moves;
         losses += one.losses;
         gangs += one.gangs;
+        hangs += one.hangs;
+        lasting += one.lasting;
     }
-    // The model is alive: jobs start, on several nodes too, move, and lose their nodes
+    // The model is alive: jobs start, on several nodes too, hang, last, move, and lose their nodes
     CHECK(gangs > schedules() / 2);
+    CHECK(hangs > schedules());
+    CHECK(lasting > schedules());
     CHECK(launches > schedules());
     CHECK(moves > schedules());
     CHECK(losses > schedules() / 20);

@@ -50,6 +50,8 @@ def children_of(parent: int) -> list[int]:
 
 
 class Nodes(unittest.TestCase):
+    head = HEAD
+
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -59,7 +61,7 @@ class Nodes(unittest.TestCase):
         self.run, self.agents = None, []
 
     def start(self, jobs: str, *options: str, nodes: str = "local:2") -> subprocess.Popen:
-        (self.folder / "work" / "jobs.toml").write_text(HEAD + jobs)
+        (self.folder / "work" / "jobs.toml").write_text(self.head + jobs)
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder / "runtime"), "PYTHONDONTWRITEBYTECODE": "1"}
         self.run = subprocess.Popen([RATION, "run", "jobs.toml", "--nodes", nodes, "--log", "log.jsonl", *options], cwd=self.folder / "work",
                                     env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -195,7 +195,7 @@ while json.loads(sys.stdin.readline())["op"] != "begin":
     pass
 send(op="hello", version=1, node="n1", pid=1, devices=["cpu-0"], backend="none", approximate="", **{"capacity.cpu": 1000, "capacity.memory": 1})
 row = {"job": "b", "now": "running", "why": "", "incarnation": 1, "held.gpu": 1, "devices": 1, "settled": True, "requested.gpu": 0,
-       "resizable": True, "min.gpu": 1, "max.gpu": 1, "used.gpu": 1.0, "attained": 0.0, "restart_cost": 1.0}
+       "resizable": True, "hello": True, "min.gpu": 1, "max.gpu": 1, "used.gpu": 1.0, "attained": 0.0, "restart_cost": 1.0}
 while json.loads(sys.stdin.readline())["op"] != "jobs":
     pass
 send(op="state", grants=1, more=False, jobs=[row], **{"capacity.gpu": 1})

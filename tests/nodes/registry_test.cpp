@@ -6,6 +6,7 @@
 
 #include "nodes/node_lease.hpp"
 #include "nodes/node_registry.hpp"
+#include "nodes/start_deadline.hpp"
 #include "support/catch.hpp"
 
 using namespace ration;
@@ -199,4 +200,22 @@ TEST_CASE("a job that loses one of its nodes is broken, and not free before the 
     CHECK(nodes.may_assign(0, a));
     nodes.assign(0, {{a, 1}});
     CHECK(!nodes.is_broken(0));
+}
+
+TEST_CASE("each phase of a start on several nodes has the whole time") {
+    start_deadline start;
+    start.begin(seconds(100));
+    CHECK(!start.is_over(nanoseconds{seconds(130).count - 1}, seconds(30)));
+    CHECK(start.is_over(seconds(130), seconds(30)));
+    start.advance(start_phase::greeting, seconds(120));
+    start.advance(start_phase::greeting, seconds(125));  // it does not begin twice
+    CHECK(!start.is_over(seconds(149), seconds(30)));
+    CHECK(start.is_over(seconds(150), seconds(30)));
+    start.advance(start_phase::stepping, seconds(140));
+    start.advance(start_phase::greeting, seconds(150));  // nor again after a later one
+    CHECK(start.phase() == start_phase::stepping);
+    CHECK(start.is_over(seconds(170), seconds(30)));
+    start.begin(seconds(200));
+    CHECK(start.phase() == start_phase::launching);
+    CHECK(!start.is_over(seconds(229), seconds(30)));
 }

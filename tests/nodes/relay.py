@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A bad connection to a node. usage: relay.py slow|cut COMMAND...
+"""A bad connection to a node. usage: relay.py slow|cut|drop COMMAND...
 
 slow: prints a banner, passes each line on 0.3 s late, and twice. cut: ends within a message of the node, the first time that it runs here.
+drop: loses each list that assigns a part without rank 0.
 """
+import json
+import itertools
 import pathlib
 import queue
 import subprocess
@@ -17,10 +20,14 @@ LINES_BEFORE_CUT = 40
 
 def forward(source, target) -> None:
     """A line does not wait for the delay of the one before it."""
+
+    def is_lost(line: bytes) -> bool:
+        return MODE == "drop" and any(job.get("node_rank", 0) > 0 for job in json.loads(line).get("jobs", []))
+
     late: queue.Queue[tuple[float, bytes]] = queue.Queue()
 
     def read() -> None:
-        for line in source:
+        for line in itertools.filterfalse(is_lost, source):
             late.put((time.monotonic() + DELAY, line))
         late.put((0.0, b""))
 

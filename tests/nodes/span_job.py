@@ -5,8 +5,8 @@ It has a process on each node. Each computes the gradients of its ranks; that of
 others. So the loss of a step is the same on any number of nodes. A process whose connection ends early fails.
 
 Each process holds a shared lock of `running.NAME.INCARNATION`, writes `conflict` if one of another incarnation is alive, and adds a line
-to `launches`, as job.py does, and one to `worlds`: incarnation, first rank, WORLD_SIZE, and its arguments behind STEPS. With a file `refuse`
-it fails on several nodes.
+to `launches`, as job.py does, and one to `worlds`: incarnation, first rank, WORLD_SIZE, and its arguments behind STEPS. On several nodes,
+with a file `refuse` it fails, with `hang` rank 0 waits for the others in vain, and with `mute` it sends nothing after its hello.
 """
 import fcntl
 import pathlib
@@ -89,6 +89,8 @@ def lead(parameter: float, step: int) -> None:
 
     line.report("hello", f"w={WORLD} t=1 g={','.join(job.DEVICES)} rx={line.path}")
     line.report("phase", "ph=train")
+    if NODES > 1 and pathlib.Path("mute").exists():
+        time.sleep(3600)
     while step < job.STEPS:
         time.sleep(0.05)
         to_all(repr(parameter))
@@ -112,6 +114,8 @@ def main() -> None:
     lock = note_launch(int(words[0]))
     if NODES > 1 and pathlib.Path("refuse").exists():
         sys.exit("it cannot span nodes")
+    if NODE_RANK > 0 and pathlib.Path("hang").exists():
+        time.sleep(3600)
     if NODE_RANK > 0:
         follow(lock)
     else:

@@ -2,13 +2,13 @@
 """Jobs on several nodes, with real processes. RATION_PROGRAM and RATION_BREATHER name the program and a policy."""
 import json
 import os
-import pathlib
 import re
 import signal
 import sys
 import unittest
 
-from nodes_case import HERE, LONG, Nodes, ROOT, children_of, job
+from nodes_case import HEAD, HERE, LONG, RATION, ROOT, children_of, job
+from span_case import SpanCase
 
 
 # Ends when all ranks have started.
@@ -20,39 +20,7 @@ while open("ranks").read().count("\\n") < 4:
 """
 
 
-class Span(Nodes):
-    """A job on several nodes: span_job.py under a policy that resizes it from two devices to four and back."""
-
-    STEPS = 70
-
-    def start_span(self, steps: int = STEPS, more: str = "") -> None:
-        text = job("a", steps, most=4, more=f'nodes = 2\ncheckpoint = "saved"\n{more}')
-        words = json.dumps([sys.executable, str(HERE / "span_job.py"), str(steps), "{nodes}", "{node_rank}", "{devices}", "{master}"])
-        self.start(re.sub(r"command = .*", lambda _: f"command = {words}", text), "--policy", os.environ["RATION_BREATHER"])
-
-    def worlds(self) -> dict[int, list[list[str]]]:
-        """By incarnation: first rank, ranks in all, nodes, node rank, devices and master of each of its processes, in the order of ranks."""
-        out = {}
-        file = self.folder / "work" / "worlds"
-        for line in file.read_text().splitlines() if file.exists() else []:
-            incarnation, *rest = line.split()
-            out.setdefault(int(incarnation), []).append(rest)
-        return {incarnation: sorted(parts, key=lambda part: int(part[0])) for incarnation, parts in out.items()}
-
-    def assert_loss_is_continuous(self) -> None:
-        parameter, expected = 1.0, {}
-        for step in range(1, 1000):
-            parameter -= sum(range(240)) * parameter * 2 ** -20
-            expected[step] = parameter
-        for event in self.events("progress"):
-            self.assertAlmostEqual(event["value"], expected[event["step"]], 6, event)
-
-    def until_spanning(self) -> int:
-        self.until(lambda: any(len(parts) == 2 for parts in self.worlds().values()), "the job is on two nodes")
-        incarnation = next(number for number, parts in self.worlds().items() if len(parts) == 2)
-        self.until(lambda: any(event["incarnation"] == incarnation for event in self.events("progress")), "it trains on them")
-        return incarnation
-
+class Span(SpanCase):
     def test_a_job_grows_from_one_node_to_two_and_shrinks_back_without_losing_a_step(self) -> None:
         self.start_span()
         self.finish()
@@ -82,12 +50,6 @@ class Span(Nodes):
         self.assert_loss_is_continuous()
         self.assert_nothing_left()
 
-    def part(self, incarnation: int, rank: int) -> int:
-        """The process of this node rank."""
-        launched = [line for line in self.launches() if int(line[1]) == incarnation]
-        ordered = sorted(launched, key=lambda line: pathlib.Path(f"/proc/{line[4]}/environ").read_bytes().find(f"NODE_RANK={rank}\0".encode()) < 0)
-        return int(ordered[0][4])
-
     def test_the_agent_of_one_of_its_nodes_is_killed(self) -> None:
         def kill_agent(incarnation: int) -> None:
             member = self.part(incarnation, 1)
@@ -108,6 +70,34 @@ class Span(Nodes):
         self.assertEqual([event["step"] for event in self.events("progress")], list(range(1, self.STEPS + 1)), "each step once")
         self.assertTrue(any("it cannot span nodes" in event["why"] for event in self.events("condition")), self.events("condition"))
         self.assert_nothing_left()
+
+    def assert_start_is_rolled_back(self, why: str) -> None:
+        """It trains on from its checkpoint on the devices that it had."""
+        self.finish()
+        failed = [event for event in self.events("resize") if event["what"] == "failed"]
+        self.assertEqual([(event["from"], event["to"], event["incarnation"]) for event in failed], [(2, 4, 2)], failed)
+        self.assertEqual([event["why"] for event in failed], [why])
+        self.assertEqual([event["why"] for event in self.events("condition") if event["now"] == "waiting"][-1], why)
+        self.assertEqual([len(event["devices"].split(",")) for event in self.events("job_started") if event["incarnation"] == 3], [2])
+        self.assertEqual([event["step"] for event in self.events("progress")], list(range(1, self.STEPS + 1)), "each step once")
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+        self.assert_nothing_left()
+
+    def test_a_start_whose_launch_a_node_does_not_confirm_is_rolled_back(self) -> None:
+        relay = f"{sys.executable} {HERE}/relay.py drop {RATION} node # {{host}}"
+        self.head = HEAD.replace("count = 4", "count = 2")
+        self.start_span(start="3s", options=("--hosts", "127.0.0.1,localhost"), nodes=relay)
+        self.assert_start_is_rolled_back("node localhost has not launched its part within 3.0 s")
+
+    def test_a_start_that_hangs_before_its_hello_is_rolled_back(self) -> None:
+        (self.folder / "work" / "hang").touch()
+        self.start_span(start="3s")
+        self.assert_start_is_rolled_back("rank 0 has sent no hello within 3.0 s")
+
+    def test_a_start_that_hangs_after_its_hello_is_rolled_back(self) -> None:
+        (self.folder / "work" / "mute").touch()
+        self.start_span(start="3s")
+        self.assert_start_is_rolled_back("it has not trained within 3.0 s after the hello of rank 0")
 
     def test_ctrl_c_saves_and_stops_all_parts(self) -> None:
         self.start_span(LONG)

@@ -154,6 +154,7 @@ void cluster_jobs::finish(live_job& job, condition how, std::string why, nanosec
 std::vector<live_job*> cluster_jobs::release_lost(nanoseconds now) {
     std::vector<live_job*> out;
     for (auto& job : jobs_.jobs()) {
+        launches_.limit_start(job, now);
         bool const is_lost = launches_.is_lost(job);
         if (job.over() || !is_lost) continue;
         release(job, now);

@@ -7,6 +7,8 @@
 #include <random>
 #include <utility>
 
+#include "common/quantity.hpp"
+
 namespace ration::program {
 
 // --- One launch
@@ -41,11 +43,12 @@ bool cluster_launch::has_stopped() const noexcept {
     return row != nullptr && row->settled && row->granted == 0 && row->devices == 0;
 }
 
-bool cluster_launch::others_have_ended() const noexcept {
-    return std::ranges::all_of(layout, [&](node_share const& share) {
+node_share const* cluster_launch::unlaunched() const noexcept {
+    auto const found = std::ranges::find_if(layout, [&](node_share const& share) {
         auto const row = rows.find(share.node);
-        return is_lead(share.node) || (row != rows.end() && is_over(row->second.now));
+        return row == rows.end() || row->second.incarnation < incarnation;
     });
+    return found == layout.end() ? nullptr : &*found;
 }
 
 std::int64_t cluster_launch::devices() const noexcept {
@@ -108,7 +111,8 @@ bool cluster_launches::advance(live_job const& live, nanoseconds now) {
     auto const& registry = nodes_.registry();
     auto& launch = launches_[job];
     auto const& target = grants_.grant_of(job).shares;
-    if (registry.is_free(job)) return !live.over() && may_start(job, target) && assign(job, target, live.run.value);
+    if (registry.is_free(job))
+        return !live.over() && may_start(job, target) && assign(job, target, live.run.value, now);
     if (registry.is_leaving(job)) return false;
     bool const can_stop = launch.has_parts() && launch.lead() != nullptr;
     if (can_stop && target != launch.layout && !std::exchange(launch.is_stopping, true))
@@ -118,10 +122,19 @@ bool cluster_launches::advance(live_job const& live, nanoseconds now) {
     return false;
 }
 
+bool cluster_launches::others_have_ended(std::size_t job) const noexcept {
+    auto const& launch = launches_[job];
+    return std::ranges::all_of(launch.layout, [&](node_share const& share) {
+        auto const row = launch.rows.find(share.node);
+        bool const has_ended = row != launch.rows.end() && is_over(row->second.now);
+        return launch.is_lead(share.node) || has_ended || !nodes_.registry().is_on(job, share.node);
+    });
+}
+
 /// The other ranks end after rank 0, on their own. A part that does not is ended.
 bool cluster_launches::may_leave(live_job const& live, nanoseconds now) {
     auto& launch = launches_[live.id.value - 1];
-    if (!launch.has_parts() || launch.others_have_ended()) return true;
+    if (!launch.has_parts() || others_have_ended(live.id.value - 1)) return true;
     if (!launch.ends_since) launch.ends_since = now;
     return now >= *launch.ends_since + live.elastic().deadlines.stop;
 }
@@ -152,7 +165,7 @@ std::int64_t cluster_launches::occupied(std::size_t node) const {
     return sum;
 }
 
-bool cluster_launches::assign(std::size_t job, node_shares const& target, std::uint32_t incarnations) {
+bool cluster_launches::assign(std::size_t job, node_shares const& target, std::uint32_t incarnations, nanoseconds now) {
     auto& launch = launches_[job];
     std::vector<node_registry::node_list> lists;
     for (auto const& share : target) lists.push_back({share.node, nodes_.change_list(share.node)});
@@ -163,7 +176,35 @@ bool cluster_launches::assign(std::size_t job, node_shares const& target, std::u
     launch.failure.clear();
     launch.ends_since.reset();
     launch.incarnation = incarnations + 1;
+    launch.start.begin(now);
     return launch.has_parts();
+}
+
+/// As on one machine, only a job that has trained before has to send a hello. Its first step is needed too: ranks can
+/// wait for each other, so that a start without one is not a success.
+void cluster_launches::limit_start(live_job const& live, nanoseconds now) {
+    std::size_t const job = live.id.value - 1;
+    auto& launch = launches_[job];
+    bool const is_there = !nodes_.registry().is_free(job) && !nodes_.registry().is_leaving(job) && !live.over();
+    bool const is_starting = launch.has_parts() && !launch.has_trained && !launch.is_stopping && launch.failure.empty();
+    if (!is_there || !is_starting) return;
+    auto const* const unlaunched = launch.unlaunched();
+    auto const* const lead = launch.lead();
+    bool const has_hello = lead != nullptr && lead->hello;
+    if (unlaunched == nullptr) launch.start.advance(has_hello ? start_phase::stepping : start_phase::greeting, now);
+    auto const limit = live.elastic().deadlines.start;
+    if ((unlaunched == nullptr && launch.trained.empty()) || !launch.start.is_over(now, limit)) return;
+    auto const time = duration_text(limit);
+    switch (launch.start.phase()) {
+        case start_phase::launching:
+            launch.failure =
+                fmt::format("node {} has not launched its part within {}", nodes_.name(unlaunched->node), time);
+            break;
+        case start_phase::greeting: launch.failure = fmt::format("rank 0 has sent no hello within {}", time); break;
+        case start_phase::stepping:
+            launch.failure = fmt::format("it has not trained within {} after the hello of rank 0", time);
+            break;
+    }
 }
 
 bool cluster_launches::can_return(std::size_t job, node_shares const& shares) const {

@@ -11,6 +11,7 @@
 
 #include "nodes/cluster_nodes.hpp"
 #include "nodes/node_row.hpp"
+#include "nodes/start_deadline.hpp"
 #include "run/back_off.hpp"
 #include "run/live_job.hpp"
 
@@ -24,6 +25,7 @@ struct cluster_launch {
     bool is_stopping = false;                 ///< on several nodes: rank 0 is to save and stop, for another layout
     bool has_stopped_training = false;        ///< it has saved for that: the ends of other parts are no failures
     bool has_trained = false;                 ///< since its start
+    start_deadline start{};                   ///< on several nodes
     std::optional<nanoseconds> ends_since{};  ///< rank 0 has stopped, or the job is over
     std::string failure{};                    ///< of a part
     node_shares trained{};                    ///< the last layout with which it has trained
@@ -46,8 +48,8 @@ struct cluster_launch {
     [[nodiscard]] node_row const* lead() const noexcept;
     /// Rank 0 has stopped and holds nothing, so that the other parts can leave too.
     [[nodiscard]] bool has_stopped() const noexcept;
-    /// All parts but that of rank 0 have ended.
-    [[nodiscard]] bool others_have_ended() const noexcept;
+    /// The first node that has not reported the launch of its part; null: all have.
+    [[nodiscard]] node_share const* unlaunched() const noexcept;
     [[nodiscard]] std::int64_t devices() const noexcept;
     [[nodiscard]] double attained() const noexcept;
 };
@@ -89,15 +91,19 @@ public:
     /// `job.run` + 1 start.
     [[nodiscard]] bool advance(live_job const& job, nanoseconds now);
     void withdraw(std::size_t job);
+    /// A start on several nodes fails at the deadline of its phase.
+    void limit_start(live_job const& job, nanoseconds now);
     /// Whether all nodes of these shares are up, with enough devices beside the grants of other jobs.
     [[nodiscard]] bool can_return(std::size_t job, node_shares const& shares) const;
 
 private:
     [[nodiscard]] bool forget_left(std::size_t job);
+    /// No part but that of rank 0 is left.
+    [[nodiscard]] bool others_have_ended(std::size_t job) const noexcept;
     [[nodiscard]] bool may_leave(live_job const& job, nanoseconds now);
     [[nodiscard]] bool may_start(std::size_t job, node_shares const& target) const;
     [[nodiscard]] std::int64_t occupied(std::size_t node) const;
-    [[nodiscard]] bool assign(std::size_t job, node_shares const& target, std::uint32_t incarnations);
+    [[nodiscard]] bool assign(std::size_t job, node_shares const& target, std::uint32_t incarnations, nanoseconds now);
     [[nodiscard]] std::int64_t ranks(std::int64_t devices) const noexcept { return of_shares_ ? 1 : devices; }
 };
 

@@ -141,11 +141,26 @@ void cluster_loop::restart_lost(nanoseconds now) {
         } else if (jobs_.launches().of(cluster_jobs::number_of(*job)).has_failed_for_good()) {
             end_job(*job, condition::failed, job->why, now);
         } else {
+            emit_failed_start(*job, now);
             auto why_it_waits = job->why.empty() ? std::string("for another node") : job->why;
             job->why.clear();
             set_condition(*job, condition::waiting, std::move(why_it_waits), now, events_);
         }
     }
+}
+
+/// A launch on several nodes that has not trained: the job returns to the devices on which it has.
+void cluster_loop::emit_failed_start(live_job const& job, nanoseconds now) {
+    auto const& launch = jobs_.launches().of(cluster_jobs::number_of(job));
+    if (job.why.empty() || launch.has_trained) return;
+    events_.emit(resize_changed{.job = job.config->name,
+                                .incarnation = job.run.value,
+                                .what = resize_step::failed,
+                                .from = devices_in(launch.trained),
+                                .to = devices_in(launch.layout),
+                                .devices = {},
+                                .why = job.why},
+                 now);
 }
 
 void cluster_loop::fail_without_nodes(nanoseconds now) {

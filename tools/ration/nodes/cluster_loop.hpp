@@ -47,6 +47,7 @@ private:
     void handle_signals(nanoseconds now);
     void end_job(live_job& job, condition how, std::string why, nanoseconds now);
     void restart_lost(nanoseconds now);
+    void emit_failed_start(live_job const& job, nanoseconds now);
     void fail_without_nodes(nanoseconds now);
     void tick(nanoseconds now);
     void send(nanoseconds now);

@@ -58,6 +58,7 @@ std::string node_row_json(live_job const& job, job_table const& jobs) {
         json.member("devices", state.devices.size());
         json.member("settled", settled);
         json.member("resizable", state.can_change(state.seen));
+        json.member("hello", job.devices->launch().has_reported());
         json.member("min.gpu", value_of<std::int64_t>(jobs, job, "jobs/min.gpu"));
         json.member("max.gpu", value_of<std::int64_t>(jobs, job, "jobs/max.gpu"));
         json.member("requested.gpu", value_of<std::int64_t>(jobs, job, "jobs/requested.gpu"));
@@ -80,6 +81,7 @@ result<node_row, std::string> read_node_row(nlohmann::json const& row) {
     out.devices = fields.whole("devices");
     out.settled = fields.boolean("settled");
     out.resizable = fields.boolean("resizable");
+    out.hello = fields.boolean("hello");
     out.requested = fields.whole("requested.gpu");
     std::string fault = fields.status() ? "" : fields.status().failure().text;
     out.least = read_column<std::int64_t>(row, "min.gpu", fault);

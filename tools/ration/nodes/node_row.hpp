@@ -25,6 +25,7 @@ struct node_row {
     std::int64_t devices = 0;  ///< that it has now
     bool settled = false;      ///< no resize is under way
     bool resizable = false;    ///< a resize can begin
+    bool hello = false;        ///< rank 0 has reported since the launch
     std::int64_t least = 0, most = 0, requested = 0;
     double used = 0, attained = 0, restart_cost = 0;
 };

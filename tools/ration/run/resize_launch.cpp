@@ -59,7 +59,11 @@ void resize_launch::hello(bool takes_commands, std::uint32_t world, std::string_
     state_.takes_commands = takes_commands;
     if (!is_at_work()) return;
     if (auto fault = wrong_devices(devices); !fault.empty()) return reject(std::move(fault), now);
-    if (state_.phase != resize_phase::starting || stage_ >= stage::received) return;
+    if (stage_ >= stage::received) return;
+    if (state_.phase != resize_phase::starting) {
+        stage_ = stage::received;  // later than the deadline
+        return;
+    }
     if (auto fault = wrong_world(world); !fault.empty()) {
         // A script that does not start a rank for each device is wrong about its speed, not about whose devices it
         // uses.
@@ -96,6 +100,7 @@ void resize_launch::reject(std::string why, nanoseconds now) {
 }
 
 void resize_launch::stepped(nanoseconds now) {
+    if (stage_ == stage::made) stage_ = stage::received;
     if (state_.phase == resize_phase::starting && stage_ != stage::ordered) settle();
     if (state_.phase == resize_phase::steady) state_.cost.end(now);
 }

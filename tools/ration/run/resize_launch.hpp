@@ -11,7 +11,7 @@
 namespace ration::program {
 
 class resize_launch {
-    enum class stage : std::uint8_t { ordered, made, received, verified };  // received: the hello of rank 0
+    enum class stage : std::uint8_t { ordered, made, received, verified };  // received: a report of rank 0
 
     resize_state& state_;
     stage stage_ = stage::ordered;
@@ -23,6 +23,8 @@ public:
     void order(nanoseconds now);
     /// A launch is ordered and not made yet.
     [[nodiscard]] bool is_awaited() const noexcept;
+    /// Rank 0 has sent its hello, or a step, since the launch.
+    [[nodiscard]] bool has_reported() const noexcept { return stage_ >= stage::received; }
 
     // --- Events
     /// Before the ordered launch: replaces devices that were cordoned meanwhile by free ones. Without any device the
