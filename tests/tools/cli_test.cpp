@@ -162,7 +162,7 @@ TEST_CASE("measure scaling: a command of a group") {
                 "--warm-up", "250ms", "--json", "--write"}));
     CHECK((all.job == "vae" && all.devices == std::vector<std::int64_t>{4, 1} && all.repeat == 5));
     CHECK((all.time == ration::seconds(60) && all.warm_up == ration::milliseconds(250) && all.json && all.write));
-    CHECK(refusal({"measure"}) == "ration: say what to do: scaling; 'ration measure --help' tells more");
+    CHECK(refusal({"measure"}) == "ration: say what to do: scaling, tune; 'ration measure --help' tells more");
     CHECK(refusal({"measure", "scalng"}) == "ration: there is no command 'scalng'; did you mean 'scaling'?");
     CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; 'ration measure scaling --help' tells more");
     CHECK(refusal({"measure", "scaling", "f", "g"}) ==
@@ -175,6 +175,23 @@ TEST_CASE("measure scaling: a command of a group") {
           "ration: --devices: '0' is no number of devices from 1 to 1024");
     CHECK(refusal({"measure", "scaling", "f", "--repeat", "nan"}) ==
           "ration: --repeat: 'nan' is no number of rounds from 1 to 100");
+}
+
+TEST_CASE("measure tune: its options") {
+    auto const usual = options_of<tune_options>(parsed({"measure", "tune", "jobs.toml", "--try", "t=1,2"}));
+    CHECK((usual.file == "jobs.toml" && usual.candidates == std::vector<std::string>{"t=1,2"} && usual.fit.empty()));
+    CHECK((usual.runs == 0 && usual.repeat == 5 && usual.seed == 1 && !usual.json && !usual.write));
+    auto const all = options_of<tune_options>(
+        parsed({"measure", "tune",   "f",          "--job",     "a",  "--try",    "t=1,2",  "--try",
+                "u=a",     "--fit",  "2 * t <= 4", "--runs",    "30", "--repeat", "3",      "--seed",
+                "7",       "--time", "1m",         "--warm-up", "0s", "--json",   "--write"}));
+    CHECK((all.job == "a" && all.candidates.size() == 2 && all.fit.front() == "2 * t <= 4" && all.runs == 30));
+    CHECK((all.repeat == 3 && all.seed == 7 && all.time == ration::seconds(60) && all.json && all.write));
+    CHECK(refusal({"measure", "tune", "f"}) == "ration: --try is required; 'ration measure tune --help' tells more");
+    CHECK(refusal({"measure", "tune", "f", "--try", "t"}) ==
+          "ration: --try: 't' is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2");
+    CHECK(refusal({"measure", "tune", "f", "--try", "t=1", "--runs", "0"}) ==
+          "ration: --runs: '0' is no number of launches from 1 to 9999");
 }
 
 TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {

@@ -63,6 +63,8 @@ constexpr subcommand all[] = {
     {"measure", "Measure what keys of a jobs file need", nullptr},
     {"measure scaling", "Measure the speed of a job by its number of devices, for its key 'speedup'",
      make<scaling_options, measure_scaling>},
+    {"measure tune", "Search the launch parameters with which a job is fastest, for its key 'parameters'",
+     make<tune_options, measure_tune>},
     {"replay", "Show the answers of other policies in a recorded run", make<replay_options, replay>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},
     {"bench", "Measure the cost of decisions of policies, and their distance from the best ones",

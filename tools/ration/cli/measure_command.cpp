@@ -6,6 +6,7 @@
 #include "cli/option_checks.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
+#include "measure/search_space.hpp"
 
 namespace ration::program {
 namespace {
@@ -21,6 +22,19 @@ The job starts from its first step in each measurement. Its checkpoints go into 
 is removed at the end; files that it writes elsewhere stay. Ctrl-C stops the job; a second one kills it.
 Exit codes: 0 every size was measured; 1 a size failed; 2 wrong command line or file, no elastic job, or --write cannot
 change the file; 3 this machine has too few devices, or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
+
+constexpr int most_launches = 9999;
+
+constexpr auto notes_of_tune = R"(Examples:
+  ration measure tune jobs.toml --try threads=1,2,4 --try tile=8,16,32 --fit 'threads * ranks <= 8'
+  ration measure tune jobs.toml --job gru --try tile=4,8,16 --runs 20 --write
+  ration measure tune jobs.toml --try threads=1,2,4 --time 1m --json | jq -c .best
+
+The job has a table such as parameters = { threads = 2, tile = 8 }, and {threads} and {tile} in its command or its
+environment. Each round launches the remaining settings once, in turns, and keeps the fastest third and the present one.
+The finalists are launched --repeat times more. Equal seeds launch in equal order.
+Exit codes: 0 a setting has a speed; 1 every one failed; 2 wrong command line or file, or --write cannot change the file;
+3 this machine has too few devices, or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
 
 [[nodiscard]] result<void, diagnostic> check_duration(std::string_view word) {
     if (parse_duration(word)) return {};
@@ -54,6 +68,36 @@ void add_options(CLI::App& to, scaling_options& into, option_context&) {
     add_duration(to, "--warm-up", into.warm_up, "Time from the first step that is not measured; default 3s");
     to.add_flag("--json", into.json, "The figures as one JSON line");
     to.add_flag("--write", into.write, "Put the list into the jobs file, and change nothing else there");
+}
+
+void add_options(CLI::App& to, tune_options& into, option_context&) {
+    to.footer(notes_of_tune);
+    to.add_option("FILE", into.file, "The jobs file")->required()->type_name("");
+    to.add_option("--job", into.job, "The job to tune; needed if several have parameters")->type_name("NAME");
+    to.add_option("--try", into.candidates, "Values of a parameter; once for each parameter")
+        ->required()
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("NAME=V,V")
+        ->check(checked_by(parse_parameter_values));
+    to.add_option("--fit", into.fit, "A limit on a product of parameters, such as 'threads * ranks <= 8'")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("RULE")
+        ->check(checked_by(parse_fit_rule));
+    to.add_option("--runs", into.runs, "Launches at most, for a random part of the settings; default all settings")
+        ->type_name("N")
+        ->check(number_check(most_launches, "launches"));
+    to.add_option("--repeat", into.repeat, "Further launches of each finalist; default 5")
+        ->type_name("N")
+        ->check(number_check(most_rounds, "rounds"));
+    to.add_option("--seed", into.seed, "Of the order and of the part that --runs chooses; default 1")
+        ->type_name("N")
+        ->check(checked_by(parse_seed));
+    add_duration(to, "--time", into.time, "Length of one measurement, at least 5 steps; default 10s");
+    add_duration(to, "--warm-up", into.warm_up, "Time from the first step that is not measured; default 3s");
+    to.add_flag("--json", into.json, "The figures as one JSON line");
+    to.add_flag("--write", into.write, "Put the best values into the jobs file, and change nothing else there");
 }
 
 }  // namespace ration::program

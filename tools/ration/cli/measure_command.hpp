@@ -4,9 +4,11 @@
 
 #include "cli/command.hpp"
 #include "measure/scaling.hpp"
+#include "measure/tune.hpp"
 
 namespace ration::program {
 
 void add_options(CLI::App& to, scaling_options& into, option_context& context);
+void add_options(CLI::App& to, tune_options& into, option_context& context);
 
 }  // namespace ration::program

@@ -14,6 +14,7 @@
 #include "config/endings.hpp"
 #include "config/log.hpp"
 #include "config/metrics.hpp"
+#include "config/parameters.hpp"
 #include "config/target.hpp"
 
 namespace ration::program {
@@ -45,6 +46,7 @@ public:
         read_command();
         read_place();
         read_environment();
+        read_launch_parameters(keys_, job_, problems_);
         read_start();
         job_.target = read_target(keys_, title(), job_.where, problems_);
         read_bounds();

@@ -8,38 +8,12 @@
 #include <vector>
 
 #include "config/document.hpp"
+#include "config/text_edit.hpp"
 
 namespace ration::program {
 namespace {
 
 constexpr std::string_view speedup_key = "speedup";
-
-[[nodiscard]] entry* find(table& in, std::string_view name) {
-    auto const found = std::ranges::find(in, name, &entry::key);
-    return found == in.end() ? nullptr : &*found;
-}
-
-[[nodiscard]] table* find_job(table& root, std::size_t number) {
-    auto* const jobs = find(root, "job");
-    auto* const list = jobs != nullptr ? std::get_if<array>(&jobs->held.data) : nullptr;
-    return list != nullptr && number < list->size() ? std::get_if<table>(&(*list)[number].data) : nullptr;
-}
-
-/// The offset of the first byte of a line, counted from 1.
-[[nodiscard]] std::size_t offset_of_line(std::string_view text, std::uint32_t line) {
-    std::size_t at = 0;
-    for (; line > 1; --line) at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    return at;
-}
-
-/// The offset of a position. Columns count characters, and a character of UTF-8 has one byte that continues none.
-[[nodiscard]] std::size_t offset_of(std::string_view text, position at) {
-    auto const continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-    std::size_t offset = offset_of_line(text, at.line);
-    for (auto column = at.column; column > 1 && offset < text.size(); --column)
-        for (++offset; offset < text.size() && continues(text[offset]);) ++offset;
-    return offset;
-}
 
 /// The text with another list at this position. None where no list of plain numbers begins there.
 [[nodiscard]] std::optional<std::string> with_list_at(std::string_view text, position at, std::string const& list) {
@@ -72,7 +46,7 @@ struct content {
     auto* const job = root ? find_job(*root, number) : nullptr;
     if (job == nullptr) return std::nullopt;
     content out;
-    if (auto const* const speedup = find(*job, speedup_key)) out.list = lines_of({*speedup}).front();
+    if (auto const* const speedup = find_key(*job, speedup_key)) out.list = lines_of({*speedup}).front();
     std::erase_if(*job, [](entry const& e) { return e.key == speedup_key; });
     out.rest = lines_of(*root);
     return out;
@@ -94,11 +68,11 @@ result<std::string, diagnostic> with_speedup(std::string_view text, std::size_t 
     if (from == nullptr || !before) return diagnostic{.text = "it has no such job"};
     auto const list = speedup_text(speedup);
     std::vector<std::string> candidates;
-    if (auto const* const present = find(*from, speedup_key)) {
+    if (auto const* const present = find_key(*from, speedup_key)) {
         if (auto changed = with_list_at(text, present->held.at, list)) candidates.push_back(std::move(*changed));
     } else {
         for (std::string_view const above : {"bounds", "name"})
-            if (auto const* const e = find(*from, above))
+            if (auto const* const e = find_key(*from, above))
                 candidates.push_back(with_line_below(text, e->key_at, fmt::format("{} = {}", speedup_key, list)));
     }
     auto const wanted = content_of(fmt::format("[[job]]\n{} = {}", speedup_key, list), 0);
@@ -106,7 +80,7 @@ result<std::string, diagnostic> with_speedup(std::string_view text, std::size_t 
         if (auto const after = content_of(one, job);
             wanted && after && after->rest == before->rest && after->list == wanted->list)
             return std::move(one);
-    return diagnostic{.text = find(*from, speedup_key) != nullptr
+    return diagnostic{.text = find_key(*from, speedup_key) != nullptr
                                   ? "its list 'speedup' has comments, or is not a list of numbers"
                                   : "the job has neither 'bounds' nor 'name' on a separate line"};
 }

@@ -13,8 +13,8 @@
 namespace ration::program {
 namespace {
 
-/// The policy that gives a job the devices that it requests.
-constexpr auto policy_of_measurements = "fifo";
+/// The policies that give a job alone the devices that it requests, and the CPU that its bounds permit.
+constexpr auto policy_of_devices = "fifo", policy_of_cpu = "equal_share";
 
 [[nodiscard]] bool is_elastic(job_config const& job) noexcept {
     return job.elastic && job.elastic->devices.minimum < job.elastic->devices.maximum;
@@ -68,17 +68,15 @@ run_config measured_config(run_config config, std::size_t job) {
     one.at_objective = objective_action::continuation;
     one.saves_at_acceptable = false;
     one.hooks = {};
-    auto wants = elastic_of(one);
-    wants.checkpoint.clear();
-    one.elastic = std::move(wants);
+    if (one.elastic) one.elastic->checkpoint.clear();
     // So that --reattach does not continue a measurement as a run of the file
     one.definition.emplace_back("\"measured\" = true");
+    config.policy = config.fallback = one.elastic ? policy_of_devices : policy_of_cpu;
     config.jobs.clear();
     config.jobs.push_back(std::move(one));
     config.tenants = {};
     config.parameters.clear();
     config.isolations.clear();
-    config.policy = config.fallback = policy_of_measurements;
     return config;
 }
 
