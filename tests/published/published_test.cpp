@@ -11,6 +11,7 @@
 #include "published/elastic_rmi.hpp"
 #include "published/elasticflow.hpp"
 #include "published/ffdl.hpp"
+#include "published/robus.hpp"
 #include "published/sia.hpp"
 #include "published/tradl.hpp"
 #include "published/virtual_cluster.hpp"
@@ -62,6 +63,22 @@ TEST_CASE("ElasticRMI: a hook with another threshold breaks the control, and not
     for (auto const& claim : found.claims()) {
         INFO(claim.what);
         CHECK(claim.holds == (claim.what.find("bit for bit") == std::string::npos));
+    }
+}
+
+TEST_CASE(
+    "ROBUS: a cache that serves tenants fairly and nearly as the optimum; results.md has these tables and no others",
+    "[published]") {
+    auto const found = published::robus_scenario();
+    check_all(found);
+    CHECK(table_lines(section("ROBUS")) == table_lines(found.table()));
+}
+
+TEST_CASE("ROBUS: a cache that is too small breaks its control, and nothing else", "[published]") {
+    auto const found = published::robus_scenario({.seeds = 1, .control_part = 0.5});
+    for (auto const& claim : found.claims()) {
+        INFO(claim.what);
+        CHECK(claim.holds == (claim.what.find("holds everything") == std::string::npos));
     }
 }
 

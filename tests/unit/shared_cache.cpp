@@ -213,12 +213,12 @@ TEST_CASE("shared cache: which mode lacks which property", "[shared_cache]") {
 namespace {
 
 /// What the first tenant is served of its best if it states other benefits than it has.
-[[nodiscard]] double served_after_lie(cache_mode mode, cache_case const& of, std::vector<double> const& stated) {
-    auto lie = of;
-    lie.benefit[0] = stated;
+[[nodiscard]] double served_after_misreport(cache_mode mode, cache_case const& of, std::vector<double> const& stated) {
+    auto misreport = of;
+    misreport.benefit[0] = stated;
     cache_sharing cache(mode);
     cache.prepare({of.bytes.size(), of.tenants()});
-    cache_rows const rows(lie);
+    cache_rows const rows(misreport);
     cache.choose(rows.demand());
     double sum = 0;
     auto const& all = cache.configurations();
@@ -230,15 +230,17 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("shared cache: a tenant gains by a lie with pf, mmf and optimum, and never with serial", "[shared_cache]") {
+TEST_CASE("shared cache: a tenant gains by a misreport with pf, mmf and optimum, and never with serial",
+          "[shared_cache]") {
     cache_case const of{.benefit = {{2, 1}, {0, 1}}, .bytes = {1, 1}};
     CHECK(served_by(cache_mode::pf, of)[0] == Approx(0.5).epsilon(1e-4));
-    CHECK(served_after_lie(cache_mode::pf, of, {2, 0}) == Approx(0.75));  // it hides that it reads B, and has B too
-    CHECK(served_after_lie(cache_mode::mmf, of, {2, 0}) > served_by(cache_mode::mmf, of)[0] + 0.05);
+    CHECK(served_after_misreport(cache_mode::pf, of, {2, 0}) ==
+          Approx(0.75));  // it hides that it reads B, and has B too
+    CHECK(served_after_misreport(cache_mode::mmf, of, {2, 0}) > served_by(cache_mode::mmf, of)[0] + 0.05);
     auto const many = all_but_one(4);
     auto other = many;
     std::swap(other.benefit.front(), other.benefit.back());
-    CHECK(served_after_lie(cache_mode::optimum, other, {0, 9}) == 1);
+    CHECK(served_after_misreport(cache_mode::optimum, other, {0, 9}) == 1);
 
     for (std::uint64_t seed = 1; seed <= random_cases; ++seed) {
         auto const truth = random_case(seed);
@@ -246,8 +248,8 @@ TEST_CASE("shared cache: a tenant gains by a lie with pf, mmf and optimum, and n
         auto stated = truth.benefit[0];
         for (double& one : stated) one = static_cast<double>(random.below(20));
         INFO("seed " << seed);
-        CHECK(served_after_lie(cache_mode::serial, truth, stated) <=
-              served_after_lie(cache_mode::serial, truth, truth.benefit[0]) + 1e-9);
+        CHECK(served_after_misreport(cache_mode::serial, truth, stated) <=
+              served_after_misreport(cache_mode::serial, truth, truth.benefit[0]) + 1e-9);
     }
 }
 
