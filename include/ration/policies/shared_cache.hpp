@@ -10,9 +10,14 @@
 #include <string_view>
 
 #include <ration/buffer.hpp>
+#include <ration/job.hpp>
+#include <ration/parameter.hpp>
 #include <ration/policies/detail/cache_demand.hpp>
 #include <ration/policies/detail/max_min_levels.hpp>
 #include <ration/policies/detail/proportional_fairness.hpp>
+#include <ration/policy.hpp>
+#include <ration/resource.hpp>
+#include <ration/state.hpp>
 
 namespace ration::policies {
 
@@ -73,6 +78,9 @@ public:
     [[nodiscard]] double expected(std::size_t tenant) const noexcept { return expected_[tenant]; }
     /// What the tenant was served too little in all batches so far, in the same unit.
     [[nodiscard]] double deficit(std::size_t tenant) const noexcept { return deficit_[tenant]; }
+    /// The deficits of all tenants, for a saved state, and their replacement.
+    [[nodiscard]] std::span<double const> deficits() const noexcept { return deficit_.view(); }
+    void set_deficits(std::span<double const> deficits) noexcept { deficit_.assign(deficits.data(), deficits.size()); }
     /// The tenant's benefit from the best configuration for it alone.
     [[nodiscard]] double most(std::size_t tenant) const noexcept { return welfare_.most(tenant); }
     /// The distribution of the last batch.
@@ -160,5 +168,168 @@ private:
         return sum;
     }
 };
+
+/// Parameters of `shared_cache`; each member has its unit and its default.
+struct shared_cache_parameters {
+    cache_mode mode = cache_mode::pf;  ///< how the cache is shared
+    double round = 60;                 ///< seconds for which a configuration stays
+
+    /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
+    static constexpr parameter_note notes[] = {
+        {.name = "mode", .meaning = "pf, mmf, optimum, partition or serial"},
+        {.name = "round", .meaning = "seconds for which a configuration stays, 0 to 1000000", .least = 0, .most = 1e6}};
+
+    /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
+    [[nodiscard]] constexpr std::string_view problem() const noexcept {
+        return round >= 0 && round <= 1e6 ? std::string_view{}
+                                          : "round is a time in seconds: write a number from 0 to 1000000";
+    }
+};
+
+/// `cache_sharing` for a host whose rows of the jobs table are the items of a cache. An item holds its bytes of the
+/// cache or nothing, so that `check` and the ledger count it once, however many tenants read it. The host sets
+/// `jobs/min.cache` and `jobs/max.cache` of an item to its bytes, and declares the column `jobs/benefit`: what each
+/// tenant reads of the item in a round, in the order of the table tenants.
+///
+/// Uses the cache of the first node. O(items x tenants) once in a round besides the decision, O(1) otherwise. State:
+/// the deficits, and the time of the last round.
+class shared_cache {
+public:
+    /// Declares the class as a policy.
+    using policy_concept = policy_tag;
+    /// The parameters that a user can set.
+    using parameters = shared_cache_parameters;
+    /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
+    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/max.cache">,
+                           in<std::int64_t, "jobs/held.cache">, in_rows<double, "jobs/benefit">,
+                           in<double, "tenants/weight">, in<std::int64_t, "nodes/capacity.cache">>;
+    static constexpr std::string_view reasons[] = {"", "the item serves its readers in this round",
+                                                   "other items serve their readers in this round"};
+    /// Identity of the policy, and the texts of its reason codes.
+    static constexpr meta about{.id = "ration.shared_cache",
+                                .version = "1.0.0",
+                                .summary = "a cache whose items serve several tenants, shared fairly among them",
+                                .reasons = reasons};
+
+    /// With the default parameters.
+    shared_cache() noexcept : shared_cache(shared_cache_parameters{}) {}
+    /// With these parameters. Precondition: `p.problem()` is empty.
+    explicit shared_cache(shared_cache_parameters const& p) noexcept : round_(p.round), sharing_(p.mode) {}
+
+    /// Allocates for the largest tables, so that `decide` does not allocate.
+    [[nodiscard]] status prepare(limits const& most) noexcept {
+        sharing_.prepare({most.jobs, most.tenants});
+        bytes_.reserve(most.jobs);
+        before_.reserve(most.tenants);
+        tenant_.reserve(most.jobs * most.tenants);
+        item_.reserve(most.jobs * most.tenants);
+        benefit_.reserve(most.jobs * most.tenants);
+        return status::ok;
+    }
+
+    /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.nodes() == 0 || t.tenants() == 0) return status::ok;
+        if (was_asked_ && t.number() == number_) {
+            sharing_.set_deficits(before_.view());  // the tick is asked again
+        } else {
+            if (was_asked_ && to_seconds(t.now() - last_) < round_) return status::ok;
+            before_.assign(sharing_.deficits().data(), sharing_.deficits().size());
+            was_asked_ = true;
+            number_ = t.number();
+            last_ = t.now();
+        }
+        return grant_items(t, sharing_.choose(demand_of(t)), out);
+    }
+
+    /// Writes the state if it fits, and returns its size in bytes.
+    [[nodiscard]] std::size_t save(std::span<std::byte> space) const noexcept {
+        state_writer out(space);
+        out.put(number_);
+        out.put(was_asked_);
+        out.put(last_.count);
+        for (auto const& deficits : {before_.view(), sharing_.deficits()}) {
+            out.put(std::uint64_t{deficits.size()});
+            for (double const one : deficits) out.put(one);
+        }
+        return out.needed();
+    }
+    /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
+    [[nodiscard]] status load(std::span<std::byte const> saved) noexcept {
+        state_reader in(saved);
+        std::uint64_t number = 0;
+        bool was_asked = false;
+        std::int64_t last = 0;
+        buffer<double> before, now;
+        if (!in.get(number) || !in.get(was_asked) || !in.get(last) || !get(in, before) || !get(in, now) ||
+            !in.finished())
+            return status::state;
+        number_ = number;
+        was_asked_ = was_asked;
+        last_ = {last};
+        before_.assign(before.data(), before.size());
+        sharing_.set_deficits(now.view());
+        return status::ok;
+    }
+
+private:
+    double round_;
+    cache_sharing sharing_;
+    std::uint64_t number_ = 0;  // of the last round
+    bool was_asked_ = false;
+    nanoseconds last_;       // begin of the last round
+    buffer<double> before_;  // the deficits then
+    buffer<std::int64_t> bytes_;
+    buffer<std::uint32_t> tenant_, item_;
+    buffer<double> benefit_;
+
+    [[nodiscard]] static bool get(state_reader& in, buffer<double>& deficits) noexcept {
+        std::uint64_t size = 0;
+        if (!in.get(size) || size > in.left() / sizeof(double)) return false;
+        for (double one = 0; size > 0; --size) {
+            if (!in.get(one) || !(one - one == 0)) return false;  // finite
+            deficits.push_back(one);
+        }
+        return true;
+    }
+
+    /// The reads of all tenants that the column and the table both have.
+    [[nodiscard]] cache_demand demand_of(tick<inputs> const& t) noexcept {
+        auto const reads = t.get<"jobs/benefit">();
+        std::size_t const tenants = reads.width() < t.tenants() ? reads.width() : t.tenants();
+        bytes_.clear();
+        tenant_.clear();
+        item_.clear();
+        benefit_.clear();
+        for (std::uint32_t row = 0; row < t.jobs(); ++row) {
+            bool const exists = is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
+            bytes_.push_back(exists ? t.get<"jobs/max.cache">()[row] : 0);
+            for (std::uint32_t one = 0; one < tenants; ++one) {
+                if (!(reads[row][one] > 0)) continue;
+                tenant_.push_back(one);
+                item_.push_back(row);
+                benefit_.push_back(reads[row][one]);
+            }
+        }
+        return {bytes_.view(), t.get<"tenants/weight">(), tenant_.view(),
+                item_.view(),  benefit_.view(),           t.get<"nodes/capacity.cache">()[0]};
+    }
+
+    /// Grants the chosen items, which are in ascending order, and releases the others.
+    [[nodiscard]] static status grant_items(tick<inputs> const& t, std::span<std::uint32_t const> chosen,
+                                            grants& out) noexcept {
+        std::size_t next = 0;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            bool const is_chosen = next < chosen.size() && chosen[next] == row;
+            next += is_chosen;
+            std::int64_t const amount = is_chosen ? t.get<"jobs/max.cache">()[row] : 0;
+            if (t.get<"jobs/held.cache">()[row] == amount) continue;
+            if (!out.set(row, 0, resource_id::cache, amount, is_chosen ? 1 : 2)) return status::capacity;
+        }
+        return status::ok;
+    }
+};
+
+static_assert(Policy<shared_cache>);
 
 }  // namespace ration::policies
