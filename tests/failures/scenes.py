@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """One mistake for each message of docs/failures.md and messages.md. A scene is called by some words of its message, which no other has."""
 import fcntl
+import json
 import os
 import pathlib
 import signal
@@ -234,6 +235,9 @@ SIMULATING = {
     "is no number from 1": ration("bench", "--policies", "fifo", "--jobs", "many"),
 }
 
+A_RUN = {"event": "run", "t": 0, "schema": 3, "ration": "0.1.0", "policy": "none", "policy_version": "1.0.0", "unix_time": 0, "cpus": 1, "tick": 10**9,
+         "machine": {}, "controls": [], "file": "jobs.toml", "source": GOOD}
+
 LOGS = {
     "<file>: cannot be opened (<why>)": ration("report", "absent.jsonl"),
     "is empty": ration("report", "empty.jsonl", empty_jsonl=""),
@@ -244,6 +248,7 @@ LOGS = {
     "this is no event": ration("report", "trace.csv"),
     "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
     "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),
+    "did not come to its end": ration("twin", "log.jsonl", log_jsonl=json.dumps(A_RUN) + "\n"),
     "<file>: is a pipe": a_log_from_a_pipe,
     "the line has more than 64 MiB": a_log_without_lines,
 }

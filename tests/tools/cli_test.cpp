@@ -15,6 +15,7 @@
 #include "cli/report_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/runs_command.hpp"
+#include "cli/twin_command.hpp"
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "tools/options_of.hpp"
@@ -100,6 +101,11 @@ TEST_CASE("parse_command_line: the other commands") {
         parsed({"replay", "run.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
     CHECK((replay.log == "run.jsonl" && replay.policies == std::vector<std::string>{"tradl", "none"} && replay.json));
     CHECK(replay.settings == std::vector<std::string>{"tradl.alpha=0.8"});
+    auto const twin = options_of<twin_options>(parsed(
+        {"twin", "a.jsonl", "--against", "b.jsonl", "--policy", "tradl,none", "--set", "tradl.alpha=0.8", "--json"}));
+    CHECK((twin.log == "a.jsonl" && twin.against == "b.jsonl" && twin.json));
+    CHECK(twin.policies == std::vector<std::string>{"tradl", "none"});
+    CHECK(twin.settings == std::vector<std::string>{"tradl.alpha=0.8"});
     auto const usual = options_of<bench_options>(parsed({"bench", "--policies", "tradl"}));
     CHECK((usual.jobs == std::vector<std::uint32_t>{1, 100, 10'000} &&
            usual.devices == std::vector<std::uint32_t>{64, 1024}));
@@ -118,11 +124,11 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new; 'ration --help' tells more");
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, report, bench, new");
+        "ration: there is no command 'start'; known here: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");

@@ -4,6 +4,7 @@
 /// Part of simulation.hpp. cpu_sharing.hpp divides the cores of one node.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,7 @@
 #include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/outcome.hpp>
+#include <ration/sim/sim_options.hpp>
 
 namespace ration::sim {
 
@@ -31,13 +33,14 @@ class cpu_jobs {
     buffer<cpu_claim> claims_;
     bool changed_ = false;  // the jobs on processors, or their limits, have changed
     bool placed_ = false;   // jobs run only where they hold CPU
+    double most_used_;      // of the cores of a node
 
 public:
-    /// All arguments have to outlive the object; `observer` may be nullptr.
+    /// All arguments but `options` have to outlive the object.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
-             job_speeds& speed_segments, job_records& records, run_observer* observer) noexcept
+             job_speeds& speed_segments, job_records& records, sim_options const& options) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), speed_segments_(speed_segments),
-          records_(records), observer_(observer) {}
+          records_(records), observer_(options.observer), most_used_(options.most_used_cores) {}
 
     /// Called once before the run.
     void prepare(cluster const& machines) noexcept { placed_ = has_to_place(machines); }
@@ -76,7 +79,7 @@ public:
         for (std::size_t first = 0, last = 0; first < claims_.size(); first = last) {
             std::uint32_t const node = claims_[first].node;
             while (last < claims_.size() && claims_[last].node == node) ++last;
-            share_fairly(claims_.edit().subspan(first, last - first), cores(node));
+            share_fairly(claims_.edit().subspan(first, last - first), std::min(cores(node), most_used_));
         }
         for (auto const& claim : claims_) give(claim, now);
     }

@@ -117,6 +117,9 @@ public:
     /// The number of tiers of the loss, and the number reached after a number of steps.
     [[nodiscard]] virtual std::uint32_t tiers(job_description const&) const noexcept { return 0; }
     [[nodiscard]] virtual std::uint32_t tier_at(job_description const&, double) const noexcept { return 0; }
+    /// True if the job trains to its end when a policy releases it at its last tier. Policies then see it at the tier
+    /// before, as in `ration run`.
+    [[nodiscard]] virtual bool trains_on(job_description const&) const noexcept { return false; }
 
 protected:
     // Copies only through derived classes, so that no model is sliced.

@@ -27,6 +27,12 @@ struct job_outcome {
     bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
     std::uint32_t stops = 0;  ///< number of stops by faults
     double lost_steps = 0, lost_device_seconds = 0;  ///< work since the last checkpoint before each of them
+
+    /// Keeps the first time of each reached tier.
+    void note_tier(std::uint32_t reached, nanoseconds now) noexcept {
+        if (reached > 0 && acceptable.count < 0) acceptable = now;
+        if (reached > 1 && objective.count < 0) objective = now;
+    }
 };
 
 /// The first grant of a run that was rejected.

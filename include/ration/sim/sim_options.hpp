@@ -35,7 +35,9 @@ struct sim_options {
     prediction_noise noise{};  ///< of the predictions that policies read
     /// Of columns that policies read instead of the exact ones; nullptr = none; outlives the run
     estimator_stage* estimators = nullptr;
-    nanoseconds half_life{0};          ///< of the usage of tenants; 0 = it never decays
+    nanoseconds half_life{0};  ///< of the usage of tenants; 0 = it never decays
+    /// CPU of a node that its jobs get together at most. Policies see all of its cores
+    double most_used_cores = std::numeric_limits<double>::infinity();
     run_observer* observer = nullptr;  ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
     std::size_t most_active = 1'048'576;

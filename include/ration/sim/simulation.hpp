@@ -97,7 +97,7 @@ private:
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
                   engine_options_of(options)),
           speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
-          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options.observer),
+          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options),
           contention_(live_, engine_.holdings(), speed_segments_) {}
 
     [[nodiscard]] result<void> prepare() {
@@ -204,12 +204,12 @@ private:
     void note_tier(std::size_t row, nanoseconds now) noexcept {
         auto const& described = live_.description(row);
         auto& tier = store_.at(columns_.standard.tier, row);
-        std::uint32_t const reached = workload_.models[described.model]->tier_at(described, live_[row].done);
-        if (reached == tier) return;
-        job_outcome& became = outcome_of(row);
-        if (reached > 0 && became.acceptable.count < 0) became.acceptable = now;
-        if (reached > 1 && became.objective.count < 0) became.objective = now;
-        tier = reached;
+        job_model const& model = *workload_.models[described.model];
+        std::uint32_t const reached = model.tier_at(described, live_[row].done);
+        outcome_of(row).note_tier(reached, now);
+        std::uint32_t const last = store_.at(columns_.standard.tiers, row) - model.trains_on(described);
+        std::uint32_t const shown = std::min(reached, last);
+        if (std::exchange(tier, shown) == shown) return;
         live_.mark(row, state_columns);
         asks_ = true;
     }

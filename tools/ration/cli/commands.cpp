@@ -25,6 +25,7 @@
 #include "cli/submit_command.hpp"
 #include "cli/top_command.hpp"
 #include "cli/try_log_command.hpp"
+#include "cli/twin_command.hpp"
 #include "cli/wait_command.hpp"
 
 namespace ration::program {
@@ -66,6 +67,7 @@ constexpr subcommand all[] = {
     {"measure tune", "Search the launch parameters with which a job is fastest, for its key 'parameters'",
      make<tune_options, measure_tune>},
     {"replay", "Show the answers of other policies in a recorded run", make<replay_options, replay>},
+    {"twin", "Compare a recorded run with its simulation, also under other policies", make<twin_options, show_twin>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},
     {"bench", "Measure the cost of decisions of policies, and their distance from the best ones",
      make<bench_options, bench>},

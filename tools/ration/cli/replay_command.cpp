@@ -22,6 +22,7 @@
 #include "events/log_lines.hpp"
 #include "events/log_version.hpp"
 #include "policies/policy_registry.hpp"
+#include "replay/recorded_config.hpp"
 #include "replay/recorded_tick.hpp"
 #include "run/run_folder.hpp"
 
@@ -135,29 +136,6 @@ private:
     }
 };
 
-/// The parameters that a run gave to its policy: those of its jobs file, unless the command line had others.
-[[nodiscard]] policy_parameters recorded_parameters(nlohmann::json const& run) {
-    policy_parameters all{
-        .policy = std::string(policy_stem(run.value("policy", std::string("?")))), .at = {}, .parameters = {}};
-    auto const given = run.find("parameters");
-    if (given == run.end() || !given->is_object()) return all;
-    for (auto const& [name, value] : given->items()) {
-        parameter one{.name = name, .value = {}, .name_at = {}, .value_at = {}};
-        if (value.is_boolean())
-            one.value = value.get<bool>();
-        else if (value.is_number_integer())
-            one.value = value.get<std::int64_t>();
-        else if (value.is_number())
-            one.value = value.get<double>();
-        else if (value.is_string())
-            one.value = value.get<std::string>();
-        else
-            continue;
-        all.parameters.push_back(std::move(one));
-    }
-    return all;
-}
-
 /// Reads a log line by line and asks the policies at each decision.
 class replay_reader {
     replay_options const& options_;
@@ -207,10 +185,9 @@ private:
         if (auto const read = check_schema(schema); !read) return read;
         if (auto const read = tick_.begin(line); !read) return read;
         runs.push_back({.policy = line.value("policy", std::string("?")), .schema = schema, .jobs = {}, .under = {}});
-        auto settings = parse_config(line.value("source", std::string()), line.value("file", std::string("jobs.toml")),
-                                     {.policies = policy_names(), .policy_given = true, .named = options_.policies})
-                            .config;
-        override_parameters(recorded_parameters(line), settings);
+        auto settings =
+            recorded_config(line, {.policies = policy_names(), .policy_given = true, .named = options_.policies})
+                .config;
         run_config own;
         for (auto const& text : options_.settings)
             if (auto const read = add_setting(text, own); !read) return read;

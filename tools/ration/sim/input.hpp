@@ -38,10 +38,12 @@ struct sample {
 
 struct simulation_input {
     sim::cluster machines;
-    std::vector<sample> samples;       ///< at least one, none of them empty
-    sim::prediction_noise noise;       ///< of the predictions that policies read
-    std::vector<bool> is_exact;        ///< by policy: it reads exact values beside estimates; empty without --estimate
-    nanoseconds half_life{};           ///< of the usage of tenants; 0 = it never decays
+    std::vector<sample> samples;  ///< at least one, none of them empty
+    sim::prediction_noise noise;  ///< of the predictions that policies read
+    std::vector<bool> is_exact;   ///< by policy: it reads exact values beside estimates; empty without --estimate
+    nanoseconds half_life{};      ///< of the usage of tenants; 0 = it never decays
+    settle_rules settle = sim::sim_options{}.settle;
+    double most_used_cores = sim::sim_options{}.most_used_cores;  ///< as in `sim::sim_options`
     run_config settings;               ///< the parameters of policies, as a jobs file would say them
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
 };

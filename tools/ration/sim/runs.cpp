@@ -134,13 +134,15 @@ public:
 [[nodiscard]] sim::sim_options settings_of(simulation_options const& options, simulation_input const& input,
                                            sample const& from) {
     sim::sim_options how{.interval = options.interval,
+                         .settle = input.settle,
                          .seed = from.seed,
                          .stop_at_bad_grant = options.stop_at_bad_grant,
                          .faults = from.faults,
                          .checkpoint = options.checkpoint,
                          .save = options.save,
                          .noise = input.noise,
-                         .half_life = input.half_life};
+                         .half_life = input.half_life,
+                         .most_used_cores = input.most_used_cores};
     if (options.until) how.limit = *options.until;
     return how;
 }

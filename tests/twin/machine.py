@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Event logs of a made-up machine, on which the speed of every job is known: jobs share its cores fairly, and make steps in proportion to them."""
+import dataclasses
+import math
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import logs
+
+TICK = logs.SECOND // 4
+
+
+@dataclasses.dataclass
+class Job:
+    name: str
+    speed: float          # steps per core-second
+    steps: int
+    at: int = 0           # seconds
+    start: float = 0      # core-seconds before the first step
+    acceptable: int = 0   # the steps of its tiers
+    objective: int = 0
+    more: str = ""        # keys of the jobs file
+
+    @staticmethod
+    def loss(step: float) -> float:
+        return 0.1 + 2 / (1 + step / 100)
+
+    def source(self) -> str:
+        tiers = f"acceptable = {self.loss(self.acceptable):.17g}, objective = {self.loss(self.objective):.17g}"
+        return f'[[job]]\nname = "{self.name}"\ncommand = ["x"]\nat = "{self.at}s"\ntarget = {{ loss = {{ {tiers} }} }}\n{self.more}\n'
+
+
+class Run:
+    """Each tick all running jobs get an equal part of `cores`, of which a job uses one at most."""
+
+    def __init__(self, jobs: list[Job], cores: float = 1, shown: float | None = None, policy: str = "none") -> None:
+        self.jobs, self.cores, self.shown, self.policy = jobs, cores, shown or cores, policy
+        self.work = dict.fromkeys((job.name for job in jobs), 0.0)  # core-seconds
+        self.moments: dict[str, dict[str, int]] = {job.name: {} for job in jobs}
+        self.lines = [logs.run(policy, 'policy = "none"\n' + "".join(job.source() for job in jobs), schema=3, cpus=math.ceil(self.shown), tick=TICK)]
+
+    def step(self, job: Job) -> int:
+        return int(min(max(0.0, self.work[job.name] - job.start) * job.speed, job.steps))
+
+    def mark(self, job: Job, what: str, t: int, line: str) -> None:
+        if what not in self.moments[job.name]:
+            self.moments[job.name][what] = t
+            self.lines.append(line)
+
+    def running(self, t: int) -> list[Job]:
+        return [job for job in self.jobs if job.at * logs.SECOND <= t and "end" not in self.moments[job.name]]
+
+    def decide(self, t: int, number: int, used: dict[str, float]) -> None:
+        there = self.running(t)
+        self.lines.append(logs.decision(t, number, {
+            "jobs/id": [1 + self.jobs.index(job) for job in there], "jobs/state": [1] * len(there), "jobs/step": [self.step(job) for job in there],
+            "jobs/used.cpu": [1000 * used.get(job.name, 0) for job in there], "jobs/held.cpu": [2**63 - 1] * len(there),
+            "jobs/total_steps": [job.steps for job in there], "nodes/capacity.cpu": [int(1000 * self.shown)]}))
+
+    def note(self, job: Job, t: int) -> None:
+        step = self.step(job)
+        if step > 0:
+            self.lines.append(logs.progress(job.name, t, step, job.loss(step)))
+        for tier, (what, wanted) in enumerate((("acceptable", job.acceptable), ("objective", job.objective)), 1):
+            if step >= wanted:
+                self.mark(job, what, t, logs.line("tier_reached", t, job=job.name, tier=tier, step=wanted, value=job.loss(wanted), after=t - job.at * logs.SECOND))
+        if step >= job.steps:
+            self.mark(job, "end", t, logs.ended(job.name, t))
+
+    def log(self) -> str:
+        """Runs all jobs to their ends."""
+        t, number = 0, 0
+        while any("end" not in moments for moments in self.moments.values()):
+            there = self.running(t)
+            for job in there:
+                self.mark(job, "start", t, logs.started(job.name, t, 1 + self.jobs.index(job)))
+            share = min(1.0, self.cores / max(1, len(there)))
+            t += TICK
+            for job in there:
+                self.work[job.name] += share * TICK / logs.SECOND
+            self.decide(t, number, {job.name: share for job in there})
+            for job in there:
+                self.note(job, t)
+            number += 1
+        summaries = [logs.summary(job.name, job.at * logs.SECOND, *(self.moments[job.name].get(what) for what in ("start", "acceptable", "objective", "end")))
+                     | {"step": job.steps, "released": False} for job in self.jobs]
+        self.lines.append(logs.run_ended(t, summaries, self.policy))
+        return "".join(self.lines)
