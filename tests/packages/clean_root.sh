@@ -115,11 +115,11 @@ try_image() {
 }
 
 # The package of clang++-21 is clang-21, and its C compiler too; that of g++-15 is g++-15, and its C compiler gcc-15.
-# A release build has no precompiled header for the program, which would hide a missing include.
+# A debug build has a precompiled header for the program, which takes less time; it would hide a missing include from files that are read alone.
 # try_compilers together|alone COMPILER...
 try_compilers() {
-  local unity=ON tests=OFF
-  [[ $1 == together ]] || { unity=OFF; tests=ON; }
+  local preset=debug unity=ON tests=OFF
+  [[ $1 == together ]] || { preset=release; unity=OFF; tests=ON; }
   shift
   make_root "catch2,git,python3,python3-dev,$(IFS=,; echo "${*/#clang++/clang}")"
   carry_source
@@ -128,15 +128,16 @@ try_compilers() {
     set -e
     cd /ration
     cmake/packages.sh build
-    unity=$1
-    tests=$2
-    shift 2
+    preset=$1
+    unity=$2
+    tests=$3
+    shift 3
     for compiler; do
       c=${compiler/#clang++/clang}
-      cmake --preset release -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD="$unity" -D RATION_BUILD_TESTS="$tests" -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
+      cmake --preset "$preset" -D RATION_BUILD_BENCH=OFF -D CMAKE_UNITY_BUILD="$unity" -D RATION_BUILD_TESTS="$tests" -B "build/$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_C_COMPILER="${c/#g++/gcc}"
       "$compiler" --version | head -n 1
       time python3 -B tests/packages/syntax.py "build/$compiler"
-    done' compilers "$unity" "$tests" "$@"
+    done' compilers "$preset" "$unity" "$tests" "$@"
 }
 
 # The libraries of the group `build` of cmake/packages.sh are those of ARM64; the programs that read or run something are this machine's.
