@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSL-1.0
 # Runs test programs under a complete cgroup v2 hierarchy, in a small virtual machine that is thrown away.
-#   run_in_guest.sh CACHE PROGRAM...
+#   run_in_guest.sh CACHE PROGRAM... [-- FILE...]
+# FILEs are programs that the others start, as /tests/FILE.
 # CACHE keeps the kernel between calls (26 MB to fetch, 9 MB kept). Needs no root and leaves this machine's boot alone.
 # Exit code: 0 when every program gave 0; the first other code, 1 where that is 77: nothing lacks there; 77 with the reason when there is
 # no emulator or no kernel; 124 when the guest ran out of time (RATION_GUEST_SECONDS, 100 if unset).
@@ -42,13 +43,16 @@ for applet in sh mount cat poweroff; do ln -s busybox "$root/bin/$applet"; done
     echo 'mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev'
     echo 'mount -t cgroup2 cgroup2 /sys/fs/cgroup; cd /tmp; code=0'
 } > "$root/init"
+runs=true
 for program in "$@"; do
+    if [ "$program" = -- ]; then runs=false; continue; fi
     name=$(basename "$program")
     strip -o "$root/tests/$name" "$program" 2>/dev/null || cp "$program" "$root/tests/$name"
-    for library in $(ldd "$program" | grep -o '/[^ ]*\.so[^ ]*' || true); do
+    for library in $(ldd "$program" 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*' || true); do
         mkdir -p "$root$(dirname "$library")"
         cp -L "$library" "$root$library"
     done
+    $runs || continue
     echo "echo '== $name'; /tests/$name --durations yes; now=\$?; [ \$now = 77 ] && now=1; [ \$code = 0 ] && code=\$now" >> "$root/init"
 done
 echo 'echo "guest-exit-code $code"; poweroff -f' >> "$root/init"
