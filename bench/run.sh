@@ -14,6 +14,7 @@ declare -A scripts=(
   [slurm.order]=bench/slurm/order.py
   [nodes.wire]=bench/nodes/wire.py
   [nodes.srun]=bench/nodes/srun.py
+  [service.overhead]=bench/service/overhead.py
 )
 
 names() {

@@ -18,55 +18,16 @@ import argparse
 import json
 import os
 import pathlib
-import signal
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+from service import Service
+
 PACE = 435  # submissions in a second, as many jobs as VirtualCluster's scheduler processes
 MOST_P99 = 0.1  # s
-
-
-class Service:
-    """A service in a folder of its own, and one job that runs until its end."""
-
-    def __init__(self, program: str, folder: pathlib.Path) -> None:
-        self.folder = folder
-        environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder))
-        self.process = subprocess.Popen([program, "serve", "--state", folder / "state", "--backend", "process"], env=environment, stdout=subprocess.PIPE, text=True)
-        if "ready" not in self.process.stdout.readline():
-            sys.exit("submissions.py: the service did not start; start ration serve by hand to see why")
-        self.first = self.submit("first", ["sleep", "100000"], [])
-
-    def submit(self, key: str, command: list[str], after: list[int]) -> int:
-        """The number of the job, once it is on the disk."""
-        definition = f'[[job]]\nname = "j"\ncommand = {json.dumps(command)}\ntarget = {{ loss = {{ objective = 0 }} }}\nat_objective = "continue"\n'
-        status, content = self.ask("POST", "/v1/jobs", {"key": key, "definition": definition, "directory": "/", "environment": ["PATH=/usr/bin:/bin"], "after": after})
-        if status >= 300:
-            raise RuntimeError(content["error"])
-        return content["id"]
-
-    def ask(self, method: str, path: str, body: dict | None = None) -> tuple[int, dict]:
-        text = "" if body is None else json.dumps(body)
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.folder / "state" / "socket"))
-            connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
-            answer = bytearray()
-            while part := connection.recv(1 << 16):
-                answer += part
-        head, _, content = bytes(answer).partition(b"\r\n\r\n")
-        return int(head.split(b" ", 2)[1]), json.loads(content)
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for record in (self.folder / "ration").glob("*/run.json"):
-            for job in json.loads(record.read_text())["run"]["jobs"]:
-                os.killpg(job["pid"], signal.SIGKILL)
 
 
 def rate_of_fsync(folder: pathlib.Path, seconds: float) -> float:
@@ -81,10 +42,10 @@ def rate_of_fsync(folder: pathlib.Path, seconds: float) -> float:
 
 
 class Clients:
-    """Threads that submit jobs until the time is over. `pace`: submissions in a second of all together; none: at once."""
+    """Threads that submit jobs after the first one until the time is over. `pace`: submissions in a second of all together; none: at once."""
 
-    def __init__(self, service: Service, name: str, count: int, seconds: float, pace: float | None = None) -> None:
-        self.service, self.name, self.count, self.pace = service, name, count, pace
+    def __init__(self, service: Service, first: int, name: str, count: int, seconds: float, pace: float | None = None) -> None:
+        self.service, self.first, self.name, self.count, self.pace = service, first, name, count, pace
         self.begin = time.monotonic()
         self.end = self.begin + seconds
         self.seconds = seconds
@@ -102,7 +63,7 @@ class Clients:
                 if planned >= self.end:
                     return
                 time.sleep(max(0.0, planned - time.monotonic()))
-                self.ids.append(self.service.submit(f"{self.name}-{number}", ["true"], [self.service.first]))
+                self.ids.append(self.service.submit(f"{self.name}-{number}", ["true"], [self.first]))
                 self.taken.append(time.monotonic() - planned)
         except (OSError, RuntimeError, ValueError) as fault:
             self.faults.append(str(fault))
@@ -116,18 +77,19 @@ class Clients:
 def measure(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     """Prints the rows, and returns what is wrong with them."""
     service = Service(options.program, folder)
+    first = service.submit("first", ["sleep", "100000"])
     try:
         print(json.dumps({"row": "fsync", "per_second": round(rate_of_fsync(folder, options.seconds))}), flush=True)
         all_clients = []
         for name, count, pace in (("one client", 1, None), ("clients", options.clients, None), ("paced", options.clients, PACE)):
-            all_clients.append(Clients(service, name, count, options.seconds, pace))
+            all_clients.append(Clients(service, first, name, count, options.seconds, pace))
             print(json.dumps(all_clients[-1].row()), flush=True)
         listed = [job["id"] for job in service.ask("GET", "/v1/jobs")[1]["jobs"]]
     finally:
         service.end()
     faults = [fault for clients in all_clients for fault in clients.faults]
     acknowledged = [number for clients in all_clients for number in clients.ids]
-    if sorted([service.first, *acknowledged]) != sorted(listed):
+    if sorted([first, *acknowledged]) != sorted(listed):
         faults.append("the list does not have each acknowledged job once")
     paced = all_clients[-1].row()
     if paced["per_second"] < 0.99 * PACE or paced["p99_ms"] > 1000 * MOST_P99:
