@@ -87,3 +87,65 @@ class Run:
                      | {"step": job.steps, "released": False} for job in self.jobs]
         self.lines.append(logs.run_ended(t, summaries, self.policy))
         return "".join(self.lines)
+
+
+@dataclasses.dataclass
+class ElasticJob(Job):
+    rates: dict[int, float] = dataclasses.field(default_factory=dict)  # steps per second by number of devices
+    restart: float = 0  # seconds without a step after the job got devices
+
+    def source(self) -> str:
+        return super().source() + f"bounds = {{ gpu = {{ min = 1, max = {max(self.rates)} }} }}\n"
+
+
+class ElasticRun:
+    """All devices in equal parts, as loss_delta_ratio with gamma = 0 divides them; every change costs each job its restart."""
+    HEAD = 'policy = "loss_delta_ratio"\nloss_delta_ratio = { gamma = 0 }\ndevices = { count = 4, cpu = 0.25 }\n'
+
+    def __init__(self, jobs: list[ElasticJob], devices: int = 4) -> None:
+        self.jobs, self.devices = jobs, devices
+        self.steps = dict.fromkeys((job.name for job in jobs), 0.0)
+        self.held = dict.fromkeys((job.name for job in jobs), 0)
+        self.ready = dict.fromkeys((job.name for job in jobs), 0.0)
+        self.ends: dict[str, int] = {}
+        self.lines = [logs.run("loss_delta_ratio", self.HEAD + "".join(job.source() for job in jobs), schema=3, cpus=1, tick=TICK,
+                               devices=[f"cpu-{i}" for i in range(devices)], parameters={"gamma": 0})]
+
+    def there(self, t: float) -> list[ElasticJob]:
+        return [job for job in self.jobs if job.at <= t and job.name not in self.ends]
+
+    def grant(self, t: float) -> None:
+        there = self.there(t)
+        for job in there:
+            share = self.devices // len(there)
+            if self.held[job.name] == share:
+                continue
+            self.lines.append(logs.started(job.name, int(t * logs.SECOND), 1 + self.jobs.index(job)))
+            self.held[job.name], self.ready[job.name] = share, t + job.restart
+
+    def decide(self, t: float, number: int) -> None:
+        there = self.there(t)
+        self.lines.append(logs.decision(int(t * logs.SECOND), number, {
+            "jobs/id": [1 + self.jobs.index(job) for job in there], "jobs/state": [1 if t >= self.ready[job.name] and self.held[job.name] else 2 for job in there],
+            "jobs/step": [int(self.steps[job.name]) for job in there], "jobs/used.cpu": [0] * len(there), "jobs/held.cpu": [0] * len(there),
+            "jobs/held.gpu": [self.held[job.name] for job in there], "nodes/capacity.cpu": [1000], "nodes/capacity.gpu": [self.devices]}))
+
+    def log(self) -> str:
+        t, number = 0.0, 0
+        while len(self.ends) < len(self.jobs):
+            self.decide(t, number)
+            self.grant(t)
+            t, number = t + TICK / logs.SECOND, number + 1
+            for job in self.there(t):
+                if t <= self.ready[job.name] or not self.held[job.name]:
+                    continue
+                self.steps[job.name] += job.rates[self.held[job.name]] * TICK / logs.SECOND
+                step = int(self.steps[job.name])
+                self.lines.append(logs.progress(job.name, int(t * logs.SECOND), step, job.loss(step)))
+                if step >= job.steps:
+                    self.ends[job.name] = int(t * logs.SECOND)
+                    self.lines.append(logs.ended(job.name, self.ends[job.name]))
+        summaries = [logs.summary(job.name, job.at * logs.SECOND, job.at * logs.SECOND, None, None, self.ends[job.name]) | {"step": job.steps, "released": False}
+                     for job in self.jobs]
+        self.lines.append(logs.run_ended(int(t * logs.SECOND), summaries, "loss_delta_ratio"))
+        return "".join(self.lines)

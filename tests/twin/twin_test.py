@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from machine import Job, Run
+from machine import ElasticJob, ElasticRun, Job, Run
 
 HERE = pathlib.Path(__file__).resolve().parent
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
@@ -135,7 +135,7 @@ class Twin(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "Models fitted to run.jsonl, a run under none")
-        self.assertEqual(lines[1].split(), "job steps steps per core-s start, core-s most cores Acceptable at Objective at".split())
+        self.assertEqual(lines[1].split(), "job steps speed start most cores Acceptable at Objective at".split())
         self.assertEqual(lines[5], "Measured in run.jsonl: 1.00 cores on average for its policy, of which its jobs could use 1.00")
         self.assertEqual(lines[6].split(), ["measured", "(none)", "none", "change"])
         self.assertRegex(lines[-1], r"^Mean absolute error of the simulation under none: \d\.\d % over 7 figures; the largest is [+-]\d\.\d %, the time of \w+ to [\w ]+\.$")
@@ -149,6 +149,38 @@ class Twin(unittest.TestCase):
         other, _ = self.result("--against", "run.jsonl", run=log)
         self.assertEqual((other["measured_policy"], len(other["figures"])), ("tradl", 13))
         self.assertLess(other["mean_error"], 5)
+
+    def test_jobs_on_devices_have_speeds_by_devices_and_a_cost_of_changes(self) -> None:
+        rates = {2: 6.0, 4: 10.0}
+        older = ElasticJob("older", 0, 600, acceptable=5000, objective=6000, rates=rates, restart=3)
+        younger = ElasticJob("younger", 0, 600, at=20, acceptable=5000, objective=6000, rates=rates, restart=5)
+        twin, sides = self.result("--policy", "fifo", run=ElasticRun([older, younger]).log())
+        self.assertEqual((twin["devices"], twin["cores"], len(twin["figures"])), (4, 0, 3))
+        for model, restart in zip(twin["models"], (3, 5)):
+            speeds = {one["devices"]: one["steps_per_second"] for one in model["speeds"]}
+            self.assertEqual(set(speeds), set(rates))
+            for devices, rate in rates.items():
+                self.assertAlmostEqual(speeds[devices], rate, delta=0.05 * rate)
+            self.assertAlmostEqual(model["restart_seconds"], restart, delta=0.6)
+        self.assertLess(twin["mean_error"], 3)
+        self.assertIsNone(sides["runs"][1]["mean_cpu"])
+        fifo = {job["job"]: job["to_end"] for job in sides["runs"][2]["jobs"]}  # older keeps all four devices to its end
+        self.assertAlmostEqual(fifo["older"], 3 + 600 / 10, delta=2)
+        self.assertGreater(fifo["younger"], fifo["older"] - 20 + 600 / 10)
+
+    def test_speeds_on_other_numbers_of_devices_follow_from_the_measured_ones(self) -> None:
+        """1/6 s on two devices and 1/10 s on four are 1/30 s + 4/15 s / k; one measured speed is shared out among the devices."""
+        def fit(rates: dict[int, float]) -> list[float]:
+            jobs = [ElasticJob(name, 0, 300, at=at, acceptable=5000, objective=6000, rates=rates) for name, at in (("older", 0), ("younger", 10))]
+            twin, _ = self.result(run=ElasticRun(jobs[:len(rates)]).log())
+            return [twin["models"][0][key] for key in ("fixed_seconds", "divided_seconds")]
+
+        fixed, divided = fit({2: 6.0, 4: 10.0})
+        self.assertAlmostEqual(fixed, 1 / 30, delta=0.01)
+        self.assertAlmostEqual(divided, 4 / 15, delta=0.03)
+        fixed, divided = fit({4: 10.0})
+        self.assertEqual(fixed, 0)
+        self.assertAlmostEqual(divided, 0.4, delta=0.01)
 
     def test_logs_that_are_refused(self) -> None:
         log = Run([first(), second()]).log()

@@ -2,6 +2,7 @@
 #include "comparison/comparison.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/statistics.hpp"
@@ -158,7 +159,8 @@ std::vector<compared_figure> run_figures(comparison const& all) {
     };
     add("makespan", has_unequal_work(all) ? "makespan, unequal work" : "makespan", "s",
         [](run_summary const& run) { return if_ended(run, in_seconds(run.makespan)); });
-    add("mean_cpu", "mean cpu use", "cores", [](run_summary const& run) { return if_ended(run, run.mean_cpu); });
+    add("mean_cpu", "mean cpu use", "cores",
+        [](run_summary const& run) { return std::isnan(run.mean_cpu) ? std::nullopt : if_ended(run, run.mean_cpu); });
     add("available_cpu", "cpu available", "cores", [](run_summary const& run) { return run.available_cpu; });
     add("mean_devices", "mean devices used", "", mean_devices);
     std::erase_if(figures, [](compared_figure const& figure) {

@@ -244,7 +244,7 @@ struct run_summary {
     std::string policy, label{};            ///< label: as in `run_started`
     std::vector<job_summary> jobs;          ///< in the order of the file
     nanoseconds makespan;                   ///< from the start of the run to the end of its last job
-    double mean_cpu = 0;                    ///< cores used by all jobs together, mean over the makespan
+    double mean_cpu = 0;                    ///< cores used by all jobs together, mean over the makespan; NaN: unknown
     std::optional<double> available_cpu{};  ///< cores that they could have used: not those that other programs used
     std::vector<std::string> approximate;   ///< sentences: what this machine could only do roughly
     bool interrupted = false;

@@ -47,7 +47,9 @@ struct machine_use {
 [[nodiscard]] machine_use use_of(recording const& run) {
     std::size_t const n = run.decisions.size();
     machine_use use{std::vector<double>(n), std::vector<double>(n), std::vector<bool>(n)};
-    for (auto const& job : run.jobs) {
+    for (std::size_t i = 0; i < std::min(run.jobs.size(), run.settings.jobs.size()); ++i) {
+        if (run.settings.jobs[i].elastic) continue;  // its devices limit it
+        auto const& job = run.jobs[i];
         double const most = most_used_by(job);
         for (auto const& sample : job.samples) {
             use.used[sample.decision] += sample.used_cores;
@@ -182,37 +184,71 @@ public:
     }
 
 private:
+    /// The speed of a job as a model, which its losses are added to.
+    struct speed_model {
+        std::shared_ptr<sim::job_model const> model;
+        sim::job_description job;
+        double start = 0;  ///< steps before its first one
+    };
+
     [[nodiscard]] result<void, diagnostic> add(job_config const& config, std::size_t place) {
         auto const& record = run_.history.jobs[place];
         auto const& job = run_.jobs[place];
-        auto const speed = cpu_speed_of(run_, job, record.started.value_or(0));
+        fitted_job about;
+        about.name = config.name;
+        auto speed = config.elastic ? on_devices(*config.elastic, job, about)
+                                    : on_processors(job, record.started.value_or(0), about);
         if (!speed || points_of(record).empty()) return no_speed(run_, record);
-        fitted_job about{.name = config.name,
-                         .steps = length_of(record, job, made_.remarks),
-                         .steps_per_core_second = speed->steps_per_core_second,
-                         .start = speed->start,
-                         .most_cores = usable_cores(run_, job, use_, most_of_machine_)};
+        about.steps = length_of(record, job, made_.remarks);
         auto learned = learned_by(config, record, job, about.steps, about);
-        double const start = about.start * about.steps_per_core_second;
-        auto base =
-            std::make_shared<sim::cpu_model>(sim::loss_curve{}, about.steps_per_core_second, about.most_cores, 0.0);
-        made_.jobs.jobs.push_back({.submitted = config.at,
-                                   .model = static_cast<std::uint32_t>(made_.jobs.models.size()),
-                                   .weight = config.weight,
-                                   .priority = config.priority,
-                                   .request = 0,
-                                   .least = 0,
-                                   .most = 0,
-                                   .length = start + about.steps});
+        speed->job.submitted = config.at;
+        speed->job.model = static_cast<std::uint32_t>(made_.jobs.models.size());
+        speed->job.weight = config.weight;
+        speed->job.priority = config.priority;
+        speed->job.length = speed->start + about.steps;
+        made_.jobs.jobs.push_back(speed->job);
         made_.jobs.job_names.push_back(config.name);
-        made_.jobs.models.push_back(std::make_shared<recorded_model>(std::move(base), std::move(learned), start));
+        made_.jobs.models.push_back(
+            std::make_shared<recorded_model>(std::move(speed->model), std::move(learned), speed->start));
         made_.jobs.model_names.push_back(config.name);
         made_.about.push_back(std::move(about));
         return {};
     }
+
+    [[nodiscard]] std::optional<speed_model> on_processors(job_measurements const& job, std::int64_t started,
+                                                           fitted_job& about) const {
+        auto const speed = cpu_speed_of(run_, job, started);
+        if (!speed) return std::nullopt;
+        about.steps_per_core_second = speed->steps_per_core_second;
+        about.start = speed->start;
+        about.most_cores = usable_cores(run_, job, use_, most_of_machine_);
+        return speed_model{.model = std::make_shared<sim::cpu_model>(sim::loss_curve{}, about.steps_per_core_second,
+                                                                     about.most_cores, 0.0),
+                           .job = {.request = 0, .least = 0, .most = 0},
+                           .start = about.start * about.steps_per_core_second};
+    }
+
+    [[nodiscard]] std::optional<speed_model> on_devices(elastic_config const& config, job_measurements const& job,
+                                                        fitted_job& about) const {
+        auto speeds = device_speeds_of(run_, job);
+        if (!speeds) return std::nullopt;
+        std::int64_t const most = std::min(config.devices.maximum, devices_of(run_));
+        about.on_devices = std::move(speeds);
+        return speed_model{.model = rate_model_of(*about.on_devices, most),
+                           .job = {.request = most,
+                                   .least = std::min(config.devices.minimum, most),
+                                   .most = most,
+                                   .restart_cost = about.on_devices->restart}};
+    }
 };
 
 }  // namespace
+
+std::int64_t devices_of(recording const& run) noexcept {
+    std::int64_t most = 0;
+    for (auto const& decision : run.decisions) most = std::max(most, decision.devices);
+    return most;
+}
 
 fitted_machine machine_of(recording const& run) {
     auto const use = use_of(run);
@@ -228,8 +264,8 @@ fitted_machine machine_of(recording const& run) {
         full_seconds += passed;
     }
     constexpr double least_seconds = 2;
-    double const mean = all_seconds > 0 ? cores / all_seconds : static_cast<double>(run.history.cpus);
-    return {mean, full_seconds < least_seconds ? mean : std::min(mean, full / full_seconds)};
+    double const mean = all_seconds > 0 ? cores / all_seconds : 0;  // else no job runs on processors
+    return {devices_of(run), mean, full_seconds < least_seconds ? mean : std::min(mean, full / full_seconds)};
 }
 
 result<fitted_run, diagnostic> fit(recording const& run) { return run_fitter(run).fit(); }

@@ -10,6 +10,7 @@
 #include <ration/sim/diagnostic.hpp>
 #include <ration/sim/workload.hpp>
 
+#include "twin/device_fit.hpp"
 #include "twin/recording.hpp"
 
 namespace ration::program {
@@ -17,7 +18,8 @@ namespace ration::program {
 /// The figures of a job's model, for people.
 struct fitted_job {
     std::string name;
-    double steps = 0;  ///< of the whole job
+    double steps = 0;                         ///< of the whole job
+    std::optional<device_speeds> on_devices;  ///< then the next three are 0
     double steps_per_core_second = 0;
     double start = 0;       ///< core-seconds before its first step
     double most_cores = 0;  ///< that it can use
@@ -35,11 +37,14 @@ struct fitted_run {
 /// Errors: a job of which the log shows no speed.
 [[nodiscard]] result<fitted_run, diagnostic> fit(recording const& run);
 
-/// The CPU of a recorded machine.
+/// A recorded machine.
 struct fitted_machine {
-    double cores = 0;      ///< mean capacity that policies saw
+    std::int64_t devices = 0;
+    double cores = 0;      ///< mean capacity that policies saw while a job ran on processors; 0 without such jobs
     double most_used = 0;  ///< that jobs used together where they could have used more; at most `cores`
 };
+/// The most devices that its policy saw.
+[[nodiscard]] std::int64_t devices_of(recording const& run) noexcept;
 [[nodiscard]] fitted_machine machine_of(recording const& run);
 
 }  // namespace ration::program

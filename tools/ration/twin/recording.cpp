@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -48,12 +49,18 @@ private:
     }
 };
 
+/// 0 in a log without devices.
+[[nodiscard]] std::int64_t devices_in(double amount) {
+    return amount >= 0 && amount < 1e6 ? static_cast<std::int64_t>(amount) : 0;
+}
+
 /// Makes one run from its lines.
 class recording_reader {
     run_recorder recorder_;
     recording run_;
-    std::unordered_map<std::int64_t, std::string> names_;  // by id
-    std::unordered_map<std::string, job_measurements> jobs_;
+    std::unordered_map<std::string, std::int64_t> ids_;  // by name
+    // By id: a job that waits for devices has no name in the log yet
+    std::unordered_map<std::int64_t, job_measurements> jobs_;
 
 public:
     /// The first line of a run. The diagnostic names neither file nor line.
@@ -72,7 +79,7 @@ public:
         if (auto const read = recorder_.take(line); !read) return read;
         event_fields fields(line);
         auto const event = fields.text("event");
-        if (event == "job_started") names_[fields.whole("id")] = fields.text("job");
+        if (event == "job_started") take_launch(fields);
         if (event == "tier_reached") take_tier(fields);
         if (event == "decision") return take_decision(line.at("columns"), nanoseconds{fields.whole("t")});
         return fields.status();
@@ -80,14 +87,25 @@ public:
 
     [[nodiscard]] recording finish() && {
         run_.history = std::move(recorder_).finish();
-        for (auto const& job : run_.history.jobs) run_.jobs.push_back(std::move(jobs_[job.name]));
+        for (auto const& job : run_.history.jobs) {
+            auto const id = ids_.find(job.name);
+            run_.jobs.push_back(id == ids_.end() ? job_measurements{} : std::move(jobs_[id->second]));
+        }
+        for (std::size_t i = 0; i < std::min(run_.settings.jobs.size(), run_.jobs.size()); ++i)
+            if (!run_.settings.jobs[i].elastic) std::erase_if(run_.jobs[i].samples, std::not_fn(&job_sample::runs));
         return std::move(run_);
     }
 
 private:
+    void take_launch(event_fields& fields) {
+        auto const id = fields.whole("id");
+        ids_[fields.text("job")] = id;
+        jobs_[id].launches.push_back(nanoseconds{fields.whole("t")});
+    }
+
     void take_tier(event_fields& fields) {
         auto const tier = fields.whole("tier");
-        auto& steps = jobs_[fields.text("job")].tier_steps;
+        auto& steps = jobs_[ids_[fields.text("job")]].tier_steps;
         auto const step = static_cast<double>(fields.whole("step"));
         if (tier >= 1 && tier <= 2 && !steps[static_cast<std::size_t>(tier - 1)])
             steps[static_cast<std::size_t>(tier - 1)] = step;
@@ -98,21 +116,21 @@ private:
         if (shown.rows("nodes/capacity.cpu") != 1)
             return diagnostic{.text = "the run has several nodes; name the log of a run on one machine"};
         std::size_t const number = run_.decisions.size();
-        run_.decisions.push_back({now, shown.amount("nodes/capacity.cpu", 0) / 1000});
+        run_.decisions.push_back(
+            {now, shown.amount("nodes/capacity.cpu", 0) / 1000, devices_in(shown.amount("nodes/capacity.gpu", 0))});
         for (std::size_t row = 0; row < shown.rows("jobs/id"); ++row) {
-            double const id = shown.number("jobs/id", row);
-            if (!(id >= 0 && id < 1e15)) continue;
-            auto const name = names_.find(static_cast<std::int64_t>(id));
-            bool const runs = shown.number("jobs/state", row) == static_cast<double>(job_state::running);
+            double const id = shown.number("jobs/id", row), state = shown.number("jobs/state", row);
             double const step = shown.number("jobs/step", row), used = shown.number("jobs/used.cpu", row);
-            if (name == names_.end() || !runs || std::isnan(step) || std::isnan(used)) continue;
-            auto& job = jobs_[name->second];
-            double const devices = shown.amount("jobs/held.gpu", row), total = shown.number("jobs/total_steps", row);
+            bool const is_active = state <= static_cast<double>(job_state::restarting);
+            if (!(id >= 0 && id < 1e15) || !is_active || std::isnan(step) || std::isnan(used)) continue;
+            auto& job = jobs_[static_cast<std::int64_t>(id)];
             job.samples.push_back({.decision = number,
                                    .step = step,
                                    .used_cores = used / 1000,
                                    .has_limit = std::isfinite(shown.amount("jobs/held.cpu", row)),
-                                   .devices = std::isfinite(devices) ? static_cast<std::int64_t>(devices) : 0});
+                                   .runs = state == static_cast<double>(job_state::running),
+                                   .devices = devices_in(shown.amount("jobs/held.gpu", row))});
+            double const total = shown.number("jobs/total_steps", row);
             if (total > 0) job.total_steps = total;
         }
         return {};

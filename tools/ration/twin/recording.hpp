@@ -19,22 +19,25 @@
 
 namespace ration::program {
 
-/// A running job at a decision.
+/// A job at a decision.
 struct job_sample {
     std::size_t decision = 0;  ///< index in `recording::decisions`
     double step = 0;
     double used_cores = 0;  ///< since the decision before
     bool has_limit = false;
-    std::int64_t devices = 0;
+    bool runs = false;         ///< it is not queued and does not restart
+    std::int64_t devices = 0;  ///< that it holds, also before it runs on them
 };
 
 struct recorded_decision {
     nanoseconds at{};
-    double cores = 0;  ///< that the policy saw as the capacity of the machine
+    double cores = 0;          ///< that the policy saw as the capacity of the machine
+    std::int64_t devices = 0;  ///< likewise
 };
 
 struct job_measurements {
-    std::vector<job_sample> samples;
+    std::vector<job_sample> samples;  ///< of a job on processors only those while it runs
+    std::vector<nanoseconds> launches;
     double total_steps = std::numeric_limits<double>::quiet_NaN();  ///< as the job reported them
     std::array<std::optional<double>, 2> tier_steps;                ///< at which Acceptable and Objective were reached
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -55,7 +56,9 @@ namespace {
         job = summary_of(run.outcome.jobs[i], job, models.about[i]);
         if (job.ended_at) total.makespan = std::max(total.makespan, *job.ended_at);
     }
-    total.mean_cpu = mean_of(run.cores);
+    bool const on_devices =
+        std::ranges::any_of(models.about, [](auto const& job) { return job.on_devices.has_value(); });
+    total.mean_cpu = on_devices ? std::numeric_limits<double>::quiet_NaN() : mean_of(run.cores);
     return total;
 }
 
@@ -82,7 +85,7 @@ namespace {
 [[nodiscard]] simulation_input input_of(fitted_run const& models, fitted_machine const& machine,
                                         recording const& measured) {
     simulation_input input;
-    input.machines.groups = {{.nodes = 1, .devices = 0, .type = 0, .cores = machine.cores}};
+    input.machines.groups = {{.nodes = 1, .devices = machine.devices, .type = 0, .cores = machine.cores}};
     input.most_used_cores = machine.most_used;
     input.settings = measured.settings;
     input.settle = settle_rules{};
