@@ -19,10 +19,10 @@ _MACHINE_PATH = re.compile(r"(?<![\w.$}-])/(?:work|root|home|mnt|Users)/[\w.-]{2
 _NOTHING_THROWN = ("include/", "backends/")
 _INPUT = "process::open_input or process::read_input"
 _RAW_READING = {"ifstream", "fstream", "fopen", "freopen", "O_RDONLY", "O_RDWR"}
-# The templates are programs of their own; a record is opened with O_NOFOLLOW, a folder with O_DIRECTORY, a file of claims is locked and never
-# read, and the standard streams are opened on /dev/null.
+# The templates are programs of their own; a record is opened with O_NOFOLLOW, a folder with O_DIRECTORY, a file of claims is locked and not
+# read so, and the standard streams are opened on /dev/null.
 _MAY_OPEN = ("tools/ration/new/", "tools/ration/run/run_directory.cpp", "tools/ration/run/private_folder.cpp", "tools/ration/run/core_claims.cpp",
-             "tools/ration/run/descriptors.cpp")
+             "tools/ration/run/descriptors.cpp", "tools/ration/nodes/checkpoint_claims.cpp")
 
 
 def check_licence(tree):

@@ -78,6 +78,14 @@ class Nodes(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
         self.run.communicate()
 
+    def kill_controller(self) -> None:
+        """Its agents have its standard error."""
+        self.agents += children_of(self.run.pid)
+        self.run.kill()
+        self.run.wait()
+        for stream in (self.run.stdout, self.run.stderr):
+            self.addCleanup(stream.close)
+
     def finish(self, code: int = 0) -> tuple[str, str]:
         out, err = self.run.communicate(timeout=PATIENCE)
         self.assertEqual(self.run.returncode, code, out + err)

@@ -59,6 +59,36 @@ class NodesTest(Nodes):
         self.finish()
         self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
 
+    def test_after_its_controller_was_killed_the_same_command_continues_a_job_that_never_runs_twice(self) -> None:
+        text = job("a", 100, more='checkpoint = "saved"')
+        self.start(text)
+        self.until(lambda: len(self.events("progress")) > 10, "the job trains")
+        self.kill_controller()
+        self.assertTrue(is_alive(int(self.launches()[0][4])), "the job trains on")
+        self.start(text)
+        out, _ = self.finish()
+        self.assertIn("agents of a killed run still train these jobs; they save and stop them, then the jobs continue", out)
+        first, second = self.launches()
+        self.assertGreaterEqual(int(second[3]), 10, "it continues from what the first one has saved at its end")
+        self.assertEqual([(event["how"], event["step"]) for event in self.events("job_ended")], [("finished", 100)])
+        self.assertEqual(list((self.folder / "work").glob(".*.ration")), [])
+        self.assert_nothing_left()
+
+    def test_ctrl_c_ends_the_wait_for_agents_of_a_killed_controller(self) -> None:
+        text = job("a", LONG, more='checkpoint = "saved"')
+        self.start(text)
+        self.until(lambda: len(self.events("progress")) > 0, "the job trains")
+        self.kill_controller()
+        for pid in self.agents:
+            os.kill(pid, signal.SIGSTOP)
+        self.start(text)
+        self.assertIn("agents of a killed run still train these jobs", self.run.stdout.readline())
+        self.run.send_signal(signal.SIGINT)
+        self.finish(4)
+        self.assertEqual(len(self.launches()), 1)
+        for pid in self.agents:
+            os.kill(pid, signal.SIGCONT)
+
     def test_a_killed_agent_costs_its_job_a_restart_from_its_checkpoint(self) -> None:
         self.start(job("a", 120, more='checkpoint = "saved"'))
         self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")

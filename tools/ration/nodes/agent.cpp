@@ -15,6 +15,7 @@
 
 #include "common/error_text.hpp"
 #include "nodes/agent_jobs.hpp"
+#include "nodes/checkpoint_claims.hpp"
 #include "nodes/ending_time.hpp"
 #include "nodes/lease_guard.hpp"
 #include "nodes/node_lock.hpp"
@@ -150,8 +151,14 @@ void send_rest(wire_channel& channel) {
             .approximate = sentences.empty() ? "" : sentences.front()};
 }
 
+/// They outlive an agent that is killed, until its guard has ended the jobs.
+struct agent_locks {
+    node_lock const& node;
+    checkpoint_claims const& claims;
+};
+
 /// Runs what the controller assigns until its end.
-[[nodiscard]] exit_code run_jobs(agent_session& session, agent_task const& task, node_lock const& lock,
+[[nodiscard]] exit_code run_jobs(agent_session& session, agent_task const& task, agent_locks const& locks,
                                  run_config const& config, std::vector<job_config> jobs) {
     auto const devices = host_devices::find(config);
     if (devices.names().empty())
@@ -175,10 +182,10 @@ void send_rest(wire_channel& channel) {
     if (!resources) return give_up(session, exit_code::no_backend, to_text(resources.failure()));
     node_lease const lease(task.hello.lease, lease_clock());
     auto guard = lease_guard::start(
-        {.record = config.file, .lock = lock, .ending = ending_time(jobs), .jobs = jobs.size()}, lease.until());
+        {.record = config.file, .lock = locks.node, .ending = ending_time(jobs), .jobs = jobs.size()}, lease.until());
     if (!guard) return give_up(session, exit_code::no_backend, to_text(guard.failure()));
     session.send(report_of(task.hello, devices, resources->node));
-    agent_jobs own(session, task.hello, lease, *guard, std::move(jobs), grants);
+    agent_jobs own(session, task.hello, lease, {*guard, locks.claims}, std::move(jobs), grants);
     source = &own;
     planned_run const planned{.choice = {.policy = "sent_grants"}, .folder = {}};
     auto const ended =
@@ -223,7 +230,9 @@ exit_code serve_node(node_options const&) {
     std::vector<job_config> jobs;
     auto const config = read_task(*task, jobs);
     if (!config) return give_up(session, exit_code::bad_input, config.failure());
-    return run_jobs(session, *task, *lock, *config, std::move(jobs));
+    checkpoint_claims const claims(jobs, task->hello.run);
+    claims.share();
+    return run_jobs(session, *task, {*lock, claims}, *config, std::move(jobs));
 }
 
 }  // namespace ration::program

@@ -81,9 +81,9 @@ std::vector<node_order> agent_session::receive(node_lease* lease) {
     return out;
 }
 
-agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, lease_guard& guard,
+agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, agent_limits limits,
                        std::vector<job_config> known, std::shared_ptr<grant_list> grants)
-    : session_(session), lease_(lease), guard_(guard), beat_(hello.beat), grants_(std::move(grants)) {
+    : session_(session), lease_(lease), limits_(limits), beat_(hello.beat), grants_(std::move(grants)) {
     for (auto& job : known) {
         job.at = {};  // the controller knows when it arrives
         auto name = job.name;
@@ -145,7 +145,9 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     // A lease that ended while this process was stopped is over, whatever messages the pipe holds
     if (lease_.is_over(lease_clock())) end();
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
-    guard_.renew(lease_.until());
+    limits_.guard.renew(lease_.until());
+    // The controller was killed, and its run is started again
+    if (session_.channel.at_end() && limits_.claims.are_requested()) end();
     set_grants(jobs);
     stop_others(jobs, orders);
     orders.tick = grants_->answered != grants_->number;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "nodes/checkpoint_claims.hpp"
 #include "nodes/lease_guard.hpp"
 #include "nodes/node_lease.hpp"
 #include "nodes/sent_grants.hpp"
@@ -31,10 +32,16 @@ struct agent_session {
     [[nodiscard]] std::vector<node_order> receive(node_lease* lease);
 };
 
+/// What outlives a connection, or limits it.
+struct agent_limits {
+    lease_guard& guard;
+    checkpoint_claims const& claims;
+};
+
 class agent_jobs final : public job_source {
     agent_session& session_;
     node_lease lease_;
-    lease_guard& guard_;
+    agent_limits limits_;
     nanoseconds beat_;
     std::map<std::string, std::shared_ptr<job_config const>, std::less<>> known_;
     std::shared_ptr<grant_list> grants_;
@@ -52,7 +59,7 @@ class agent_jobs final : public job_source {
 
 public:
     /// `known`: the jobs of the file.
-    agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, lease_guard& guard,
+    agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, agent_limits limits,
                std::vector<job_config> known, std::shared_ptr<grant_list> grants);
 
     /// Sends an event of the run to the controller.

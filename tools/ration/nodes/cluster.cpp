@@ -15,6 +15,7 @@
 #include "common/printable.hpp"
 #include "comparison/comparison.hpp"
 #include "comparison/output.hpp"
+#include "nodes/checkpoint_claims.hpp"
 #include "nodes/cluster_loop.hpp"
 #include "nodes/ending_time.hpp"
 #include "nodes/slurm_allocation.hpp"
@@ -95,6 +96,19 @@ struct cluster_command {
     reporter& out;
     stop_signals& signals;
 };
+
+/// Until no agent of a run whose controller was killed is left: its jobs write to the same folders. False: the user
+/// interrupted it.
+[[nodiscard]] bool await_earlier_agents(checkpoint_claims const& claims, cluster_command const& c) {
+    if (claims.take()) return true;
+    c.out.print("agents of a killed run still train these jobs; they save and stop them, then the jobs continue");
+    while (!claims.take()) {
+        pollfd one{c.signals.fd(), POLLIN, 0};
+        ::poll(&one, 1, 200);
+        if (c.signals.read() > 0) return false;
+    }
+    return true;
+}
 
 /// Until each node is up or left out. False: the user interrupted it.
 [[nodiscard]] bool await_nodes(cluster_nodes& nodes, stop_signals& signals, run_clock clock) {
@@ -190,6 +204,8 @@ void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
     if (!directory) return fail(exit_code::no_backend, to_text(directory.failure()));
     auto const locks = lock_checkpoints(c.config);
     if (!locks) return fail(exit_code::no_backend, to_text(locks.failure()));
+    checkpoint_claims const claims(c.config.jobs, *run);
+    if (!await_earlier_agents(claims, c)) return exit_code::interrupted;
     run_output output({.config = c.config,
                        .planned = c.planned,
                        .run = *run,
@@ -206,6 +222,7 @@ void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
                         task_of(c, *run, output.folder()), events);
     auto const ended = run_jobs_on(c, nodes, clock, events);
     end_nodes(nodes, clock, end_patience);
+    claims.remove();
     directory->remove_at_end();
     c.out.close();
     if (!ended) return ended.failure();
