@@ -150,6 +150,12 @@ class Twin(unittest.TestCase):
         self.assertEqual((other["measured_policy"], len(other["figures"])), ("tradl", 13))
         self.assertLess(other["mean_error"], 5)
 
+    def test_the_page_shows_the_output(self) -> None:
+        page = (HERE.parents[1] / "docs/twin.md").read_text()
+        command, shown = page.split("```sh\nration twin quickstart.jsonl ", 1)[1].split("\n```\n\n```\n", 1)
+        done = subprocess.run([RATION, "twin", "quickstart.jsonl", *command.split()], cwd=HERE, text=True, capture_output=True, timeout=60, check=True)
+        self.assertEqual(done.stdout, shown.split("```\n", 1)[0])
+
     def test_jobs_on_devices_have_speeds_by_devices_and_a_cost_of_changes(self) -> None:
         rates = {2: 6.0, 4: 10.0}
         older = ElasticJob("older", 0, 600, acceptable=5000, objective=6000, rates=rates, restart=3)
