@@ -63,6 +63,31 @@ struct cpu_job {
 
 [[nodiscard]] double seconds_to(nanoseconds t, sim::job_outcome const& job) { return to_seconds(t - job.submitted); }
 
+/// A trainer that ration leaves alone at its last tier.
+class stubborn_model final : public sim::job_model {
+    std::shared_ptr<job_model const> of_;
+
+public:
+    explicit stubborn_model(std::shared_ptr<job_model const> of) : of_(std::move(of)) {}
+
+    [[nodiscard]] sim::speed_segment at(sim::job_description const& job, sim::allocation const& held,
+                                        double step) const noexcept override {
+        return of_->at(job, held, step);
+    }
+    void show(sim::job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,
+              sim::scaling const& out) const noexcept override {
+        of_->show(job, step, type, devices_per_node, out);
+    }
+    [[nodiscard]] double cores(sim::job_description const& job) const noexcept override { return of_->cores(job); }
+    [[nodiscard]] std::uint32_t tiers(sim::job_description const& job) const noexcept override {
+        return of_->tiers(job);
+    }
+    [[nodiscard]] std::uint32_t tier_at(sim::job_description const& job, double step) const noexcept override {
+        return of_->tier_at(job, step);
+    }
+    [[nodiscard]] bool trains_on(sim::job_description const&) const noexcept override { return true; }
+};
+
 }  // namespace
 
 TEST_CASE("processors are shared fairly, within what each can use", "[sim][cpu]") {
@@ -94,6 +119,32 @@ TEST_CASE("a limit holds back one job, and the others get what it leaves", "[sim
     CHECK(o.jobs[0].finished == seconds(50));    // 20 a second, for the limit stays
     CHECK(o.jobs[1].acceptable == seconds(12.5));
     CHECK(o.jobs[1].objective == seconds(37.5));
+}
+
+TEST_CASE("jobs get only a part of the processors that their policy sees", "[sim][cpu]") {
+    auto const jobs = trainers({{0, 1000}, {0, 1000}});
+    std::int64_t capacity = 0;
+    double used = 0;
+    auto const o = simulate(jobs, box(2),
+                            [&](scripted::gpu_sample const& seen, grants&) {
+                                capacity = seen.get<std::int64_t>("nodes/capacity.cpu")[0];
+                                used = std::max(used, seen.get<double>("jobs/used.cpu")[1]);
+                            },
+                            {.interval = seconds(1), .most_used_cores = 0.5});
+    CHECK(o.jobs[1].finished == seconds(40));  // 25 steps a second each
+    CHECK(capacity == 2000);
+    CHECK(used == 250);
+}
+
+TEST_CASE("a job that trains on stays at its first tier for its policy, and is not released", "[sim][cpu]") {
+    auto jobs = trainers({{0, 4000}, {0, 8000}});
+    jobs.models.push_back(std::make_shared<stubborn_model>(jobs.models[0]));
+    jobs.jobs[0].model = 1;
+    auto const o = under(tradl_scenario::FT, jobs, 1);
+    CHECK_FALSE(o.jobs[0].released);
+    CHECK(o.jobs[1].released);
+    CHECK((o.jobs[0].acceptable.count > 0 && o.jobs[0].objective > o.jobs[0].acceptable));
+    CHECK(o.jobs[0].finished > o.jobs[0].objective);
 }
 
 TEST_CASE("a lost node takes its processors along, and its jobs go on when it is back", "[sim][cpu]") {
