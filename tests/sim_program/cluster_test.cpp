@@ -9,8 +9,6 @@ using namespace simulate_test;
 
 namespace {
 
-std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
-
 /// Trainers of one core each: of two models and a second apart, or all alike and at once.
 class trainers {
     temporary_file file_;

@@ -79,10 +79,6 @@ struct cpu_instances {
     }
 };
 
-[[nodiscard]] figures of(workload const& jobs, cluster const& machines, run_outcome const& ran) {
-    return figures_of(jobs, machines, needs_of(jobs, machines), ran);
-}
-
 }  // namespace
 
 TEST_CASE("what a job on processors needs, by hand") {

@@ -6,8 +6,6 @@ using namespace simulate_test;
 
 namespace {
 
-std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
-
 /// Two trainers, the second 2 s later.
 class two_trainers {
     temporary_file file_;

@@ -6,8 +6,6 @@ using namespace simulate_test;
 
 namespace {
 
-std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
-
 [[nodiscard]] words with(words more) {
     words all{"--generate", "rigid:jobs=60,per_hour=60", "--cluster", "2x4", "--interval", "15", "--seeds", "2"};
     all.insert(all.end(), more.begin(), more.end());

@@ -123,4 +123,8 @@ inline constexpr double rounding = 1e-6;
     return {};
 }
 
+[[nodiscard]] inline figures of(workload const& jobs, cluster const& machines, run_outcome const& ran) {
+    return figures_of(jobs, machines, needs_of(jobs, machines), ran);
+}
+
 }  // namespace sim_program

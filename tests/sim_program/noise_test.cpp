@@ -6,13 +6,13 @@ using namespace simulate_test;
 
 namespace {
 
-[[nodiscard]] words with(words more) {
+[[nodiscard]] words on_eight_devices(words more) {
     words all{"--generate", "rigid:jobs=150,per_hour=60", "--cluster", "2x4", "--policy", "fifo,srtf", "--seeds", "2"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
 }
 
-[[nodiscard]] std::string refused(std::string const& noise) { return refusal(with({"--noise", noise})); }
+[[nodiscard]] std::string refused(std::string const& noise) { return refusal(on_eight_devices({"--noise", noise})); }
 
 }  // namespace
 
@@ -34,14 +34,15 @@ TEST_CASE("--noise: a wrong word earns one sentence") {
 }
 
 TEST_CASE("--noise: 0 gives the bytes of a run without it") {
-    ran const plain(with({})), exact(with({"--noise", "remaining=0,restart_cost=0"}));
+    ran const plain(on_eight_devices({})), exact(on_eight_devices({"--noise", "remaining=0,restart_cost=0"}));
     REQUIRE((plain.problems.empty() && exact.problems.empty()));
     CHECK(table_json(plain.results()) == table_json(exact.results()));
     CHECK(table_text(plain.results()) == table_text(exact.results()));
 }
 
 TEST_CASE("--noise: the same for one seed, only for policies that read the column, and told in the output") {
-    ran const plain(with({})), noisy(with({"--noise", "remaining=1.5", "--noise", "total_steps=0.25"}));
+    ran const plain(on_eight_devices({})),
+        noisy(on_eight_devices({"--noise", "remaining=1.5", "--noise", "total_steps=0.25"}));
     auto const exact = plain.results(), wrong = noisy.results();
     CHECK(table_json(wrong) == table_json(noisy.results()));
     auto const figures = [](simulation_results const& of, int policy) {

@@ -27,6 +27,8 @@ using nlohmann::json;
 
 using words = std::vector<std::string>;
 
+inline std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
+
 [[nodiscard]] inline parsed_command_line parsed(words w) {
     w.insert(w.begin(), "sim");
     return parse_command_line(std::move(w), policy_names());

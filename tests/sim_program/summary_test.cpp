@@ -10,10 +10,6 @@ using namespace sim_program;
 
 namespace {
 
-[[nodiscard]] figures of(workload const& jobs, cluster const& machines, run_outcome const& ran) {
-    return figures_of(jobs, machines, needs_of(jobs, machines), ran);
-}
-
 /// Gives the second job more than it accepts.
 struct greedy {
     using policy_concept = policy_tag;

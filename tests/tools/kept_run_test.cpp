@@ -29,7 +29,7 @@ namespace {
                      {.name = "mlp"}}};
 }
 
-[[nodiscard]] std::string sentence_with(char const* path, json value) {
+[[nodiscard]] std::string sentence_of_run_with(char const* path, json value) {
     auto run = json::parse(to_json(good_run()));
     run[json::json_pointer(path)] = std::move(value);
     kept_run read;
@@ -62,7 +62,7 @@ TEST_CASE("kept_run: a field that is not valid is named") {
           row{"/jobs", 7, "jobs"}, row{"/jobs/0", 7, "jobs"}, row{"/jobs/0/name", "../../etc/passwd", "name"},
           row{"/jobs/0/how", "well", "how"}, row{"/jobs/0/why", nullptr, "why"}}) {
         INFO(path << ' ' << value);
-        CHECK(sentence_with(path, value) == "its field '" + std::string(field) + "' is missing or not valid");
+        CHECK(sentence_of_run_with(path, value) == "its field '" + std::string(field) + "' is missing or not valid");
     }
     kept_run read;
     for (std::string_view const text : {"", "[1]", "null", "\xff"})

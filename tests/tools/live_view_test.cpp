@@ -19,7 +19,7 @@ using ration::process::descriptor;
 
 namespace {
 
-constexpr view_style ascii{.unicode = false, .colour = true};
+constexpr view_style without_unicode{.unicode = false, .colour = true};
 
 /// Understands what the view sends, in the way of a terminal that breaks lines at its edge: one character a cell.
 class screen {
@@ -154,7 +154,7 @@ struct terminal {
 TEST_CASE("live_view: frame after frame stands in the same place, and the cursor comes back") {
     terminal t(100);
     {
-        live_view view(t.program_side.get(), ascii);
+        live_view view(t.program_side.get(), without_unicode);
         (void)t.received();
         CHECK_FALSE(t.model.shows_cursor());
         for (double const used : {0.1, 1.25, 0.0}) {
@@ -171,7 +171,7 @@ TEST_CASE("live_view: frame after frame stands in the same place, and the cursor
 
 TEST_CASE("live_view: at most ten frames a second") {
     terminal t(100);
-    live_view view(t.program_side.get(), ascii);
+    live_view view(t.program_side.get(), without_unicode);
     view.draw(model_of(1, 0.1), seconds(5));
     (void)t.received();
     view.draw(model_of(1, 0.2), seconds(5) + milliseconds(99));
@@ -184,7 +184,7 @@ TEST_CASE("live_view: at most ten frames a second") {
 
 TEST_CASE("live_view: a window that becomes narrower or wider leaves no rests of the old frame") {
     terminal t(120);
-    live_view view(t.program_side.get(), ascii);
+    live_view view(t.program_side.get(), without_unicode);
     view.draw_now(model_of(3), {});
     (void)t.received();
     for (unsigned short const columns : {50, 31, 90, 120}) {
@@ -197,7 +197,7 @@ TEST_CASE("live_view: a window that becomes narrower or wider leaves no rests of
 
 TEST_CASE("live_view: a low window") {
     terminal t(100, 6);
-    live_view view(t.program_side.get(), ascii);
+    live_view view(t.program_side.get(), without_unicode);
     view.draw_now(model_of(9), {});
     view.draw_now(model_of(9), {});
     CHECK(t.shown() == expected(model_of(9), 100, 6));
@@ -205,7 +205,7 @@ TEST_CASE("live_view: a low window") {
 
 TEST_CASE("live_view: a line above the view stays, the view moves down") {
     terminal t(60);
-    live_view view(t.program_side.get(), ascii);
+    live_view view(t.program_side.get(), without_unicode);
     view.draw_now(model_of(2), {});
     std::string const warning = "warning: \x1b[2J" + std::string(70, 'x');  // longer than the screen is wide
     view.print_above(warning);
@@ -217,7 +217,7 @@ TEST_CASE("live_view: a line above the view stays, the view moves down") {
 
 TEST_CASE("live_view: a terminal that takes nothing costs frames, not time, and no half sequence ever follows") {
     terminal t(100);
-    live_view view(t.program_side.get(), ascii);
+    live_view view(t.program_side.get(), without_unicode);
     for (int i = 0; i < 2000; ++i) view.draw_now(model_of(20, i * 0.001), {});  // far more than a pseudo-terminal holds
     for (int i = 0; i < 20; ++i) {
         (void)t.received();
@@ -233,7 +233,7 @@ TEST_CASE("live_view: the cursor comes back after a crash and after exit") {
         REQUIRE(child >= 0);
         if (child == 0) {
             for (int const signal : {SIGABRT, SIGSEGV}) std::signal(signal, SIG_DFL);  // the test framework has its own
-            auto* const view = new live_view(t.program_side.get(), ascii);
+            auto* const view = new live_view(t.program_side.get(), without_unicode);
             view->draw_now(model_of(1), {});
             if (crash) std::abort();
             std::exit(0);  // without a destructor
@@ -259,7 +259,7 @@ TEST_CASE("live_view: the cursor comes back after every signal that ends a progr
             for (int const one : signals) std::signal(one, SIG_DFL);  // the test framework has some of its own
             rlimit const none{};
             ::setrlimit(RLIMIT_CORE, &none);
-            auto* const view = new live_view(t.program_side.get(), ascii);
+            auto* const view = new live_view(t.program_side.get(), without_unicode);
             view->draw_now(model_of(1), {});
             ::raise(signal);
             ::_exit(0);
@@ -281,7 +281,7 @@ TEST_CASE("live_view: Ctrl-Z gives the cursor to the shell, and the view starts 
     REQUIRE(child >= 0);
     if (child == 0) {
         std::signal(SIGTSTP, SIG_DFL);
-        live_view view(t.program_side.get(), ascii);
+        live_view view(t.program_side.get(), without_unicode);
         view.draw_now(model_of(1, 0.1), {});
         ::raise(SIGTSTP);
         view.draw_now(model_of(1, 0.2), {});

@@ -11,8 +11,8 @@ using ration::unlimited;
 
 namespace {
 
-constexpr auto cpu = static_cast<std::uint16_t>(resource_id::cpu);
-constexpr auto memory = static_cast<std::uint16_t>(resource_id::memory);
+constexpr auto cpu_id = static_cast<std::uint16_t>(resource_id::cpu);
+constexpr auto memory_id = static_cast<std::uint16_t>(resource_id::memory);
 
 }  // namespace
 
@@ -50,7 +50,7 @@ TEST_CASE("check: the smallest CPU grant fits on a full node", "[capacity]") {
              {.job = 2, .amount = 50},
              {.job = 3, .amount = least}});
     CHECK(a.accepted.size() == 4);
-    a.check({{.job = 1, .node = 0, .resource = memory, .amount = 1}});
+    a.check({{.job = 1, .node = 0, .resource = memory_id, .amount = 1}});
     CHECK(a.accepted.size() == 1);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("check: what a broken group would have given back is not there to take
     host h(2);
     h.hold(1, resource_id::cpu, 900);
     answer a(h);
-    a.check({{.job = 0, .amount = 800}, {.job = 1, .amount = 200}, {.job = 1, .resource = memory, .amount = -1}});
+    a.check({{.job = 0, .amount = 800}, {.job = 1, .amount = 200}, {.job = 1, .resource = memory_id, .amount = -1}});
     CHECK(a.rule_of(0) == check_rule::over_capacity);
     CHECK(a.rule_of(1) == check_rule::broken_group);
 }
@@ -97,11 +97,11 @@ TEST_CASE("check: a group that falls takes those with it that relied on it, and 
     h.hold(4, resource_id::cpu, 900);
     h.set_capacity(resource_id::memory, 10);
     answer a(h);
-    a.check({{.job = 0, .amount = 800},                       // relies on job 4
-             {.job = 1, .amount = 90},                        // did not fit beside job 0, fits without it
-             {.job = 4, .amount = 0},                         // gives back ...
-             {.job = 4, .resource = memory, .amount = 11},    // ... but asks for memory that is not there
-             {.job = 2, .resource = memory, .amount = 10}});  // is not in its way
+    a.check({{.job = 0, .amount = 800},                          // relies on job 4
+             {.job = 1, .amount = 90},                           // did not fit beside job 0, fits without it
+             {.job = 4, .amount = 0},                            // gives back ...
+             {.job = 4, .resource = memory_id, .amount = 11},    // ... but asks for memory that is not there
+             {.job = 2, .resource = memory_id, .amount = 10}});  // is not in its way
     CHECK(a.rule_of(0) == check_rule::over_capacity);
     CHECK(a.rule_of(1) == check_rule::passed);
     CHECK(a.rule_of(2) == check_rule::over_capacity);
@@ -160,8 +160,8 @@ TEST_CASE("check: each node and each resource has its own capacity", "[capacity]
     a.check({{.job = 0, .node = 0, .amount = 1000}, {.job = 1, .node = 1, .amount = 11}});
     CHECK(a.rule_of(0) == check_rule::passed);
     CHECK(a.rule_of(1) == check_rule::over_capacity);
-    a.check({{.job = 0, .amount = 1000}, {.job = 1, .resource = memory, .amount = 1000}});
+    a.check({{.job = 0, .amount = 1000}, {.job = 1, .resource = memory_id, .amount = 1000}});
     CHECK(a.accepted.size() == 2);
-    a.check({{.job = 0, .resource = cpu, .amount = 1000}, {.job = 1, .resource = cpu, .amount = 11}});
+    a.check({{.job = 0, .resource = cpu_id, .amount = 1000}, {.job = 1, .resource = cpu_id, .amount = 11}});
     CHECK(a.rule_of(1) == check_rule::over_capacity);
 }

@@ -111,7 +111,7 @@ private:
             }
             if (taken_.empty()) return;
             std::uint32_t const last = taken_.back();
-            taken_.resize(taken_.size() - 1);
+            taken_.erase(taken_.size() - 1, taken_.size());
             left += items_[last].bytes;
             value -= items_[last].value;
             next = last + 1;
