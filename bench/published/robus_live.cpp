@@ -15,6 +15,7 @@
 #include <fstream>
 #include <new>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
@@ -75,6 +76,7 @@ public:
         for (std::size_t t = 0; t < tenants; ++t) {
             all_[t] = ::fork();
             if (all_[t] != 0) continue;
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with this program, however that ends
             auto const own = read_by(t);
             load({paths[own[0]], paths[own[1]]}, (*bytes_)[t]);
         }
