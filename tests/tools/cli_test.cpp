@@ -168,7 +168,7 @@ TEST_CASE("measure scaling: a command of a group") {
                 "--warm-up", "250ms", "--json", "--write"}));
     CHECK((all.job == "vae" && all.devices == std::vector<std::int64_t>{4, 1} && all.repeat == 5));
     CHECK((all.time == ration::seconds(60) && all.warm_up == ration::milliseconds(250) && all.json && all.write));
-    CHECK(refusal({"measure"}) == "ration: say what to do: scaling, tune; 'ration measure --help' tells more");
+    CHECK(refusal({"measure"}) == "ration: say what to do: scaling, tune, serve; 'ration measure --help' tells more");
     CHECK(refusal({"measure", "scalng"}) == "ration: there is no command 'scalng'; did you mean 'scaling'?");
     CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; 'ration measure scaling --help' tells more");
     CHECK(refusal({"measure", "scaling", "f", "g"}) ==
@@ -198,6 +198,19 @@ TEST_CASE("measure tune: its options") {
           "ration: --try: 't' is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2");
     CHECK(refusal({"measure", "tune", "f", "--try", "t=1", "--runs", "0"}) ==
           "ration: --runs: '0' is no number of launches from 1 to 9999");
+}
+
+TEST_CASE("measure serve: its options") {
+    auto const usual = options_of<serve_measure_options>(parsed({"measure", "serve", "jobs.toml"}));
+    CHECK((usual.file == "jobs.toml" && usual.jobs.empty() && usual.limit == ration::seconds(1) && !usual.json));
+    CHECK((usual.time == ration::seconds(5) && usual.first_rate == 10 && usual.repeat == 3 && usual.seed == 1));
+    auto const all = options_of<serve_measure_options>(
+        parsed({"measure", "serve", "f", "--job", "a", "--job", "b", "--limit", "200ms", "--time", "1s", "--rate", "50",
+                "--repeat", "5", "--seed", "7", "--json"}));
+    CHECK((all.jobs == std::vector<std::string>{"a", "b"} && all.limit == ration::milliseconds(200) && all.json));
+    CHECK((all.time == ration::seconds(1) && all.first_rate == 50 && all.repeat == 5 && all.seed == 7));
+    CHECK(refusal({"measure", "serve", "f", "--rate", "0"}) ==
+          "ration: --rate: '0' is no number of requests from 1 to 9999");
 }
 
 TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {

@@ -66,6 +66,8 @@ constexpr subcommand all[] = {
      make<scaling_options, measure_scaling>},
     {"measure tune", "Search the launch parameters with which a job is fastest, for its key 'parameters'",
      make<tune_options, measure_tune>},
+    {"measure serve", "Measure the rate of requests that servers sustain, alone and two of them together",
+     make<serve_measure_options, measure_serve>},
     {"replay", "Show the answers of other policies in a recorded run", make<replay_options, replay>},
     {"twin", "Compare a recorded run with its simulation, also under other policies", make<twin_options, show_twin>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},

@@ -36,6 +36,20 @@ The finalists are launched --repeat times more. Equal seeds launch in equal orde
 Exit codes: 0 a setting has a speed; 1 every one failed; 2 wrong command line or file, or --write cannot change the file;
 3 this machine has too few devices, or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
 
+constexpr int most_requests_per_second = 9999;
+
+constexpr auto notes_of_serve = R"(Examples:
+  ration measure serve jobs.toml --limit 200ms
+  ration measure serve jobs.toml --job cnn --job lstm --limit 1s --repeat 5
+  ration measure serve jobs.toml --json | jq .together
+
+A server has a table such as parameters = { socket = "server.sock" }, and {socket} in its command. It listens there, and
+answers each line with the same line once the request is served. Requests have random planned times, and latencies
+count from these. The rate rises by half until a pass misses the limit, and bisection then finds it within 2 %.
+With two servers, the first one is also held at 25, 50 and 75 % of its own rate while the rate of the second one rises.
+Exit codes: 0 all rates are known; 1 a server failed; 2 wrong command line or file; 3 this machine has too few devices,
+or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
+
 [[nodiscard]] result<void, diagnostic> check_duration(std::string_view word) {
     if (parse_duration(word)) return {};
     return diagnostic{.text = program::quoted(word) + " is not a duration; write a number and one of ms, s, m, h"};
@@ -98,6 +112,27 @@ void add_options(CLI::App& to, tune_options& into, option_context&) {
     add_duration(to, "--warm-up", into.warm_up, "Time from the first step that is not measured; default 3s");
     to.add_flag("--json", into.json, "The figures as one JSON line");
     to.add_flag("--write", into.write, "Put the best values into the jobs file, and change nothing else there");
+}
+
+void add_options(CLI::App& to, serve_measure_options& into, option_context&) {
+    to.footer(notes_of_serve);
+    to.add_option("FILE", into.file, "The jobs file")->required()->type_name("");
+    to.add_option("--job", into.jobs, "A server to measure, at most twice; default those with a parameter 'socket'")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("NAME");
+    add_duration(to, "--limit", into.limit, "Limit on the 95th percentile of the latency; default 1s");
+    add_duration(to, "--time", into.time, "Length of one pass, which has at least 20 requests; default 5s");
+    to.add_option("--rate", into.first_rate, "Requests per second of the first pass; default 10")
+        ->type_name("N")
+        ->check(number_check(most_requests_per_second, "requests"));
+    to.add_option("--repeat", into.repeat, "Measurements of each rate, in turns; default 3")
+        ->type_name("N")
+        ->check(number_check(most_rounds, "rounds"));
+    to.add_option("--seed", into.seed, "Of the times of the requests; default 1")
+        ->type_name("N")
+        ->check(checked_by(parse_seed));
+    to.add_flag("--json", into.json, "The figures as one JSON line");
 }
 
 }  // namespace ration::program

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`ration measure serve` on servers whose service time is known."""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
+
+from support import PATIENCE, PYTHON, RATION, RunTest, alive, groups, main  # pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER = """
+[[job]]
+name = "%(name)s"
+command = ["%(python)s", "%(server)s", "{socket}", "%(time)s", "%(mode)s"]
+target = { loss = { objective = 0 } }
+parameters = { socket = "%(name)s.sock" }
+bounds = { cpu = { max = 1 } }
+"""
+QUICK = ("--time", "100ms", "--limit", "2s", "--rate", "200", "--repeat", "1")
+
+
+def server(name: str, milliseconds: int, mode: str = "good") -> str:
+    return SERVER % {"name": name, "python": PYTHON, "server": ROOT / "tests/measure/server.py", "time": milliseconds, "mode": mode}
+
+
+class ServeTest(RunTest):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "tmp").mkdir()
+        self.environment["TMPDIR"] = str(self.folder / "tmp")
+
+    def serve(self, jobs: str, *words: str) -> subprocess.CompletedProcess:
+        (self.folder / "jobs.toml").write_text('policy = "none"\ntick = "100ms"\n' + jobs)
+        process = subprocess.Popen([RATION, "measure", "serve", "jobs.toml", *words], cwd=self.folder, env=self.environment,
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        out, err = process.communicate(timeout=PATIENCE)
+        self.assertEqual([launch[0] for launch in self.launches() if alive(int(launch[0]))], [])
+        self.assertEqual(groups(process), [])
+        self.assertEqual([str(one) for folder in ("tmp", "ration") for one in (self.folder / folder).glob("*")], [])
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def launches(self) -> list[list[str]]:
+        file = self.folder / "launches"
+        return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+    def test_two_servers_alone_and_together(self) -> None:
+        done = self.serve(server("fast", 1) + server("slow", 4), *QUICK, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = json.loads(done.stdout)
+        alone = [one["served_per_second"] for one in result["rounds"][0]["alone"]]
+        # A server that sleeps for 1 or 4 ms cannot serve more, however fast the machine is
+        self.assertLessEqual(alone[0], 1000)
+        self.assertLessEqual(alone[1], 250)
+        self.assertGreater(min(alone), 0)
+        together = result["rounds"][0]["together"]
+        self.assertEqual([round(one["fixed"] / alone[0], 6) for one in together], [0.25, 0.5, 0.75])
+        self.assertTrue(all(0 <= one["ramped"] <= 250 for one in together), together)
+        self.assertEqual([name for _, name in self.launches()], ["0.sock", "1.sock", "0.sock", "1.sock"])
+
+    def test_servers_that_fail(self) -> None:
+        for mode, sentence in (("wrong", "it sent 'done', which answers no request; let it answer each line with the same line"),
+                               ("deaf", "it did not listen on its socket in time; let it bind the path of its parameter 'socket', "
+                                        "or extend the deadline 'start' of the job")):
+            jobs = server("a", 1, mode).replace("cpu = { max = 1 }", "gpu = 1") + 'deadlines = { start = "1s" }\n'
+            done = self.serve("devices = { count = 1, cpu = 1 }\n" + jobs, *QUICK)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertEqual(done.stderr.splitlines()[-1], f"ration: job 'a': {sentence}")
+        done = self.serve(server("a", 1, "dies"), *QUICK)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"ration: job 'a': it (closed the connection; let it serve until it is stopped|failed: exit code 1; .*)\n$")
+
+    def test_requests_that_cannot_be_met(self) -> None:
+        def refused(jobs: str, *words: str) -> str:
+            done = self.serve(jobs, *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertEqual(self.launches(), [])
+            return done.stderr
+        plain = server("a", 1).replace("parameters", "# parameters")
+        fix = 'add parameters = { socket = "server.sock" } to '
+        self.assertEqual(refused(plain), f"jobs.toml: no job has a parameter 'socket'; {fix}the server, and {{socket}} to its command\n")
+        self.assertEqual(refused(plain, "--job", "a"), f"jobs.toml: job 'a' has no parameter 'socket'; {fix}it, and {{socket}} to its command\n")
+        self.assertEqual(refused(server("fast", 1), "--job", "fats"), "jobs.toml: job 'fats' is unknown; did you mean 'fast'?\n")
+        two = "jobs.toml: one or two different servers can be measured; choose them by --job\n"
+        self.assertEqual(refused(server("a", 1) + server("b", 1) + server("c", 1)), two)
+        self.assertEqual(refused(server("a", 1), "--job", "a", "--job", "a"), two)
+
+
+if __name__ == "__main__":
+    main()
