@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include <ration/assert.hpp>
 #include <ration/host/rng_sequence.hpp>
@@ -90,8 +92,8 @@ void successive_halving::drop_slow() {
     if (remaining_.size() <= rules_.finalists) return;
     auto const kept = std::max<std::size_t>((remaining_.size() + eta - 1) / eta, rules_.finalists);
     bool const has_present = remaining_.front() == 0;
-    auto const by_speed = [this](std::size_t a, std::size_t b) { return score(a) > score(b); };
-    std::stable_sort(remaining_.begin() + (has_present ? 1 : 0), remaining_.end(), by_speed);
+    auto const by_speed = [this](std::size_t at) { return std::pair(-score(at), at); };
+    std::ranges::sort(remaining_.begin() + (has_present ? 1 : 0), remaining_.end(), {}, by_speed);
     remaining_.resize(kept);
     std::ranges::sort(remaining_);
 }
@@ -106,11 +108,10 @@ double successive_halving::score(std::size_t at) const {
 std::vector<halving_candidate> successive_halving::ranking() const {
     std::vector<std::size_t> order(all_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [this](std::size_t a, std::size_t b) {
-        if (all_[a].failed != all_[b].failed) return all_[b].failed;
-        auto const rounds = [this](std::size_t i) { return all_[i].speeds.size(); };
-        if (rounds(a) != rounds(b)) return rounds(a) > rounds(b);
-        return rounds(a) > 0 && score(a) > score(b);
+    std::ranges::sort(order, {}, [this](std::size_t at) {
+        auto const& one = all_[at];
+        auto const rounds = std::ssize(one.speeds);
+        return std::tuple(one.failed, -rounds, rounds > 0 ? -score(at) : 0, at);
     });
     std::vector<halving_candidate> out;
     for (auto const at : order) out.push_back(all_[at]);
