@@ -2,6 +2,7 @@
 """`ration measure serve` on servers whose service time is known."""
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -32,11 +33,16 @@ class ServeTest(RunTest):
         (self.folder / "tmp").mkdir()
         self.environment["TMPDIR"] = str(self.folder / "tmp")
 
-    def serve(self, jobs: str, *words: str) -> subprocess.CompletedProcess:
+    def start_serving(self, jobs: str, *words: str) -> subprocess.Popen:
         (self.folder / "jobs.toml").write_text('policy = "none"\ntick = "100ms"\n' + jobs)
         process = subprocess.Popen([RATION, "measure", "serve", "jobs.toml", *words], cwd=self.folder, env=self.environment,
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.end, process)
+        return process
+
+    def serve(self, jobs: str, *words: str, after=lambda process: None) -> subprocess.CompletedProcess:
+        process = self.start_serving(jobs, *words)
+        after(process)
         out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual([launch[0] for launch in self.launches() if alive(int(launch[0]))], [])
         self.assertEqual(groups(process), [])
@@ -72,6 +78,14 @@ class ServeTest(RunTest):
         done = self.serve(server("a", 1, "dies"), *QUICK)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"ration: job 'a': it (closed the connection; let it serve until it is stopped|failed: exit code 1; .*)\n$")
+
+    def test_an_interrupt_stops_the_servers(self) -> None:
+        def interrupt(process: subprocess.Popen) -> None:
+            self.wait_for(self.launches)
+            process.send_signal(signal.SIGINT)
+        done = self.serve(server("a", 1), "--time", "10m", after=interrupt)
+        self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
+        self.assertTrue(done.stderr.endswith("ration: interrupted; the jobs were stopped\n"), done.stderr)
 
     def test_requests_that_cannot_be_met(self) -> None:
         def refused(jobs: str, *words: str) -> str:
