@@ -224,7 +224,8 @@ class Twin(unittest.TestCase):
         self.assertEqual(self.refusal("--policy", "tradle", run=log), "ration: --policy: there is no policy 'tradle'; did you mean 'tradl'?\n")
         self.assertIn("ration: --set: ", self.refusal("--set", "tradl.alpha=0.5", run=log))
         self.assertIn("absent.jsonl: cannot be opened", self.refusal("--against", "absent.jsonl", run=log))
-        self.assertIn("shares devices", self.refusal("--policy", "fifo", run=log))
+        self.assertEqual(self.refusal("--policy", "fifo", run=log),
+                         "ration: the policy 'fifo' shares devices, and the recorded machine has none: choose one that shares cores, such as equal_share\n")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ struct sample {
 
 struct simulation_input {
     sim::cluster machines;
+    bool is_recorded = false;     ///< the machines are those of a log, and not of --cluster
     std::vector<sample> samples;  ///< at least one, none of them empty
     sim::prediction_noise noise;  ///< of the predictions that policies read
     std::vector<bool> is_exact;   ///< by policy: it reads exact values beside estimates; empty without --estimate

@@ -204,19 +204,17 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 
 /// Refuses a policy that shares out what the cluster does not have and reads nothing of what it has.
 [[nodiscard]] result<void, diagnostic> check_shared_resource(std::string const& name, any_policy const& policy,
-                                                             sim::cluster const& machines) {
-    if (shares(policy, "gpu") && !inspects(policy, "cpu") && devices_of(machines) == 0)
+                                                             simulation_input const& input) {
+    auto const refused = [&](std::string_view shared, std::string_view other, std::string_view example) {
         return diagnostic{
-            .text = fmt::format(
-                "the policy {} shares devices, and --cluster has none: choose one that shares cores, such as equal_share, or write 1x4+8cores for a "
-                "node with both",
-                quoted(name))};
-    if (shares(policy, "cpu") && !inspects(policy, "gpu") && !(cores_of(machines) > 0))
-        return diagnostic{
-            .text = fmt::format(
-                "the policy {} shares cores, and --cluster has none: choose one that shares devices, such as fifo, or write 1x4+8cores for a node "
-                "with both",
-                quoted(name))};
+            .text = fmt::format("the policy {} shares {}, and {} has none: choose one that shares {}, such as {}{}",
+                                quoted(name), shared, input.is_recorded ? "the recorded machine" : "--cluster", other,
+                                example, input.is_recorded ? "" : ", or write 1x4+8cores for a node with both")};
+    };
+    if (shares(policy, "gpu") && !inspects(policy, "cpu") && devices_of(input.machines) == 0)
+        return refused("devices", "cores", "equal_share");
+    if (shares(policy, "cpu") && !inspects(policy, "gpu") && !(cores_of(input.machines) > 0))
+        return refused("cores", "devices", "fifo");
     return {};
 }
 
@@ -246,7 +244,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
             return diagnostic{.text = refusal(name, bound.failure())};
     }
-    if (auto const shared = check_shared_resource(name, policy, input.machines); !shared) return shared;
+    if (auto const shared = check_shared_resource(name, policy, input); !shared) return shared;
     return check_placement(name, policy, input);
 }
 

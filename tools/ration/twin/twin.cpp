@@ -86,6 +86,7 @@ namespace {
                                         recording const& measured) {
     simulation_input input;
     input.machines.groups = {{.nodes = 1, .devices = machine.devices, .type = 0, .cores = machine.cores}};
+    input.is_recorded = true;
     input.most_used_cores = machine.most_used;
     input.settings = measured.settings;
     input.settle = settle_rules{};
