@@ -111,10 +111,10 @@ inline constexpr double rounding = 1e-6;
 }
 
 /// Empty when neither bound is above what the run reached.
-[[nodiscard]] inline std::string beaten(workload const& jobs, cluster const& machines, run_outcome const& ran) {
+[[nodiscard]] inline std::string beaten(lower_bounds const& least, workload const& jobs, cluster const& machines,
+                                        run_outcome const& ran) {
     if (ran.how != ending::all_done) return std::string("the run did not end: ") + std::string(name_of(ran.how));
     if (ran.rejected > 0) return "a grant was refused";
-    auto const least = limits_of(jobs, machines);
     auto const reached = figures_of(jobs, machines, needs_of(jobs, machines), ran);
     if (least.mean_jct > reached.mean_jct + rounding)
         return "mean JCT " + std::to_string(reached.mean_jct) + " < " + std::to_string(least.mean_jct);

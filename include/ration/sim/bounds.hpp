@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ration/sim/needs.hpp>
+#include <ration/sim/price_bound.hpp>
 
 namespace ration::sim {
 
@@ -132,6 +133,29 @@ struct completions {
     return {std::max({alone, least_left_sum(jobs, speed), mean_busy_sum(jobs, speed)}), last};
 }
 
+/// The sum of completion times by `price_bound`; 0 for too many jobs. Prices are 0 after 1.3 times the least makespan.
+/// O(segments of all jobs) and the time of `price_bound`.
+[[nodiscard]] inline double priced_sum(workload const& jobs, std::vector<job_needs> const& needs,
+                                       cluster const& machines, bool on_cpu, completions const& least) {
+    if (needs.size() > price_bound::most_jobs) return 0;
+    needs_reader reader(jobs, machines);
+    priced_jobs all;
+    double submitted = 0, first = least.last;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        auto const& job = jobs.jobs[i];
+        if (!needs[i].possible() || jobs.runs_on_cpu(job) != on_cpu) continue;
+        double const at = to_seconds(job.submitted), start = at + (on_cpu ? 0 : job.restart_cost);
+        all.begin(start);
+        reader.each_curve(job, [&](double steps, speed_curve curve) { all.add_segment(steps, std::move(curve)); });
+        all.end();
+        submitted += start;
+        first = std::min(first, at);
+    }
+    if (all.jobs().empty()) return 0;
+    double const capacity = on_cpu ? cores_of(machines) : static_cast<double>(devices_of(machines));
+    return submitted + price_bound(all, capacity, first + 1.3 * (least.last - first)).least_sum();
+}
+
 }  // namespace detail
 
 /// The bounds of a workload; `needs` has one entry for each job. O(n log n).
@@ -157,7 +181,9 @@ struct completions {
     if (bounds.jobs == 0) return bounds;
     auto const devices = detail::earliest_completions(on_devices, static_cast<double>(devices_of(machines)));
     auto const cores = detail::earliest_completions(on_cpu, cores_of(machines));
-    bounds.mean_jct = (devices.sum + cores.sum - submitted) / static_cast<double>(bounds.jobs);
+    double const sum = std::max(devices.sum, detail::priced_sum(jobs, needs, machines, false, devices)) +
+                       std::max(cores.sum, detail::priced_sum(jobs, needs, machines, true, cores));
+    bounds.mean_jct = (sum - submitted) / static_cast<double>(bounds.jobs);
     bounds.makespan = std::max(devices.last, cores.last) - first;
     return bounds;
 }

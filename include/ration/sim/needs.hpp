@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include <ration/sim/speed_curve.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
@@ -110,6 +111,19 @@ public:
             seconds += steps / fastest;
         });
         return seconds;
+    }
+
+    /// Calls `visit(steps, speed_curve)` for each segment of constant speeds of a job that can run. The restart at its
+    /// start is no segment.
+    template <class Visit>
+    void each_curve(job_description const& job, Visit visit) {
+        if (!workload_.runs_on_cpu(job))
+            return each_segment(job, [&](double steps) { visit(steps, speed_curve(best_)); });
+        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed) {
+            speed_curve curve;
+            curve.add({most_cores(job), speed});
+            visit(steps, curve);
+        });
     }
 
 private:
