@@ -92,7 +92,8 @@ class Run:
 @dataclasses.dataclass
 class ElasticJob(Job):
     rates: dict[int, float] = dataclasses.field(default_factory=dict)  # steps per second by number of devices
-    restart: float = 0  # seconds without a step after the job got devices
+    restart: float = 0  # seconds without a step before the first one on new devices
+    save: float = 0     # seconds from the grant of other devices until they end; the job trains meanwhile
 
     def source(self) -> str:
         return super().source() + f"bounds = {{ gpu = {{ min = 1, max = {max(self.rates)} }} }}\n"
@@ -107,6 +108,7 @@ class ElasticRun:
         self.steps = dict.fromkeys((job.name for job in jobs), 0.0)
         self.held = dict.fromkeys((job.name for job in jobs), 0)
         self.ready = dict.fromkeys((job.name for job in jobs), 0.0)
+        self.leaves: dict[str, tuple[float, int]] = {}  # when the job stops on its former devices, and their number
         self.ends: dict[str, int] = {}
         self.lines = [logs.run("loss_delta_ratio", self.HEAD + "".join(job.source() for job in jobs), schema=3, cpus=1, tick=TICK,
                                devices=[f"cpu-{i}" for i in range(devices)], parameters={"gamma": 0})]
@@ -120,13 +122,26 @@ class ElasticRun:
             share = self.devices // len(there)
             if self.held[job.name] == share:
                 continue
-            self.lines.append(logs.started(job.name, int(t * logs.SECOND), 1 + self.jobs.index(job)))
-            self.held[job.name], self.ready[job.name] = share, t + job.restart
+            stop = t + (job.save if self.held[job.name] else 0)
+            self.leaves[job.name] = (stop, self.held[job.name])
+            self.held[job.name], self.ready[job.name] = share, stop + job.restart
+
+    def launch(self, t: float) -> None:
+        for job in self.there(t):
+            if job.name in self.leaves and t >= self.leaves[job.name][0]:
+                self.lines.append(logs.started(job.name, int(t * logs.SECOND), 1 + self.jobs.index(job)))
+                del self.leaves[job.name]
+
+    def trains_on(self, job: ElasticJob, t: float) -> int:
+        """The devices that it uses until t."""
+        if job.name in self.leaves:
+            return self.leaves[job.name][1]
+        return self.held[job.name] if t > self.ready[job.name] else 0
 
     def decide(self, t: float, number: int) -> None:
         there = self.there(t)
         self.lines.append(logs.decision(int(t * logs.SECOND), number, {
-            "jobs/id": [1 + self.jobs.index(job) for job in there], "jobs/state": [1 if t >= self.ready[job.name] and self.held[job.name] else 2 for job in there],
+            "jobs/id": [1 + self.jobs.index(job) for job in there], "jobs/state": [1 if self.trains_on(job, t) else 2 for job in there],
             "jobs/step": [int(self.steps[job.name]) for job in there], "jobs/used.cpu": [0] * len(there), "jobs/held.cpu": [0] * len(there),
             "jobs/held.gpu": [self.held[job.name] for job in there], "nodes/capacity.cpu": [1000], "nodes/capacity.gpu": [self.devices]}))
 
@@ -135,11 +150,13 @@ class ElasticRun:
         while len(self.ends) < len(self.jobs):
             self.decide(t, number)
             self.grant(t)
+            self.launch(t)
             t, number = t + TICK / logs.SECOND, number + 1
             for job in self.there(t):
-                if t <= self.ready[job.name] or not self.held[job.name]:
+                devices = self.trains_on(job, t)
+                if devices == 0:
                     continue
-                self.steps[job.name] += job.rates[self.held[job.name]] * TICK / logs.SECOND
+                self.steps[job.name] += job.rates[devices] * TICK / logs.SECOND
                 step = int(self.steps[job.name])
                 self.lines.append(logs.progress(job.name, int(t * logs.SECOND), step, job.loss(step)))
                 if step >= job.steps:

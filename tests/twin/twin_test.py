@@ -158,11 +158,12 @@ class Twin(unittest.TestCase):
 
     def test_jobs_on_devices_have_speeds_by_devices_and_a_cost_of_changes(self) -> None:
         rates = {2: 6.0, 4: 10.0}
-        older = ElasticJob("older", 0, 600, acceptable=5000, objective=6000, rates=rates, restart=3)
-        younger = ElasticJob("younger", 0, 600, at=20, acceptable=5000, objective=6000, rates=rates, restart=5)
+        older = ElasticJob("older", 0, 600, acceptable=5000, objective=6000, rates=rates, restart=3, save=2)
+        younger = ElasticJob("younger", 0, 600, at=20, acceptable=5000, objective=6000, rates=rates, restart=5, save=2)
         twin, sides = self.result("--policy", "fifo", run=ElasticRun([older, younger]).log())
         self.assertEqual((twin["devices"], twin["cores"], len(twin["figures"])), (4, 0, 3))
-        for model, restart in zip(twin["models"], (3, 5)):
+        # After the start, 2 s on the old devices make 20 of the 6 steps/s, and 12 of the 10 steps/s
+        for model, restart in zip(twin["models"], ((3 + 5 - 20 / 6) / 2, (5 + 7 - 12 / 10) / 2)):
             speeds = {one["devices"]: one["steps_per_second"] for one in model["speeds"]}
             self.assertEqual(set(speeds), set(rates))
             for devices, rate in rates.items():
