@@ -38,7 +38,7 @@ Exit codes: 0 a setting has a speed; 1 every one failed; 2 wrong command line or
 
 constexpr int most_requests_per_second = 9999;
 
-constexpr auto notes_of_serve = R"(Examples:
+constexpr auto notes_of_measure_serve = R"(Examples:
   ration measure serve jobs.toml --limit 200ms
   ration measure serve jobs.toml --job cnn --job lstm --limit 1s --repeat 5
   ration measure serve jobs.toml --json | jq .together
@@ -115,7 +115,7 @@ void add_options(CLI::App& to, tune_options& into, option_context&) {
 }
 
 void add_options(CLI::App& to, serve_measure_options& into, option_context&) {
-    to.footer(notes_of_serve);
+    to.footer(notes_of_measure_serve);
     to.add_option("FILE", into.file, "The jobs file")->required()->type_name("");
     to.add_option("--job", into.jobs, "A server to measure, at most twice; default those with a parameter 'socket'")
         ->expected(1)
