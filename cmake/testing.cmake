@@ -12,6 +12,10 @@ if(TARGET Catch2::Catch2WithMain)
 else()
   target_link_libraries(ration_test_main PUBLIC Catch2::Catch2)
 endif()
+# Counts and refuses the allocations of the program that it is linked into.
+add_library(ration_counted_allocations OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/allocations.cpp)
+target_include_directories(ration_counted_allocations PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_compile_features(ration_counted_allocations PRIVATE cxx_std_20)
 # Reading Catch2 is a third of what a test takes to compile, so it is read once for all of them, and once for those that are optimised.
 foreach(header IN ITEMS ration_test_header ration_test_header_optimised)
   add_library(${header} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/support/catch_header.cpp)
