@@ -125,7 +125,7 @@ namespace {
     c.set_tenants(tenants);
     return c;
 }
-void submit(cluster<max_min>& c, std::uint32_t tenant, std::int64_t most, double weight = 1) {
+void submit_weighted(cluster<max_min>& c, std::uint32_t tenant, std::int64_t most, double weight = 1) {
     c.submit({.least = 1, .most = most, .tenant = tenant, .weight = weight});
 }
 
@@ -134,8 +134,8 @@ void submit(cluster<max_min>& c, std::uint32_t tenant, std::int64_t most, double
 TEST_CASE("max_min by tenant: a tenant with more jobs has no more devices", "[max_min][tenants]") {
     for (auto const& [weight, expected] : {std::pair<double, counts>{1, {6, 2, 2, 2}}, {3, {9, 1, 1, 1}}}) {
         auto c = divided_by(weighing({weight, 1}), 12);
-        submit(c, 0, 12);
-        for (int i = 0; i < 3; ++i) submit(c, 1, 12);
+        submit_weighted(c, 0, 12);
+        for (int i = 0; i < 3; ++i) submit_weighted(c, 1, 12);
         CHECK(c.decide() == expected);
         CHECK(c.fault.empty());
     }
@@ -143,13 +143,13 @@ TEST_CASE("max_min by tenant: a tenant with more jobs has no more devices", "[ma
 
 TEST_CASE("max_min by tenant: the weights of jobs count within their tenant", "[max_min][tenants]") {
     auto c = divided_by(weighing({1, 1}), 8);
-    submit(c, 0, 8, 1);
-    submit(c, 0, 8, 3);
-    submit(c, 1, 8, 100);
-    submit(c, ration::no_tenant, 8);
+    submit_weighted(c, 0, 8, 1);
+    submit_weighted(c, 0, 8, 3);
+    submit_weighted(c, 1, 8, 100);
+    submit_weighted(c, ration::no_tenant, 8);
     c.end(4);
     CHECK(c.decide() == counts{1, 3, 4});
-    submit(c, ration::no_tenant, 8, 2);  // beside both tenants, with twice their weight
+    submit_weighted(c, ration::no_tenant, 8, 2);  // beside both tenants, with twice their weight
     CHECK(c.decide() == counts{1, 1, 2, 4});
 }
 
@@ -158,30 +158,30 @@ TEST_CASE("max_min by tenant: what a tenant cannot use goes to its own cohort fi
     auto tenants = weighing({1, 1, 1, 1});
     tenants[1].parent = tenants[2].parent = 0;
     auto c = divided_by(tenants, 12);
-    submit(c, 1, 1);
-    submit(c, 2, 12);
-    submit(c, 3, 12);
+    submit_weighted(c, 1, 1);
+    submit_weighted(c, 2, 12);
+    submit_weighted(c, 3, 12);
     CHECK(c.decide() == counts{1, 5, 6});
     c.end(2);
     CHECK(c.decide() == counts{1, 11});
-    submit(c, 0, 12);  // of the lab itself
+    submit_weighted(c, 0, 12);  // of the lab itself
     CHECK(c.decide() == counts{1, 6, 5});
     CHECK(c.fault.empty());
 }
 
 TEST_CASE("max_min by tenant: an odd device stays with the tenant that has it", "[max_min][tenants]") {
     auto c = divided_by(weighing({1, 1}), 5);
-    submit(c, 1, 8);
+    submit_weighted(c, 1, 8);
     CHECK(c.decide() == counts{5});
-    submit(c, 0, 8);
+    submit_weighted(c, 0, 8);
     CHECK(c.decide() == counts{3, 2});
     CHECK(c.decide() == counts{3, 2});
 }
 
 TEST_CASE("max_min by tenant: tenants take turns where not all fit", "[max_min][tenants]") {
     auto c = divided_by(weighing({1, 1}), 1, 10);
-    for (int i = 0; i < 3; ++i) submit(c, 0, 1);
-    submit(c, 1, 1);
+    for (int i = 0; i < 3; ++i) submit_weighted(c, 0, 1);
+    submit_weighted(c, 1, 1);
     std::int64_t of_second = 0;
     for (int round = 0; round < 60; ++round) {
         of_second += c.decide()[3];
