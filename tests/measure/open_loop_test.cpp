@@ -115,11 +115,19 @@ TEST_CASE("open_loop: a sentence for each server that does not answer") {
           "it sent 'ok', which answers no request; let it answer each line with the same line");
     CHECK(measured(plan, [](std::string const& line, int) { return line + "9999\n"; }).failure ==
           "it sent '9999', which answers no request; let it answer each line with the same line");
+    CHECK(measured(plan, [](auto&, int) { return std::string(100, '7'); }).failure ==
+          "it sent '" + std::string(60, '7') +
+              "...', which answers no request; let it answer each line with the same line");
     std::atomic<bool> const running = false, cancelled = true;
     auto const none = open_loop::connect("/nowhere/server.sock", ration::nanoseconds{0}, running);
     CHECK((none ? "" : none.failure()) ==
           "it did not listen on its socket in time; let it bind the path of its parameter 'socket', or extend the "
           "deadline 'start' of the job");
+    std::string const deep = '/' + std::string(120, 'd');
+    auto const unusable = open_loop::connect(deep, ration::nanoseconds{0}, running);
+    CHECK((unusable ? "" : unusable.failure()) ==
+          "its socket '" + deep.substr(0, 60) +
+              "...' has a path of more than 107 bytes; set TMPDIR to a folder with a shorter path");
     auto const stopped = open_loop::connect("/nowhere/server.sock", ration::nanoseconds{0}, cancelled);
     CHECK((stopped ? "" : stopped.failure()) == "the measurement was cancelled");
 }

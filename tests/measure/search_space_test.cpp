@@ -46,8 +46,9 @@ TEST_CASE("parse_parameter_values: a sentence for each wrong list") {
     CHECK(refused_values("threads") ==
           "'threads' is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2");
     CHECK(refused_values("2x=1") == "'2x=1' is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2");
-    CHECK(refused_values("t=") == "parameter 't' has an empty value or one with a brace; write NAME=VALUE,VALUE");
-    CHECK(refused_values("t=1,{t}") == "parameter 't' has an empty value or one with a brace; write NAME=VALUE,VALUE");
+    for (auto const* const word : {"t=", "t=1,{t}", "t=1,\x01", "t=\x7f,1"})
+        CHECK(refused_values(word) ==
+              "parameter 't' has an empty value, or one with a brace or a control character; write NAME=VALUE,VALUE");
     CHECK(refused_values("t=1, 2,1") == "parameter 't' has the value '1' twice; write it once");
 }
 

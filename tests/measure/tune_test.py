@@ -83,6 +83,9 @@ class TuneTest(RunTest):
         (self.folder / "jobs.toml").write_text(self.text.replace("tile = 4", "tile = '''4'''"))
         self.assertEqual(self.refused("--try", "tile=8"), "jobs.toml: its values cannot be replaced: it has no value of parameter 'tile' on one line; "
                                                           "write parameters = { NAME = VALUE }\n")
+        (self.folder / "jobs.toml").write_text(self.text.replace('"fast"', '"fa\\u0001st"'))  # which no line of a file can hold unescaped
+        self.assertEqual(self.refused("--try", "kind=fast,slow"), "jobs.toml: its values cannot be replaced: it has no value of parameter 'kind' on one line; "
+                                                                  "write parameters = { NAME = VALUE }\n")
         (self.folder / "jobs.toml").write_text(self.text.replace("parameters", "# parameters"))
         sentence = "has no parameters; add parameters = { threads = 1 } to it, and {threads} to its command\n"
         self.assertEqual(self.refused("--try", "tile=8"), f"jobs.toml: every job {sentence}")

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -22,23 +21,31 @@ namespace {
 
 constexpr nanoseconds answer_patience = seconds(30);
 constexpr nanoseconds longest_wait = milliseconds(100);  // between two checks of `cancelled`
-constexpr std::size_t fewest_requests = 20, most_requests = 1'000'000;
+constexpr double fewest_requests = 20, most_requests = 1'000'000;
+constexpr std::size_t longest_line = 64;  // more than the digits of a number
 constexpr auto was_cancelled = "the measurement was cancelled";
 
 [[nodiscard]] process::descriptor connected_socket(std::string const& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) return {};
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
     process::descriptor out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!out || ::connect(out.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0) return {};
     return out;
+}
+
+[[nodiscard]] std::string wrong_answer(std::string_view line) {
+    return fmt::format("it sent {}, which answers no request; let it answer each line with the same line",
+                       quoted(line));
 }
 
 }  // namespace
 
 result<open_loop, std::string> open_loop::connect(std::string const& path, nanoseconds deadline,
                                                   std::atomic<bool> const& cancelled) {
+    if (path.size() >= sizeof sockaddr_un::sun_path)
+        return fmt::format("its socket {} has a path of more than {} bytes; set TMPDIR to a folder with a shorter path",
+                           quoted(path), sizeof sockaddr_un::sun_path - 1);
     while (!cancelled) {
         if (auto socket = connected_socket(path)) return open_loop(std::move(socket), cancelled);
         if (process::now() >= deadline)
@@ -73,8 +80,8 @@ result<load_pass, std::string> open_loop::run(pass_plan const& plan) {
 }
 
 void open_loop::make_plan(pass_plan const& plan) {
-    auto const wanted = plan.rate * to_seconds(plan.length);
-    auto const count = std::clamp(static_cast<std::size_t>(wanted), fewest_requests, most_requests);
+    double const wanted = plan.rate * to_seconds(plan.length);
+    auto const count = static_cast<std::size_t>(std::clamp(wanted, fewest_requests, most_requests));
     rng_sequence random(plan.seed);
     double const begin = to_seconds(process::now()) + 0.01;
     planned_.clear();
@@ -124,6 +131,8 @@ result<void, std::string> open_loop::receive() {
         begin = end + 1;
     }
     received_.erase(0, begin);
+    // A server that ends no line must not fill the memory
+    if (received_.size() > longest_line) return wrong_answer(received_);
     return {};
 }
 
@@ -132,9 +141,7 @@ result<void, std::string> open_loop::take_answer(std::string_view line, nanoseco
     auto const [end, failure] = std::from_chars(line.data(), line.data() + line.size(), number);
     auto const index = number - first_;
     bool const is_known = failure == std::errc() && end == line.data() + line.size() && index < lateness_.size();
-    if (!is_known || latencies_.size() == lateness_.size())
-        return fmt::format("it sent {}, which answers no request; let it answer each line with the same line",
-                           quoted(line));
+    if (!is_known || latencies_.size() == lateness_.size()) return wrong_answer(line);
     latencies_.push_back(to_seconds(now - planned_[index]));
     if (latencies_.back() > limit_) ++missed_;
     last_answer_ = now;

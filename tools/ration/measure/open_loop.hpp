@@ -43,7 +43,8 @@ public:
     open_loop(process::descriptor socket, std::atomic<bool> const& cancelled) noexcept
         : socket_(std::move(socket)), cancelled_(cancelled) {}
 
-    /// Waits until a server listens at `path`, at most until `deadline`.
+    /// Waits until a server listens at `path`, at most until `deadline`. Failures: none listens, or the path is longer
+    /// than that of a socket.
     [[nodiscard]] static result<open_loop, std::string> connect(std::string const& path, nanoseconds deadline,
                                                                 std::atomic<bool> const& cancelled);
 

@@ -37,6 +37,11 @@ namespace {
     return value;
 }
 
+/// A launch could not read such a value from the jobs file.
+[[nodiscard]] bool is_refused(char c) noexcept {
+    return c == '{' || c == '}' || c == '\x7f' || static_cast<unsigned char>(c) < ' ';
+}
+
 /// The product of a rule for one setting. Errors: a value is not a number.
 [[nodiscard]] result<double, diagnostic> product_of(fit_rule const& rule, std::vector<parameter_values> const& space,
                                                     parameter_setting const& one) {
@@ -99,9 +104,9 @@ result<parameter_values, diagnostic> parse_parameter_values(std::string_view wor
         return diagnostic{.text = fmt::format("{} is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2",
                                               quoted(word))};
     for (auto const value : split(word.substr(equals + 1), ',')) {
-        if (value.empty() || value.find_first_of("{}\n") != value.npos)
-            return diagnostic{.text = fmt::format("parameter '{}' has an empty value or one with a brace; write "
-                                                  "NAME=VALUE,VALUE",
+        if (value.empty() || std::ranges::any_of(value, is_refused))
+            return diagnostic{.text = fmt::format("parameter '{}' has an empty value, or one with a brace or a control "
+                                                  "character; write NAME=VALUE,VALUE",
                                                   out.name)};
         if (std::ranges::find(out.values, value) != out.values.end())
             return diagnostic{

@@ -186,15 +186,22 @@ private:
     return exit_code::ok;
 }
 
-/// Each value must be replaceable, since a launch reads the file with other values.
+/// Each value must be replaceable by each other one, since a launch reads the file with other values. One parameter
+/// after another suffices: `with_launch_parameters` edits them in turn.
 [[nodiscard]] result<void, diagnostic> check_edit(tune_options const& options, run_config const& config,
                                                   std::size_t job, tune_result const& all) {
-    auto const edited = with_launch_parameters(config.source, job, values_of(all.space, all.settings.back()));
-    if (!edited)
-        return diagnostic{
-            .file = config.file,
-            .text = fmt::format("its values cannot be replaced: {}; write parameters = {{ NAME = VALUE }}",
-                                edited.failure().text)};
+    for (std::size_t i = 0; i < all.space.size(); ++i) {
+        auto values = all.space[i].values;
+        values.push_back(all.settings.front()[i]);
+        for (auto const& value : values) {
+            auto const edited = with_launch_parameters(config.source, job, {{all.space[i].name, value}});
+            if (edited) continue;
+            return diagnostic{
+                .file = config.file,
+                .text = fmt::format("its values cannot be replaced: {}; write parameters = {{ NAME = VALUE }}",
+                                    edited.failure().text)};
+        }
+    }
     return options.write ? check_replaceable(config.file) : result<void, diagnostic>();
 }
 
