@@ -208,7 +208,8 @@ class Twin(unittest.TestCase):
                 (nodes, "run.jsonl:3: the run has several nodes; name the log of a run on one machine"),
                 (silent, f"run.jsonl: job 'second' {unknown}"),
                 (stuck, f"run.jsonl: job 'first' {unknown}"),
-                (edited(log, run=lambda e: e | {"source": "policy = 1"}), "run.jsonl:1: its jobs file is damaged: ")):
+                (edited(log, run=lambda e: e | {"source": "policy = 1"}), "run.jsonl:1: its jobs file is damaged: "),
+                (edited(log, run=lambda e: e | {"source": e["source"] + "#" * (1 << 20)}), f"run.jsonl:1: its jobs file is larger than 1 MiB; {NAME_A_LOG}")):
             with self.subTest(said=said):
                 refusal = self.refusal(run=text)
                 self.assertTrue(refusal.startswith(f"ration: {said}"), refusal)

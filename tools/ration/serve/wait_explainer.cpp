@@ -11,6 +11,9 @@
 namespace ration::program {
 namespace {
 
+/// In seconds. A job reports its number of steps, which may be any: later ends count as unknown.
+constexpr double longest_estimate = 1e9;
+
 [[nodiscard]] bool needs_devices(stored_job const& job) {
     auto const config = described_job(job);
     return config != nullptr && config->elastic.has_value();
@@ -22,8 +25,8 @@ namespace {
         out.devices = job.live->devices->state().devices.size();
         out.needed = std::max<std::int64_t>(1, job.live->elastic().devices.minimum);
     }
-    if (auto const left = seconds_left(*job.live, *job.progress, *job.stored, run.jobs, run.now))
-        out.end_ms = now_ms + static_cast<std::int64_t>(*left * 1000);
+    auto const left = seconds_left(*job.live, *job.progress, *job.stored, run.jobs, run.now);
+    if (left && *left < longest_estimate) out.end_ms = now_ms + static_cast<std::int64_t>(*left * 1000);
     return out;
 }
 

@@ -94,7 +94,7 @@ std::optional<device_speeds> device_speeds_of(recording const& run, job_measurem
     for (auto const& sample : job.samples) watch.take(sample);
     device_speeds found;
     for (auto const& [devices, one] : watch.trained())
-        if (one.steps > 0) found.measured[devices] = one.steps / one.seconds;
+        if (one.steps > 0 && one.seconds > 0) found.measured[devices] = one.steps / one.seconds;
     if (found.measured.empty()) return std::nullopt;
     fit_step_time(watch.trained(), found);
     for (auto const& one : watch.restarts())

@@ -49,6 +49,11 @@ private:
     }
 };
 
+/// Larger figures of a log are not measurements, and no integer would hold them.
+constexpr double most_counted = 1e15;
+
+[[nodiscard]] bool is_counted(double number) noexcept { return number >= 0 && number < most_counted; }
+
 /// 0 in a log without devices.
 [[nodiscard]] std::int64_t devices_in(double amount) {
     return amount >= 0 && amount < 1e6 ? static_cast<std::int64_t>(amount) : 0;
@@ -67,6 +72,9 @@ public:
     [[nodiscard]] result<void, diagnostic> begin(nlohmann::json const& line, std::vector<std::string> policies) {
         if (auto const read = check_schema(schema_of(line)); !read) return read;
         if (auto const read = recorder_.take(line); !read) return read;
+        // The recorder reads no jobs of such a file
+        if (line.value("source", std::string()).size() > max_config_bytes)
+            return diagnostic{.text = fmt::format("its jobs file is larger than 1 MiB; {}", name_a_log)};
         policies.push_back(line.value("policy", std::string()));
         auto parsed = recorded_config(line, {.policies = policy_names(), .policy_given = true, .named = policies});
         if (!parsed.problems.empty())
@@ -105,10 +113,11 @@ private:
 
     void take_tier(event_fields& fields) {
         auto const tier = fields.whole("tier");
-        auto& steps = jobs_[ids_[fields.text("job")]].tier_steps;
         auto const step = static_cast<double>(fields.whole("step"));
-        if (tier >= 1 && tier <= 2 && !steps[static_cast<std::size_t>(tier - 1)])
-            steps[static_cast<std::size_t>(tier - 1)] = step;
+        auto const id = ids_.find(fields.text("job"));
+        if (id == ids_.end() || tier < 1 || tier > 2) return;
+        auto& reached = jobs_[id->second].tier_steps[static_cast<std::size_t>(tier - 1)];
+        if (!reached) reached = step;
     }
 
     [[nodiscard]] result<void, diagnostic> take_decision(nlohmann::json const& columns, nanoseconds now) {
@@ -122,7 +131,7 @@ private:
             double const id = shown.number("jobs/id", row), state = shown.number("jobs/state", row);
             double const step = shown.number("jobs/step", row), used = shown.number("jobs/used.cpu", row);
             bool const is_active = state <= static_cast<double>(job_state::restarting);
-            if (!(id >= 0 && id < 1e15) || !is_active || std::isnan(step) || std::isnan(used)) continue;
+            if (!is_counted(id) || !is_active || !is_counted(step) || !is_counted(used)) continue;
             auto& job = jobs_[static_cast<std::int64_t>(id)];
             job.samples.push_back({.decision = number,
                                    .step = step,
@@ -131,7 +140,7 @@ private:
                                    .runs = state == static_cast<double>(job_state::running),
                                    .devices = devices_in(shown.amount("jobs/held.gpu", row))});
             double const total = shown.number("jobs/total_steps", row);
-            if (total > 0) job.total_steps = total;
+            if (total > 0 && is_counted(total)) job.total_steps = total;
         }
         return {};
     }
