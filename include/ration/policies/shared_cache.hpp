@@ -25,7 +25,7 @@ namespace ration::policies {
 enum class cache_mode : std::uint8_t {
     pf,         ///< the largest sum of weight * log(served): proportional fairness
     mmf,        ///< max-min fairness, by weight
-    optimum,    ///< the most benefit, whoever has it
+    optimum,    ///< the most benefit in total
     partition,  ///< each tenant has a part of the cache to itself, by weight
     serial      ///< each tenant has the whole cache for a part of the time, by weight
 };
@@ -33,7 +33,7 @@ enum class cache_mode : std::uint8_t {
 /// Chooses the items that a cache holds in each batch. A distribution over configurations is fair, and the batches take
 /// turns so that each tenant is served as by the distribution. ROBUS draws configurations at random instead.
 ///
-/// The tenant's deficit is what it was served too little so far. Each batch uses the configuration of the distribution
+/// The tenant's deficit is the service that it lacks so far. Each batch uses the configuration of the distribution
 /// that serves the deficits best. The distribution is a mean of its configurations, so the sum of the squared deficits
 /// grows by at most 1 for each tenant and batch. After k batches with N tenants the mean error is at most sqrt(N / k),
 /// also if the reads change. It is O(1 / k) if they stay.
@@ -73,10 +73,10 @@ public:
         return chosen_.view();
     }
 
-    /// What the distribution of the last batch serves the tenant, as a part of what the best configuration for it alone
-    /// would serve. 0 for a tenant that reads nothing.
+    /// The service of the tenant in the distribution of the last batch, as a part of that of the best configuration for
+    /// it alone. 0 for a tenant that reads nothing.
     [[nodiscard]] double expected(std::size_t tenant) const noexcept { return expected_[tenant]; }
-    /// What the tenant was served too little in all batches so far, in the same unit.
+    /// The service that the tenant lacks after all batches so far, in the same unit.
     [[nodiscard]] double deficit(std::size_t tenant) const noexcept { return deficit_[tenant]; }
     /// The deficits of all tenants, for a saved state, and their replacement.
     [[nodiscard]] std::span<double const> deficits() const noexcept { return deficit_.view(); }

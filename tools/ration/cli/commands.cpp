@@ -61,7 +61,7 @@ constexpr subcommand all[] = {
     {"check", "Check that a plugin keeps the rules of the plugin ABI", make<check_options, check>},
     {"decide", "Answer the requests of another scheduler with the grants of a policy", make<decide_options, decide>},
     {"sim", "Run a trace of jobs on a simulated cluster under several policies", make<simulation_options, simulate>},
-    {"measure", "Measure what keys of a jobs file need", nullptr},
+    {"measure", "Measure jobs of a jobs file alone on this machine", nullptr},
     {"measure scaling", "Measure the speed of a job by its number of devices, for its key 'speedup'",
      make<scaling_options, measure_scaling>},
     {"measure tune", "Search the launch parameters with which a job is fastest, for its key 'parameters'",

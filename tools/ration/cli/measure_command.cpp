@@ -26,11 +26,11 @@ change the file; 3 this machine has too few devices, or jobs of an earlier run e
 constexpr int most_launches = 9999;
 
 constexpr auto notes_of_tune = R"(Examples:
-  ration measure tune jobs.toml --try threads=1,2,4 --try tile=8,16,32 --fit 'threads * ranks <= 8'
+  ration measure tune jobs.toml --try threads=1,2,4 --try ranks=1,2,4 --fit 'threads * ranks <= 8'
   ration measure tune jobs.toml --job gru --try tile=4,8,16 --runs 20 --write
   ration measure tune jobs.toml --try threads=1,2,4 --time 1m --json | jq -c .best
 
-The job has a table such as parameters = { threads = 2, tile = 8 }, and {threads} and {tile} in its command or its
+The job has a table such as parameters = { threads = 2, ranks = 2 }, and {threads} and {ranks} in its command or its
 environment. Each round launches the remaining settings once, in turns, and keeps the fastest third and the present one.
 The finalists are launched --repeat times more. Equal seeds launch in equal order.
 Exit codes: 0 a setting has a speed; 1 every one failed; 2 wrong command line or file, or --write cannot change the file;
@@ -105,7 +105,7 @@ void add_options(CLI::App& to, tune_options& into, option_context&) {
     to.add_option("--repeat", into.repeat, "Further launches of each finalist; default 5")
         ->type_name("N")
         ->check(number_check(most_rounds, "rounds"));
-    to.add_option("--seed", into.seed, "Of the order and of the part that --runs chooses; default 1")
+    to.add_option("--seed", into.seed, "Seed of the order and of the part that --runs chooses; default 1")
         ->type_name("N")
         ->check(checked_by(parse_seed));
     add_duration(to, "--time", into.time, "Length of one measurement, at least 5 steps; default 10s");
@@ -129,7 +129,7 @@ void add_options(CLI::App& to, serve_measure_options& into, option_context&) {
     to.add_option("--repeat", into.repeat, "Measurements of each rate, in turns; default 3")
         ->type_name("N")
         ->check(number_check(most_rounds, "rounds"));
-    to.add_option("--seed", into.seed, "Of the times of the requests; default 1")
+    to.add_option("--seed", into.seed, "Seed of the times of the requests; default 1")
         ->type_name("N")
         ->check(checked_by(parse_seed));
     to.add_flag("--json", into.json, "The figures as one JSON line");

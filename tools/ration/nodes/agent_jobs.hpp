@@ -32,7 +32,7 @@ struct agent_session {
     [[nodiscard]] std::vector<node_order> receive(node_lease* lease);
 };
 
-/// What outlives a connection, or limits it.
+/// The guard and the locks of an agent, which outlive its connection.
 struct agent_limits {
     lease_guard& guard;
     checkpoint_claims const& claims;

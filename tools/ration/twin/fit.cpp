@@ -69,7 +69,7 @@ struct machine_use {
                     : peak->used_cores;
 }
 
-/// What the log shows of the speed of a job on processors.
+/// The speed of a job on processors, as the log shows it.
 struct cpu_speed {
     double steps_per_core_second = 0, start = 0;  ///< start: core-seconds before the first step
 };

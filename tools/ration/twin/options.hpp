@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What `ration twin` is asked for.
+/// The options of `ration twin`.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace ration::program {
 
-/// Models, the comparison of what was measured and simulated, the mean error, remarks; lines ended by '\n'.
+/// Models, the comparison of measured and simulated figures, the mean error, remarks; lines ended by '\n'.
 [[nodiscard]] std::string twin_text(twin_result const& all);
 
 /// One line of JSON without newline; docs/twin.md has the schema.

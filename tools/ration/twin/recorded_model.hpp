@@ -16,7 +16,7 @@
 
 namespace ration::program {
 
-/// What a recorded job learns. Steps count from its first one.
+/// The losses and tiers of a recorded job. Steps count from its first one.
 struct learning_record {
     std::vector<estimators::loss_report> points;  ///< ascending; straight lines between them
     std::array<double, 2> tier_steps{};           ///< of Acceptable and Objective, ascending; infinity: never

@@ -23,7 +23,7 @@ namespace {
     return at.count < 0 ? std::nullopt : std::optional(at);
 }
 
-/// The outcome of a simulated job in the words of a run.
+/// The outcome of a simulated job as that of a run.
 [[nodiscard]] job_summary summary_of(sim::job_outcome const& job, job_summary const& measured,
                                      fitted_job const& about) {
     bool const has_ended = job.finished.count >= 0;

@@ -37,8 +37,8 @@ struct twin_result {
     [[nodiscard]] double mean_error() const noexcept;
 };
 
-/// `fitted` has the models, `measured` the machine and the figures; they may be the same. Adds what is wrong to
-/// `problems`; the result is then incomplete.
+/// `fitted` has the models, `measured` the machine and the figures; they may be the same. The result is incomplete if
+/// this adds to `problems`.
 [[nodiscard]] twin_result make_twin(recording const& fitted, recording const& measured, twin_options const& options,
                                     diagnostics& problems);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private, include "ration/policies/shared_cache.hpp"
-/// What tenants read in one batch, and the configurations of a cache that serve it.
+/// The reads of tenants in one batch, and the configurations of a cache that serve them.
 #pragma once
 
 #include <cstddef>
