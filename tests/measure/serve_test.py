@@ -98,6 +98,7 @@ class ServeTest(RunTest):
         self.assertEqual(refused(plain), f"jobs.toml: no job has a parameter 'socket'; {fix}the server, and {{socket}} to its command\n")
         self.assertEqual(refused(plain, "--job", "a"), f"jobs.toml: job 'a' has no parameter 'socket'; {fix}it, and {{socket}} to its command\n")
         self.assertEqual(refused(server("fast", 1), "--job", "fats"), "jobs.toml: job 'fats' is unknown; did you mean 'fast'?\n")
+        self.assertEqual(refused(server("a", 1), "--limit", "0s"), "ration: --limit: no request is served in no time; write a limit above 0\n")
         two = "jobs.toml: one or two different servers can be measured; choose them by --job\n"
         self.assertEqual(refused(server("a", 1) + server("b", 1) + server("c", 1)), two)
         self.assertEqual(refused(server("a", 1), "--job", "a", "--job", "a"), two)

@@ -266,6 +266,9 @@ private:
 }  // namespace
 
 exit_code measure_serve(serve_measure_options const& options) {
+    if (options.limit.count == 0)
+        return refuse(exit_code::bad_input,
+                      {.file = "--limit", .text = "no request is served in no time; write a limit above 0"});
     auto const read = load_config(options.file, {.policies = policy_names(), .policy_given = true});
     print_to_stderr(read.problems);
     if (!read.problems.empty()) return exit_code::bad_input;
