@@ -144,6 +144,7 @@ struct job_config {
     std::array<std::vector<std::string>, 4> hooks;  ///< commands by `hook`; empty: none
     std::optional<metric_file_config> metrics;
     std::vector<std::string> log;             ///< regular expressions for the job's output; empty: it reports by itself
+    bool must_report = true;                  ///< else a job without reports causes no warning
     std::optional<job_owner> owner;           ///< none: the user of ration
     std::optional<std::int64_t> array_index;  ///< of a job of an array
     std::string tenant;                       ///< empty: the tenant of all jobs that name none

@@ -118,7 +118,7 @@ void progress_monitor::read_outputs(nanoseconds now, handler const& handle) {
             read_metrics(job, *source.metrics, now, handle);
         else if (source.adapter)
             read_log(job, *source.adapter, now, handle);
-        else if (job.alive())
+        else if (job.alive() && job.config->must_report)
             warn_of_unread_output(job, 1, now);
     }
 }
