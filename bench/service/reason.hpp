@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// Median time of the processor for one reason in us, over jobs from all parts of the queue: `waiting` jobs of
-/// `tenants` tenants with ten priorities wait, and as many as tenants run.
+/// Median time of the processor for one reason in us, over jobs from all parts of the queue. In it wait `waiting` jobs
+/// of `tenants` tenants with ten priorities. As many jobs as tenants run.
 [[nodiscard]] double reason_microseconds(std::uint32_t tenants, std::size_t waiting);
 
 }  // namespace bench

@@ -188,8 +188,8 @@ struct shared_cache_parameters {
 
 /// `cache_sharing` for a host whose rows of the jobs table are the items of a cache. An item holds its bytes of the
 /// cache or nothing, so that `check` and the ledger count it once, however many tenants read it. The host sets
-/// `jobs/min.cache` and `jobs/max.cache` of an item to its bytes, and declares the column `jobs/benefit`: what each
-/// tenant reads of the item in a round, in the order of the table tenants.
+/// `jobs/min.cache` and `jobs/max.cache` of an item to its bytes. It declares the column `jobs/benefit`: the reads of
+/// each tenant from the item in a round, in the order of the table tenants.
 ///
 /// Uses the cache of the first node. O(items x tenants) once in a round besides the decision, O(1) otherwise. State:
 /// the deficits, and the time of the last round.

@@ -3,15 +3,16 @@
 ///
 /// Used by bounds.hpp, for up to some thousands of jobs.
 ///
-/// Let p(t) >= 0 be any price of a device-second. A schedule never holds more than all C devices, so its sum of
-/// completion times is at least the sum of (completion time + price of the held devices) of all jobs, less C times the
-/// integral of p. A job's term is at least that of the cheapest schedule of this job alone. This is a Lagrangian
-/// relaxation (M. L. Fisher, "The Lagrangian relaxation method for solving integer programming problems", 1981).
+/// Let p(t) >= 0 be any price of a device-second. Add the price of the held devices to the completion time of each job.
+/// A schedule never holds more than all C devices. So its sum of completion times is at least the sum of these terms,
+/// less C times the integral of p. A job's term is at least that of the cheapest schedule of this job alone. This is a
+/// Lagrangian relaxation (M. L. Fisher, "The Lagrangian relaxation method for solving integer programming problems",
+/// 1981).
 ///
-/// The cheapest schedule of a job. Give each step of the job a weight, and let f(k) be the most weight that it can gain
-/// in a second on k devices, at any point of its length. For any value v of a unit of weight, k devices cost
-/// p k >= v f(k) - h(v, p) a second, with h(v, p) = max over k of v f(k) - p k, at least 0. A job of weight W that was
-/// submitted at r and ends at T costs at least T - r + v W - (integral of h(v, p(t)) from r to T). The largest such
+/// The cheapest schedule of a job. Give each step of the job a weight. Let f(k) be the most weight that it can gain in
+/// a second on k devices, at any point of its length. Let v be any value of a unit of weight, and h(v, p) the maximum
+/// of v f(k) - p k over k, at least 0. Then k devices cost p k >= v f(k) - h(v, p) a second. Let a job of weight W be
+/// submitted at r and end at T. It costs at least T - r + v W - (integral of h(v, p(t)) from r to T). The largest such
 /// value over some v counts, and the least over all T. Prices are constant in each cell of time. There the value is
 /// linear in T, so that the ends of the cell suffice.
 ///

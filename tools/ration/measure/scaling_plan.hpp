@@ -19,8 +19,9 @@ namespace ration::program {
 /// What the file says of the devices of a job. Pre: `choose_job` has chosen the job.
 [[nodiscard]] elastic_config const& elastic_of(job_config const& job) noexcept;
 
-/// The file with this job alone, as it is measured: at once, without its own folder of checkpoints, tenants, hooks and
-/// an end at its Objective. The policy is `fifo` for a job with devices, and `equal_share` for one without.
+/// The file with this job alone, as it is measured. The job starts at once, and has no tenant, no hooks, no folder of
+/// checkpoints and no end at its Objective. The policy is `fifo` for a job with devices, and `equal_share` for one
+/// without.
 [[nodiscard]] run_config measured_config(run_config config, std::size_t job);
 
 /// 1, 2, 4 and so on, with `least` and `most`.

@@ -35,8 +35,9 @@ inline constexpr std::size_t most_settings = 100'000;
 /// Errors: no '<=', or a factor that is neither a name nor a number above 0.
 [[nodiscard]] result<fit_rule, diagnostic> parse_fit_rule(std::string_view word);
 
-/// All settings that keep every rule; the last parameter varies fastest. Errors: two lists of one parameter, too many
-/// settings, none that fits, or a rule on a parameter that is not in the space or has a value that is not a number.
+/// All settings that keep every rule; the last parameter varies fastest. Errors: two lists of one parameter; too many
+/// settings, or none that fits. Also a rule on a parameter that is not in the space, or that has a value other than a
+/// number.
 [[nodiscard]] result<std::vector<parameter_setting>, diagnostic> settings_of(std::vector<parameter_values> const& space,
                                                                              std::vector<fit_rule> const& rules);
 

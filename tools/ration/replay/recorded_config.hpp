@@ -8,8 +8,8 @@
 
 namespace ration::program {
 
-/// From the `run` line of a log: the jobs file, and the parameters that the run gave to its policy, which may be those
-/// of its command line. Throws what nlohmann-json throws for a field of another type.
+/// The jobs file in the `run` line of a log, with the parameters that the run gave to its policy. These may be those of
+/// its command line. Throws what nlohmann-json throws for a field of another type.
 [[nodiscard]] parsed_config recorded_config(nlohmann::json const& run, config_rules const& rules);
 
 }  // namespace ration::program

@@ -12,8 +12,8 @@
 
 namespace ration::program {
 
-/// Seconds until the job has made the steps that it has reported as its total, at its measured speed, or until the end
-/// of its time limit, if that comes earlier. None: it does not run, or has neither. `now`: on the clock of the run.
+/// Seconds until the job has made all steps that it has reported, at its measured speed. An earlier end of its time
+/// limit counts instead. None: it does not run, or has neither. `now`: on the clock of the run.
 [[nodiscard]] std::optional<double> seconds_left(live_job const& job, training_progress const& progress,
                                                  stored_job const& stored, job_table const& table, nanoseconds now);
 

@@ -12,8 +12,8 @@
 
 namespace ration::policies {
 
-/// The input of one batch. The three spans of `reads` have one element for each read: its tenant, its item, and its
-/// benefit if the item is cached, such as the bytes that the tenant then reads from the cache.
+/// The input of one batch. The last three spans have one element for each read. Its benefit counts if the item is
+/// cached, such as the bytes that the tenant then reads from the cache.
 struct cache_demand {
     std::span<std::int64_t const> bytes;    ///< size of each item
     std::span<double const> weights;        ///< of each tenant; above 0
@@ -31,7 +31,7 @@ struct cache_limits {
 namespace detail {
 
 /// Finds the items that serve a weighting of the tenants best. A read of an unknown tenant or item, or without a
-/// positive benefit, does not count, and neither does an item that is larger than the cache.
+/// positive benefit, does not count. Neither does an item that is larger than the cache.
 class cache_welfare {
     cache_demand of_;
     buffer<double> values_;  // by item

@@ -14,8 +14,8 @@
 namespace ration::policies::detail {
 
 /// The largest common level of all tenants, then that of the tenants which can have more, and so on. Each level is a
-/// linear programme with one row for each tenant: served - weight * level - surplus = floor, and one in which the
-/// shares add up to 1. It is solved by the simplex method; the configuration that enters is the best one for the
+/// linear programme with one row for each tenant: served - weight * level - surplus = floor. In another row the shares
+/// add up to 1. It is solved by the simplex method; the configuration that enters is the best one for the
 /// prices.
 ///
 /// O(tenants^2) for each step besides the search for the configuration.
