@@ -63,6 +63,7 @@ void speed(benchmark::State& state) {
         ration::estimator_adapter<ration::estimators::speed> estimator;
         for (auto const* const name : {"jobs/speedup.given", "jobs/speedup", "jobs/goodput", "jobs/goodput.fixed"})
             static_cast<void>(unit::must(host.store.declare<double>(name, width)));
+        static_cast<void>(unit::must(host.store.declare<double>("jobs/attained")));
         auto const& gpu = host.of(ration::resource_id::gpu);
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
         std::size_t const before = allocations();

@@ -32,7 +32,8 @@ struct measured {
     ration::column<double> given = must(on.store.declare<double>("jobs/speedup.given", counts)),
                            speedup = must(on.store.declare<double>("jobs/speedup", counts)),
                            goodput = must(on.store.declare<double>("jobs/goodput", 2 * counts)),
-                           fixed = must(on.store.declare<double>("jobs/goodput.fixed", 2 * counts));
+                           fixed = must(on.store.declare<double>("jobs/goodput.fixed", 2 * counts)),
+                           attained = must(on.store.declare<double>("jobs/attained"));
     ration::estimator_adapter<speed> estimator;
     std::uint64_t step = 0;
     double now = 0;
@@ -42,12 +43,24 @@ struct measured {
 
     /// A tick one second later, after further steps.
     void tick(std::int64_t held, double per_second, double used = -1) {
-        now += 1;
-        on.store[on.columns.step][row] = ++step;
+        ++step;
+        pass(1, held, per_second, used);
+    }
+    /// A tick that much later, after the steps so far.
+    void pass(double seconds, std::int64_t held, double per_second = 0, double used = -1) {
+        now += seconds;
+        on.store[on.columns.step][row] = step;
         on.store[on.of(resource_id::gpu).held][row] = held;
         on.store[on.of(resource_id::gpu).used][row] = used < 0 ? static_cast<double>(held) : used;
         on.store[on.columns.measured_steps_per_second][row] = per_second;
-        estimator.estimate({.now = ration::seconds(now), .data = on.store.view()}, on.store);
+        on.store[attained][row] += seconds * on.store[on.of(resource_id::gpu).used][row];
+        ask();
+    }
+    void ask() { estimator.estimate({.now = ration::seconds(now), .data = on.store.view()}, on.store); }
+    /// The job gets these devices, and makes no step during that many seconds.
+    void stands(std::int64_t held, double seconds) {
+        pass(0, held);
+        pass(seconds, held);
     }
     /// The job runs for 20 s.
     void runs(std::int64_t held, double per_second) {
@@ -132,17 +145,134 @@ TEST_CASE("speed: a given speedup counts instead of the fit, at the measured spe
     CHECK(job.goodputs() == list{0, 4.5, 8.1, 0, 11.25});
 }
 
+TEST_CASE("speed: a job without a step in ten minutes needs more devices", "[estimator]") {
+    measured job;
+    job.stands(1, 599);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.pass(1, 1);
+    CHECK(job.goodputs() == list{0, 0, 1, 1, 1});
+    CHECK(job.speedups() == list{0, 0, 1, 1, 1});
+    job.pass(0, 0);
+    CHECK(job.goodputs() == list{0, 0, 1, 1, 1});
+    job.stands(3, 600);  // 1800 device-seconds
+    CHECK(job.goodputs() == list{0, 0, 0, 0, 1});
+    job.stands(2, 9000);  // the policy tried fewer
+    CHECK(job.goodputs() == list{0, 0, 0, 0, 1});
+    job.runs(4, 8);
+    CHECK(job.goodputs() == list{0, 0, 0, 0, 8});
+    CHECK(job.speedups() == list{0, 0, 0, 0, 4});
+}
+
+TEST_CASE("speed: a job that makes a step where it could not run does run there", "[estimator]") {
+    measured job;
+    job.stands(1, 600);
+    job.stands(2, 600);
+    job.pass(0, 0);
+    job.pass(0, 2);
+    job.tick(2, 0);
+    CHECK(job.goodputs() == list{0, 0, 1, 1, 1});
+    job.runs(2, 6);
+    CHECK(job.goodputs() == list{0, 0, 6, 9, 12});
+    job.pass(0, 1);
+    job.tick(1, 0);
+    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+}
+
+TEST_CASE("speed: the ten minutes begin with the devices, and again with each step", "[estimator]") {
+    measured job;
+    job.stands(1, 500);
+    job.stands(2, 500);
+    job.stands(1, 500);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.tick(1, 0);
+    job.pass(599, 1);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.pass(1, 1);
+    CHECK(job.goodputs() == list{0, 0, 1, 1, 1});
+}
+
+TEST_CASE("speed: a job may take any time where it has run, and on all devices that it can have", "[estimator]") {
+    measured job;
+    job.stands(4, 9000);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.on.set_bounds(0, resource_id::gpu, 1, 3);
+    job.stands(3, 9000);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.runs(2, 6);
+    job.stands(2, 9000);
+    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    job.stands(1, 600);
+    CHECK(job.goodputs() == list{0, 0, 6, 9, 12});
+    job.tick(1, 0);  // it does run there
+    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+}
+
+TEST_CASE("speed: on more devices than those where a job runs, it makes at most one step in the time", "[estimator]") {
+    measured job;
+    job.runs(2, 6);
+    job.stands(4, 599);
+    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    job.pass(1, 4);
+    CHECK(job.goodputs() == list{0, 3, 6, 3.001, .002});
+    job.pass(400, 4);
+    CHECK(job.goodputs() == list{0, 3, 6, 3, .001});
+    job.tick(4, 10);  // a measurement is the speed, not a part of a mean
+    CHECK(job.goodputs() == list{0, 3, 6, 8, 10});
+    job.stands(4, 9000);
+    CHECK(job.goodputs() == list{0, 3, 6, 8, 10});
+}
+
+TEST_CASE("speed: a bound of the speed does not scale a given speedup", "[estimator]") {
+    measured job;
+    for (std::size_t k = 0; k < counts; ++k) job.on.store[job.given][k] = static_cast<double>(k);
+    job.runs(2, 6);
+    job.stands(4, 600);
+    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+}
+
+TEST_CASE("speed: a job of long steps is not taken for one that cannot run", "[estimator]") {
+    measured job;
+    job.stands(1, 600);
+    job.stands(2, 600);
+    CHECK(job.goodputs() == list{0, 0, 0, 1, 1});
+    job.pass(0, 4);
+    job.pass(299, 4);
+    job.tick(4, .002);  // 1200 device-seconds: on two devices the step was not over yet
+    CHECK(job.goodputs() == list{0, .001, .001, .002, .002});
+    job.stands(1, 3999);  // twice the 2000 device-seconds of a step less one
+    CHECK(job.goodputs() == list{0, .001, .001, .002, .002});
+    job.pass(1, 1);
+    CHECK(job.goodputs() == list{0, 0, .001, .002, .002});
+}
+
+TEST_CASE("speed: a change under way is no time without a step", "[estimator]") {
+    measured job;
+    job.pass(0, 2, 0, 1);
+    job.pass(9000, 2, 0, 1);
+    ++job.step;
+    job.pass(1, 2, 0, 1);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+    job.pass(0, 2);
+    CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
+}
+
 TEST_CASE("speed: with more than eight numbers of devices the one not used for longest is forgotten", "[estimator]") {
     ration::estimators::detail::speed_history history;
     std::int64_t now = 0;
     std::uint64_t step = 0;
-    for (std::int64_t devices = 1; devices <= 9; ++devices)
-        for (int i = 0; i < 7; ++i) history.see(ration::seconds(++now), ++step, devices, static_cast<double>(devices));
+    auto const runs = [&](std::int64_t devices) {
+        for (int i = 0; i < 7; ++i)
+            history.see({.now = ration::seconds(static_cast<double>(++now)),
+                         .step = ++step,
+                         .devices = devices,
+                         .per_second = static_cast<double>(devices)});
+    };
+    for (std::int64_t devices = 1; devices <= 9; ++devices) runs(devices);
     REQUIRE(history.points().size() == 8);
     CHECK(history.points().front().devices == 2);
     CHECK(history.points().back().devices == 9);
-    for (int i = 0; i < 7; ++i) history.see(ration::seconds(++now), ++step, 2, 2);
-    for (int i = 0; i < 7; ++i) history.see(ration::seconds(++now), ++step, 1, 1);
+    runs(2);
+    runs(1);
     CHECK((history.points()[0].devices == 1 && history.points()[1].devices == 2 && history.points()[2].devices == 4));
 }
 
@@ -162,7 +292,16 @@ TEST_CASE("speed keeps the laws of an Estimator", "[laws][estimator]") {
         auto const given = must(store.declare<double>("jobs/speedup.given", 17));
         auto const used = must(store.find<double>("jobs/used.gpu"));
         auto const held = must(store.find<std::int64_t>("jobs/held.gpu"));
+        auto const step = must(store.find<std::uint64_t>("jobs/step"));
+        auto const attained = must(store.find<double>("jobs/attained"));
+        auto const most = must(store.find<std::int64_t>("jobs/max.gpu"));
         for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+            if (row % 4 == 0) {  // jobs that cannot run; a restart of the estimator is at a multiple of 16 ticks
+                store[step][row] = 0;
+                store[attained][row] = 50 * static_cast<double>(tick);
+                store[held][row] = (tick + 8) % 32 < 16 ? 1 : 0;
+                store[most][row] = 16;
+            }
             store[used][row] = static_cast<double>(store[held][row]);
             for (std::size_t k = 0; k < given.width; ++k)
                 (&store.at(given, row))[k] = row % 2 == 0 || tick < 100 ? 0.0 : static_cast<double>(k);

@@ -19,6 +19,10 @@ namespace ration::estimators {
 /// devices, step by step. Before any measurement a job is as fast on one device as the fastest job per device: policies
 /// that prefer short jobs start it, and so measure it. Without any such job, that is 1 step/s.
 ///
+/// A job that has held the same devices for 10 min without a step, and has never run on as many, may be unable to run
+/// there. If it has run on fewer, its speed there is at most one step in this time. Otherwise its speed is 0 there and
+/// on fewer, unless it cannot have more.
+///
 /// A `jobs/speedup.given`, such as the list of a jobs file, is used instead, scaled to the measured speeds. It is not
 /// given if no entry is above 0.
 ///
@@ -34,7 +38,8 @@ public:
     /// The columns that `estimate` reads.
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint64_t, "jobs/step">,
                            in<double, "jobs/measured_steps_per_second">, in<std::int64_t, "jobs/held.gpu">,
-                           in<double, "jobs/used.gpu">, in_rows<double, "jobs/speedup.given">>;
+                           in<std::int64_t, "jobs/max.gpu">, in<double, "jobs/used.gpu">, in<double, "jobs/attained">,
+                           in_rows<double, "jobs/speedup.given">>;
     /// The columns that `estimate` writes.
     using outputs = columns<out_rows<double, "jobs/goodput">, out_rows<double, "jobs/goodput.fixed">,
                             out_rows<double, "jobs/speedup">>;
@@ -51,7 +56,7 @@ public:
     /// Writes the three columns.
     void estimate(tick<inputs> const& t, estimates<outputs> const& to) noexcept {
         jobs_.follow(t.get<"jobs/id">());
-        double const fastest = see(t);
+        double const fastest = see(t, static_cast<std::int64_t>(to.get<"jobs/speedup">().width()) - 1);
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             auto const speedup = to.get<"jobs/speedup">()[row];
             double const one = write(jobs_[row], t.get<"jobs/speedup.given">()[row], fastest, speedup);
@@ -68,15 +73,20 @@ public:
 private:
     job_memory<detail::speed_history> jobs_;
 
-    /// Takes the measurements of all jobs. Returns the highest speed per device; 1 if there is none.
-    [[nodiscard]] double see(tick<inputs> const& t) noexcept {
+    /// Takes the measurements of all jobs, which can have at most `widest` devices. Returns the highest speed per
+    /// device; 1 if there is none.
+    [[nodiscard]] double see(tick<inputs> const& t, std::int64_t widest) noexcept {
         double fastest = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            std::int64_t const held = t.get<"jobs/held.gpu">()[row];
+            std::int64_t const held = t.get<"jobs/held.gpu">()[row], most = t.get<"jobs/max.gpu">()[row];
             // While a change of the devices is made, the job still runs on the former ones.
             bool const is_made = static_cast<double>(held) == t.get<"jobs/used.gpu">()[row];
-            jobs_[row].see(t.now(), t.get<"jobs/step">()[row], is_made ? held : 0,
-                           t.get<"jobs/measured_steps_per_second">()[row]);
+            jobs_[row].see({.now = t.now(),
+                            .step = t.get<"jobs/step">()[row],
+                            .devices = is_made ? held : 0,
+                            .per_second = t.get<"jobs/measured_steps_per_second">()[row],
+                            .attained = t.get<"jobs/attained">()[row],
+                            .most = most < widest ? most : widest});
             for (auto const& p : jobs_[row].points())
                 if (double const each = p.per_second / static_cast<double>(p.devices); each > fastest) fastest = each;
         }
@@ -92,12 +102,13 @@ private:
             for (std::size_t k = 0; k < speedup.size(); ++k) speedup[k] = k < given.size() ? given[k] : 0;
             return speed_per_speedup(job, given, fastest);
         }
-        if (job.points().empty() || speedup.size() < 2) {
-            for (std::size_t k = 0; k < speedup.size(); ++k) speedup[k] = k > 0 ? 1 : 0;
+        auto const least = static_cast<std::size_t>(job.too_few()) + 1;
+        if (job.points().empty() || least >= speedup.size()) {
+            for (std::size_t k = 0; k < speedup.size(); ++k) speedup[k] = k >= least ? 1 : 0;
             return fastest;
         }
         job.show(speedup);
-        double const one = speedup[1];
+        double const one = speedup[least] / static_cast<double>(least);
         for (double& value : speedup) value /= one;
         return one;
     }
@@ -108,7 +119,7 @@ private:
         double sum = 0, points = 0;
         for (auto const& p : job.points()) {
             auto const k = static_cast<std::size_t>(p.devices);
-            if (k >= given.size() || !(given[k] > 0)) continue;
+            if (k >= given.size() || !(given[k] > 0) || p.measurements == 0) continue;
             sum += p.per_second / given[k];
             points += 1;
         }

@@ -99,13 +99,16 @@ struct columns_read {
     /// list, so that a column that it reads is never lazy.
     [[nodiscard]] static columns_read by(any_policy const& policy, any_policy const& fallback,
                                          estimator_stage const* estimators, bool is_even) noexcept {
+        auto const is_estimated_from = [&](std::string_view name) {
+            return estimators != nullptr && estimators->uses(name, policy, fallback);
+        };
         auto const reads = [&](std::string_view name) {
-            return policy.reads(name) || fallback.reads(name) ||
-                   (estimators != nullptr && estimators->uses(name, policy, fallback));
+            return policy.reads(name) || fallback.reads(name) || is_estimated_from(name);
         };
         auto const read = [&](auto... names) { return (... || reads(names)); };
         auto const is_lazy = [&](std::string_view column) {
-            return (policy.follows_changes() || !policy.reads(column)) && !fallback.reads(column);
+            return (policy.follows_changes() || !policy.reads(column)) && !fallback.reads(column) &&
+                   !is_estimated_from(column);
         };
         return {.step = read("jobs/step"),
                 .remaining = read("jobs/remaining"),
