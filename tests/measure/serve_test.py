@@ -65,7 +65,9 @@ class ServeTest(RunTest):
         together = result["rounds"][0]["together"]
         self.assertEqual([round(one["fixed"] / alone[0], 6) for one in together], [0.25, 0.5, 0.75])
         self.assertTrue(all(0 <= one["ramped"] <= 250 for one in together), together)
-        self.assertEqual([name for _, name in self.launches()], ["0.sock", "1.sock", "0.sock", "1.sock"])
+        started = [name for _, name in self.launches()]
+        self.assertEqual(started[:2], ["0.sock", "1.sock"])
+        self.assertEqual(sorted(started[2:]), ["0.sock", "1.sock"])  # both at once, in any order
 
     def test_servers_that_fail(self) -> None:
         for mode, sentence in (("wrong", "it sent 'done', which answers no request; let it answer each line with the same line"),
