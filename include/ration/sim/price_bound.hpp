@@ -109,6 +109,7 @@ class price_bound {
     std::vector<double> prices_, best_prices_, used_, direction_;
     // Of the view in work, by level and cell: the integral of h up to the cell, and the devices in it
     std::vector<double> gain_, devices_;
+    std::vector<std::size_t> taken_;  // by cell: corners of the curve up to those devices
 
 public:
     /// The search would take too long for more jobs.
@@ -119,7 +120,8 @@ public:
         : jobs_(all.jobs()), capacity_(capacity), from_(first_of(all.jobs())),
           cells_(std::clamp<std::size_t>(2 * jobs_.size(), 16, most_cells)), choices_(jobs_.size(), 0),
           of_kind_(all.kinds().size()), prices_(cells_, 0.0), best_prices_(cells_, 0.0), used_(cells_, 0.0),
-          direction_(cells_, 0.0), gain_(levels * (cells_ + 1), 0.0), devices_(levels * cells_, 0.0) {
+          direction_(cells_, 0.0), gain_(levels * (cells_ + 1), 0.0), devices_(levels * cells_, 0.0),
+          taken_(cells_, 0) {
         cell_ = std::max(until - from_, 1e-9) / static_cast<double>(cells_);
         for (std::size_t j = 0; j < jobs_.size(); ++j) of_kind_[jobs_[j].kind].push_back(j);
         for (auto const& kind : all.kinds())
@@ -208,20 +210,26 @@ private:
         }
     }
 
-    /// Fills `gain_` and `devices_`.
+    /// Fills `gain_` and `devices_`. O(cells x (levels + corners)): values ascend, so that the devices of a cell only
+    /// grow.
     void integrate(view const& shown) {
+        auto const corners = shown.curve.corners();
+        std::fill(taken_.begin(), taken_.end(), std::size_t{0});
         for (std::size_t level = 0; level < levels; ++level) {
+            double const value = shown.values[level];
             double* const gain = &gain_[level * (cells_ + 1)];
             for (std::size_t c = 0; c < cells_; ++c) {
-                double most = 0, devices = 0;
-                for (auto const& corner : shown.curve.corners()) {
-                    double const gained = shown.values[level] * corner.speed - prices_[c] * corner.devices;
-                    if (gained <= most) continue;
-                    most = gained;
-                    devices = corner.devices;
+                auto const gained = [&](speed_point const& at) { return value * at.speed - prices_[c] * at.devices; };
+                std::size_t taken = taken_[c];
+                double most = taken == 0 ? 0 : gained(corners[taken - 1]);
+                for (; taken < corners.size(); ++taken) {
+                    double const more = gained(corners[taken]);
+                    if (more <= most) break;  // the curve is concave
+                    most = more;
                 }
+                taken_[c] = taken;
                 gain[c + 1] = gain[c] + most * cell_;
-                devices_[level * cells_ + c] = devices;
+                devices_[level * cells_ + c] = taken == 0 ? 0 : corners[taken - 1].devices;
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace ration::program {
@@ -65,8 +66,8 @@ private:
     [[nodiscard]] node_shares gathered(pooled_job const& job, bool near) const {
         std::vector<std::size_t> order(left_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, [&](std::size_t node) {
-            return std::pair(near ? -devices_on(job.nodes.held, node) : 0, -left_[node]);
+        std::ranges::sort(order, {}, [&](std::size_t node) {
+            return std::tuple(near ? -devices_on(job.nodes.held, node) : 0, -left_[node], node);
         });
         node_shares out;
         std::int64_t missing = job.wanted;
@@ -95,7 +96,7 @@ std::vector<node_shares> place_in_nodes(std::span<std::int64_t const> capacity, 
         nodes.take(out[at]);
         if (wanted > held || !fits) changing.push_back(at);
     }
-    std::ranges::stable_sort(changing, std::ranges::greater{}, [&](std::size_t at) { return jobs[at].wanted; });
+    std::ranges::sort(changing, {}, [&](std::size_t at) { return std::pair(-jobs[at].wanted, at); });
     for (auto const at : changing) {
         nodes.give_back(out[at]);
         auto better = nodes.best(jobs[at]);

@@ -173,7 +173,7 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
 [[nodiscard]] job_traces traces_of(recorded_job& job, std::span<process::process_info const> processes, bool launched) {
     job_traces out{.launched = job.launching ? launched : job.pid != 0,
                    .processes = {processes.begin(), processes.end()}};
-    std::ranges::stable_sort(out.processes, {}, &process::process_info::start_time);
+    std::ranges::sort(out.processes, {}, [](auto const& one) { return std::pair(one.start_time, one.pid); });
     if (job.pid != 0 && is_alive(job)) {
         out.has_first = std::ranges::any_of(
             out.processes, [&](auto const& one) { return one.pid == job.pid || one.session == job.pid; });

@@ -177,7 +177,7 @@ public:
         made_.jobs.tenants = {""};
         made_.places.resize(configs.size());
         std::iota(made_.places.begin(), made_.places.end(), std::size_t{0});
-        std::ranges::stable_sort(made_.places, {}, [&](std::size_t i) { return configs[i].at; });
+        std::ranges::sort(made_.places, {}, [&](std::size_t i) { return std::pair(configs[i].at, i); });
         for (std::size_t const place : made_.places)
             if (auto const added = add(configs[place], place); !added) return added.failure();
         return std::move(made_);

@@ -69,7 +69,8 @@ namespace detail {
         // Otherwise the environment was that of a later process with the same number
         if (value && same_process(row.pid, row.start_time)) found.push_back({row, std::move(*value)});
     }
-    std::ranges::stable_sort(found, {}, [](marked_process const& one) { return one.info.start_time; });
+    std::ranges::sort(found, {},
+                      [](marked_process const& one) { return std::pair(one.info.start_time, one.info.pid); });
     return found;
 }
 
