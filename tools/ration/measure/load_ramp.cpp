@@ -41,8 +41,10 @@ void load_ramp::add(load_pass const& pass) {
     (is_good(pass) ? passed_ : failed_) = rate_;
     if (passed_ && failed_)
         rate_ = (*passed_ + *failed_) / 2;
+    else if (passed_)
+        rate_ = *passed_ * growth;
     else
-        rate_ = passed_ ? *passed_ * growth : *failed_ / growth;
+        rate_ /= growth;  // every pass failed, the last one at this rate
 }
 
 bool load_ramp::is_good(load_pass const& pass) const noexcept {

@@ -40,6 +40,7 @@ constexpr std::size_t most_servers = 2;
                                                                           std::vector<std::string> const& wanted) {
     std::vector<std::string_view> names;
     std::vector<std::size_t> out;
+    names.reserve(config.jobs.size());
     for (auto const& job : config.jobs) names.emplace_back(job.name);
     for (auto const& name : wanted) {
         auto const found = std::ranges::find(names, name);

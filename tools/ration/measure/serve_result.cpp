@@ -17,6 +17,7 @@ namespace {
 template <class Figure>
 [[nodiscard]] std::vector<double> over_rounds(serve_result const& all, Figure figure) {
     std::vector<double> out;
+    out.reserve(all.rounds.size());
     for (auto const& round : all.rounds) out.push_back(figure(round));
     return out;
 }

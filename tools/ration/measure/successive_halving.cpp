@@ -114,6 +114,7 @@ std::vector<halving_candidate> successive_halving::ranking() const {
         return std::tuple(one.failed, -rounds, rounds > 0 ? -score(at) : 0, at);
     });
     std::vector<halving_candidate> out;
+    out.reserve(order.size());
     for (auto const at : order) out.push_back(all_[at]);
     return out;
 }

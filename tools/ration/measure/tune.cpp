@@ -31,6 +31,7 @@ namespace {
 [[nodiscard]] std::vector<launch_parameter> values_of(std::vector<parameter_values> const& space,
                                                       parameter_setting const& one) {
     std::vector<launch_parameter> out;
+    out.reserve(space.size());
     for (std::size_t i = 0; i < space.size(); ++i) out.emplace_back(space[i].name, one[i]);
     return out;
 }
@@ -70,6 +71,7 @@ namespace {
                     .repeat = options.repeat};
     auto const present = launch_parameters_of(config.source, job);
     std::vector<std::string_view> names;
+    names.reserve(present.size());
     for (auto const& one : present) names.emplace_back(one.first);
     parameter_setting now;
     for (auto const& word : options.candidates) {
@@ -83,6 +85,7 @@ namespace {
         all.space.push_back(std::move(one));
     }
     std::vector<fit_rule> rules;
+    rules.reserve(options.fit.size());
     for (auto const& word : options.fit) rules.push_back(*parse_fit_rule(word));
     auto settings = settings_of(all.space, rules);
     if (!settings) return settings.failure();

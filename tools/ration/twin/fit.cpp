@@ -103,6 +103,7 @@ struct cpu_speed {
     for (auto const& point : job.curve.points(std::numeric_limits<std::size_t>::max() / 2))
         if (std::isfinite(point.value)) by_step[static_cast<double>(point.step)] = point.value;
     std::vector<estimators::loss_report> points;
+    points.reserve(by_step.size());
     for (auto const& [step, loss] : by_step) points.push_back({step, loss});
     return points;
 }
@@ -122,14 +123,15 @@ struct cpu_speed {
     std::optional<double> const losses[] = {target.acceptable, target.objective};
     auto const recorded = learned.points;
     for (std::size_t tier = 0; tier < 2; ++tier) {
-        learned.tier_losses[tier] = losses[tier].value_or(std::numeric_limits<double>::quiet_NaN());
+        double const loss = losses[tier].value_or(std::numeric_limits<double>::quiet_NaN());
+        learned.tier_losses[tier] = loss;
         about.is_forecast[tier] = losses[tier] && !job.tier_steps[tier];
         double step = job.tier_steps[tier].value_or(never);
-        if (about.is_forecast[tier] && recorded.back().step < length)
-            step = estimators::forecast_step(recorded, *losses[tier]);
+        if (about.is_forecast[tier] && !recorded.empty() && recorded.back().step < length)
+            step = estimators::forecast_step(recorded, loss);
         learned.tier_steps[tier] = step <= length ? step : never;
         bool const is_beyond = about.is_forecast[tier] && std::isfinite(learned.tier_steps[tier]);
-        if (is_beyond && step > learned.points.back().step) learned.points.push_back({step, *losses[tier]});
+        if (is_beyond && step > learned.points.back().step) learned.points.push_back({step, loss});
     }
     // Without an Acceptable both tiers are reached together
     if (!target.acceptable) learned.tier_steps[0] = learned.tier_steps[1];
@@ -163,8 +165,8 @@ struct cpu_speed {
 
 class run_fitter {
     recording const& run_;
-    machine_use const use_;
-    double const most_of_machine_;
+    machine_use use_;
+    double most_of_machine_;
     fitted_run made_;
 
 public:
