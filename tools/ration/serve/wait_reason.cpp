@@ -47,8 +47,10 @@ public:
     [[nodiscard]] earliest time_of(std::int64_t amount, std::int64_t now_ms) {
         if (amount <= 0) return now_ms;
         std::ranges::sort(ends_);
-        for (auto const& [time, returned] : ends_)
-            if ((amount -= returned) <= 0) return std::max(time, now_ms);
+        for (auto const& [time, returned] : ends_) {
+            amount -= returned;
+            if (amount <= 0) return std::max(time, now_ms);
+        }
         return std::nullopt;
     }
 };
@@ -162,11 +164,12 @@ job_wait wait_in_queue(stored_job const& job, std::vector<open_predecessor> cons
 }
 
 job_wait wait_in_run(std::int64_t job, wait_context const& in) {
-    auto const self = std::ranges::find(in.run, job, &run_member::id);
-    if (self == in.run.end() || self->launched) return {};
+    auto const found = std::ranges::find(in.run, job, &run_member::id);
+    if (found == in.run.end() || found->launched) return {};
+    run_member const& self = *found;
     if (in.draining) return {"waits until ration drain --undo, since the service starts no job"};
-    if (!self->needed || self->devices > 0) return {"waits for its launch, which comes next", in.now_ms};
-    return wait_for_devices(*self, *self->needed, in);
+    if (!self.needed || self.devices > 0) return {"waits for its launch, which comes next", in.now_ms};
+    return wait_for_devices(self, *self.needed, in);
 }
 
 }  // namespace ration::program
