@@ -115,6 +115,8 @@ TEST_CASE("open_loop: a sentence for each server that does not answer") {
           "it sent 'ok', which answers no request; let it answer each line with the same line");
     CHECK(measured(plan, [](std::string const& line, int) { return line + "9999\n"; }).failure ==
           "it sent '9999', which answers no request; let it answer each line with the same line");
+    CHECK(measured(plan, [](std::string const& line, int) { return line + line; }).failure ==
+          "it sent '0', which answers no request; let it answer each line with the same line");
     CHECK(measured(plan, [](auto&, int) { return std::string(100, '7'); }).failure ==
           "it sent '" + std::string(60, '7') +
               "...', which answers no request; let it answer each line with the same line");

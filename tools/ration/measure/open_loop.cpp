@@ -91,6 +91,7 @@ void open_loop::make_plan(pass_plan const& plan) {
     }
     std::ranges::sort(planned_);
     lateness_.clear();
+    answered_.clear();
     latencies_.clear();
     limit_ = plan.limit;
     missed_ = 0;
@@ -100,6 +101,7 @@ void open_loop::queue_due_requests(nanoseconds now) {
     for (auto i = lateness_.size(); i < planned_.size() && planned_[i] <= now; ++i) {
         unsent_ += fmt::format("{}\n", first_ + i);
         lateness_.push_back(to_seconds(now - planned_[i]));
+        answered_.push_back(false);
     }
 }
 
@@ -140,8 +142,9 @@ result<void, std::string> open_loop::take_answer(std::string_view line, nanoseco
     std::uint64_t number = 0;
     auto const [end, failure] = std::from_chars(line.data(), line.data() + line.size(), number);
     auto const index = number - first_;
-    bool const is_known = failure == std::errc() && end == line.data() + line.size() && index < lateness_.size();
-    if (!is_known || latencies_.size() == lateness_.size()) return wrong_answer(line);
+    bool const is_known = failure == std::errc() && end == line.data() + line.size() && index < answered_.size();
+    if (!is_known || answered_[index]) return wrong_answer(line);
+    answered_[index] = true;
     latencies_.push_back(to_seconds(now - planned_[index]));
     if (latencies_.back() > limit_) ++missed_;
     last_answer_ = now;

@@ -33,7 +33,8 @@ class open_loop {
     std::string unsent_{}, received_{};
     std::uint64_t first_ = 0;                       // number of the first request of this pass
     std::vector<nanoseconds> planned_{};            // by request of this pass, on CLOCK_MONOTONIC
-    std::vector<double> lateness_{}, latencies_{};  // seconds
+    std::vector<double> lateness_{}, latencies_{};  // seconds; of the requests sent, and of the answers
+    std::vector<bool> answered_{};                  // by request sent
     nanoseconds last_answer_{};
     double limit_ = 1;
     std::size_t missed_ = 0;  // answers beyond the limit
