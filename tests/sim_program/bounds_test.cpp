@@ -39,7 +39,7 @@ struct instances {
 }  // namespace
 
 TEST_CASE("no policy for rigid jobs beats the bounds") {
-    for (unsigned seed = 1; seed <= 400; ++seed) {
+    for (unsigned seed = 1; seed <= 700; ++seed) {
         instances made(seed);
         auto const machines = of_nodes(static_cast<std::size_t>(made.whole(3)), 8);
         auto const jobs = made.rigid_jobs(8);
@@ -53,7 +53,7 @@ TEST_CASE("no policy for rigid jobs beats the bounds") {
 }
 
 TEST_CASE("no shares for elastic jobs beat the bounds") {
-    for (unsigned seed = 1; seed <= 500; ++seed) {
+    for (unsigned seed = 1; seed <= 1500; ++seed) {
         instances made(seed);
         std::int64_t const devices = made.whole(8) + 7;
         auto const machines = of_nodes(1, devices);
