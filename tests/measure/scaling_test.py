@@ -3,14 +3,9 @@
 import json
 import pathlib
 import re
-import signal
-import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
-
-from support import PATIENCE, PYTHON, RATION, RunTest, alive, groups, main  # pylint: disable=wrong-import-position
+from measure_case import PYTHON, MeasureTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = """# Jobs of the lab
@@ -33,41 +28,14 @@ COMMAND = re.search(r"^ration measure scaling jobs.toml (.*)$", (ROOT / "docs/el
 QUICK = ("--time", "600ms", "--warm-up", "700ms", "--repeat", "1")
 
 
-class ScalingTest(RunTest):
-    def setUp(self) -> None:
-        super().setUp()
-        (self.folder / "tmp").mkdir()
-        self.environment["TMPDIR"] = str(self.folder / "tmp")
+class ScalingTest(MeasureTest):
+    command = "scaling"
 
     def write_file(self, mode: str = '"good"', more: str = "", start: str = "60s") -> str:
         text = FILE % {"python": PYTHON, "trainer": ROOT / "tests/measure/trainer.py", "package": ROOT / "python",
                        "mode": mode, "more": more, "start": start}
         (self.folder / "jobs.toml").write_text(text)
         return text
-
-    def start_measuring(self, *words: str) -> subprocess.Popen:
-        process = subprocess.Popen([RATION, "measure", "scaling", "jobs.toml", *words], cwd=self.folder, env=self.environment,
-                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(self.end, process)
-        return process
-
-    def measure(self, *words: str) -> subprocess.CompletedProcess:
-        process = self.start_measuring(*words)
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assert_nothing_left(process)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-    def launches(self) -> list[list[int]]:
-        file = self.folder / "launches"
-        return [[int(word) for word in line.split()] for line in file.read_text().splitlines()] if file.exists() else []
-
-    def assert_nothing_left(self, process: subprocess.Popen) -> None:
-        self.assertEqual([pid for pid, _, _ in self.launches() if alive(pid)], [])
-        self.assertEqual(groups(process), [])
-        self.assertEqual([str(one) for folder in ("tmp", "ration") for one in (self.folder / folder).glob("*")], [])
-        self.assertFalse((self.folder / "ration-output").exists())
 
 
 class Measured(ScalingTest):
@@ -84,7 +52,7 @@ class Measured(ScalingTest):
         for number, expected in ((2, 5 / 3), (4, 5 / 2)):
             self.assertAlmostEqual(measured[number] / expected, 1, delta=0.25, msg=done.stdout)
         # Each launch began with the first step, and the user's checkpoint is as before
-        self.assertEqual([launch[1:] for launch in self.launches()], [[1, 0], [2, 0], [4, 0]])
+        self.assertEqual([launch[1:] for launch in self.launches()], [["1", "0"], ["2", "0"], ["4", "0"]])
         self.assertEqual([(one.name, one.read_text()) for one in (self.folder / "mine").iterdir()], [("step", "1000")])
         # All bytes outside of the list
         changed = (self.folder / "jobs.toml").read_text()
@@ -104,12 +72,6 @@ class Measured(ScalingTest):
 
 
 class Failures(ScalingTest):
-    def refused(self, code: int, *words: str) -> str:
-        done = self.measure(*words)
-        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertEqual(self.launches(), [])
-        return done.stderr
-
     def test_a_size_that_fails_leaves_the_others(self) -> None:
         text = self.write_file('"dies", "2"')
         done = self.measure("--time", "100ms", "--warm-up", "0s", "--repeat", "2", "--write")
@@ -118,7 +80,7 @@ class Failures(ScalingTest):
                                       r"2 devices: it failed: exit code 1; its last line: no memory left\nnot measured: 2, 3; ")
         self.assertTrue(done.stderr.endswith("\njobs.toml: not changed, because a size failed; name the others by --devices\n"), done.stderr)
         self.assertEqual((self.folder / "jobs.toml").read_text(), text)
-        self.assertEqual([launch[1] for launch in self.launches()], [1, 2, 4, 4, 1])  # in turns; a failed size is not tried again
+        self.assertEqual([launch[1] for launch in self.launches()], list("12441"))  # in turns; a failed size is not tried again
 
     def test_a_job_that_never_reports(self) -> None:
         self.write_file('"mute"', start="1s")
@@ -135,31 +97,27 @@ class Failures(ScalingTest):
 
     def test_an_interrupt_stops_the_job(self) -> None:
         self.write_file()
-        process = self.start_measuring("--time", "1m")
-        self.wait_for(self.launches)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assertEqual((process.returncode, out), (4, ""), err)
-        self.assertTrue(err.endswith("ration: interrupted; the job was stopped\n"), err)
-        self.assert_nothing_left(process)
+        done = self.measure("--time", "1m", after=self.interrupt)
+        self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
+        self.assertTrue(done.stderr.endswith("ration: interrupted; the job was stopped\n"), done.stderr)
 
     def test_requests_that_cannot_be_met(self) -> None:
         self.write_file()
-        self.assertEqual(self.refused(2, "--devices", "1,5"), "ration: --devices: job 'a' accepts 1 to 4 devices, not 5; choose numbers within its bounds\n")
-        self.assertEqual(self.refused(2, "--job", "b"), "jobs.toml: job 'b' is unknown; did you mean 'a'?\n")
+        self.assertEqual(self.refused("--devices", "1,5"), "ration: --devices: job 'a' accepts 1 to 4 devices, not 5; choose numbers within its bounds\n")
+        self.assertEqual(self.refused("--job", "b"), "jobs.toml: job 'b' is unknown; did you mean 'a'?\n")
         text = self.write_file().replace("count = 4", "count = 2")
         (self.folder / "jobs.toml").write_text(text)
-        self.assertEqual(self.refused(3, "--devices", "1,4"), "ration: --devices: job 'a' can have 2 devices here, not 4; leave the larger numbers out\n")
+        self.assertEqual(self.refused("--devices", "1,4", code=3), "ration: --devices: job 'a' can have 2 devices here, not 4; leave the larger numbers out\n")
         (self.folder / "jobs.toml").write_text(text.replace("count = 2", "count = 1"))
-        self.assertEqual(self.refused(3), "ration: job 'a' can have 1 device here, which has nothing to compare with; measure it on a machine with more devices\n")
+        self.assertEqual(self.refused(code=3), "ration: job 'a' can have 1 device here, which has nothing to compare with; measure it on a machine with more devices\n")
         (self.folder / "jobs.toml").write_text(text.replace("min = 1", "min = 3"))
-        self.assertIn("job 'a' needs at least 3 devices, and there are 2; make gpu.min smaller", self.refused(3))
+        self.assertIn("job 'a' needs at least 3 devices, and there are 2; make gpu.min smaller", self.refused(code=3))
         (self.folder / "jobs.toml").write_text(text.replace("\nb", "\n# b").replace("deadlines", "# deadlines"))
-        self.assertEqual(self.refused(2), "jobs.toml:6:1: job 'a' uses no devices; add bounds = { gpu = { min = 1, max = 4 } } to it\n")
+        self.assertEqual(self.refused(), "jobs.toml:6:1: job 'a' uses no devices; add bounds = { gpu = { min = 1, max = 4 } } to it\n")
 
     def test_a_file_that_write_cannot_change_is_refused_before_the_first_launch(self) -> None:
         self.write_file(more="speedup = [0, 1, # by hand\n 2]")
-        self.assertEqual(self.refused(2, "--write"), "jobs.toml: --write cannot change it: its list 'speedup' has comments, or is not a "
+        self.assertEqual(self.refused("--write"), "jobs.toml: --write cannot change it: its list 'speedup' has comments, or is not a "
                                                      "list of numbers; put the list into it yourself\n")
 
 

@@ -2,14 +2,10 @@
 """`ration measure serve` on servers whose service time is known."""
 import json
 import pathlib
-import signal
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
-
-from support import PATIENCE, PYTHON, RATION, RunTest, alive, groups, main  # pylint: disable=wrong-import-position
+from measure_case import PYTHON, MeasureTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVER = """
@@ -27,31 +23,15 @@ def server(name: str, milliseconds: int, mode: str = "good") -> str:
     return SERVER % {"name": name, "python": PYTHON, "server": ROOT / "tests/measure/server.py", "time": milliseconds, "mode": mode}
 
 
-class ServeTest(RunTest):
-    def setUp(self) -> None:
-        super().setUp()
-        (self.folder / "tmp").mkdir()
-        self.environment["TMPDIR"] = str(self.folder / "tmp")
+class ServeTest(MeasureTest):
+    command = "serve"
 
-    def start_serving(self, jobs: str, *words: str) -> subprocess.Popen:
+    def serve(self, jobs: str, *words: str, **options) -> subprocess.CompletedProcess:
+        self.write_jobs(jobs)
+        return self.measure(*words, **options)
+
+    def write_jobs(self, jobs: str) -> None:
         (self.folder / "jobs.toml").write_text('policy = "none"\ntick = "100ms"\n' + jobs)
-        process = subprocess.Popen([RATION, "measure", "serve", "jobs.toml", *words], cwd=self.folder, env=self.environment,
-                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(self.end, process)
-        return process
-
-    def serve(self, jobs: str, *words: str, after=lambda process: None) -> subprocess.CompletedProcess:
-        process = self.start_serving(jobs, *words)
-        after(process)
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assertEqual([launch[0] for launch in self.launches() if alive(int(launch[0]))], [])
-        self.assertEqual(groups(process), [])
-        self.assertEqual([str(one) for folder in ("tmp", "ration") for one in (self.folder / folder).glob("*")], [])
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-    def launches(self) -> list[list[str]]:
-        file = self.folder / "launches"
-        return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
 
     def test_two_servers_alone_and_together(self) -> None:
         done = self.serve(server("fast", 1) + server("slow", 4), *QUICK, "--json")
@@ -82,19 +62,14 @@ class ServeTest(RunTest):
         self.assertRegex(done.stderr, r"ration: job 'a': it (closed the connection; let it serve until it is stopped|failed: exit code 1; .*)\n$")
 
     def test_an_interrupt_stops_the_servers(self) -> None:
-        def interrupt(process: subprocess.Popen) -> None:
-            self.wait_for(self.launches)
-            process.send_signal(signal.SIGINT)
-        done = self.serve(server("a", 1), "--time", "10m", after=interrupt)
+        done = self.serve(server("a", 1), "--time", "10m", after=self.interrupt)
         self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
         self.assertTrue(done.stderr.endswith("ration: interrupted; the jobs were stopped\n"), done.stderr)
 
     def test_requests_that_cannot_be_met(self) -> None:
         def refused(jobs: str, *words: str) -> str:
-            done = self.serve(jobs, *words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-            self.assertEqual(self.launches(), [])
-            return done.stderr
+            self.write_jobs(jobs)
+            return self.refused(*words)
         plain = server("a", 1).replace("parameters", "# parameters")
         fix = 'add parameters = { socket = "server.sock" } to '
         self.assertEqual(refused(plain), f"jobs.toml: no job has a parameter 'socket'; {fix}the server, and {{socket}} to its command\n")

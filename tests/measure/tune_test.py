@@ -2,13 +2,9 @@
 """`ration measure tune` on a job whose speeds are known."""
 import json
 import pathlib
-import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run"))
-
-from support import PATIENCE, PYTHON, RATION, RunTest, alive, groups, main  # pylint: disable=wrong-import-position
+from measure_case import PYTHON, MeasureTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = """# Jobs of the lab
@@ -25,36 +21,16 @@ parameters = { tile = 4, kind = "fast" }   # of the old machine
 QUICK = ("--time", "200ms", "--warm-up", "0s", "--repeat", "2")
 
 
-class TuneTest(RunTest):
+class TuneTest(MeasureTest):
+    command = "tune"
+
     def setUp(self) -> None:
         super().setUp()
-        (self.folder / "tmp").mkdir()
-        self.environment["TMPDIR"] = str(self.folder / "tmp")
         self.text = FILE % {"python": PYTHON, "job": ROOT / "tests/measure/tuned.py", "package": ROOT / "python"}
         (self.folder / "jobs.toml").write_text(self.text)
 
-    def tune(self, *words: str) -> subprocess.CompletedProcess:
-        process = subprocess.Popen([RATION, "measure", "tune", "jobs.toml", *words], cwd=self.folder, env=self.environment,
-                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(self.end, process)
-        out, err = process.communicate(timeout=PATIENCE)
-        self.assertEqual([launch[0] for launch in self.launches() if alive(int(launch[0]))], [])
-        self.assertEqual(groups(process), [])
-        self.assertEqual([str(one) for folder in ("tmp", "ration") for one in (self.folder / folder).glob("*")], [])
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-    def launches(self) -> list[list[str]]:
-        file = self.folder / "launches"
-        return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
-
-    def refused(self, *words: str) -> str:
-        done = self.tune(*words)
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-        self.assertEqual(self.launches(), [])
-        return done.stderr
-
     def test_the_fastest_setting_is_found_and_written(self) -> None:
-        done = self.tune("--try", "tile=8,16", "--try", "kind=fast,broken", "--fit", "tile <= 16", *QUICK, "--write", "--json")
+        done = self.measure("--try", "tile=8,16", "--try", "kind=fast,broken", "--fit", "tile <= 16", *QUICK, "--write", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual((result["best"], result["changes"]), ({"tile": "16", "kind": "fast"}, True))
@@ -71,7 +47,7 @@ class TuneTest(RunTest):
 
     def test_a_slower_setting_is_not_written(self) -> None:
         (self.folder / "jobs.toml").write_text(self.text.replace("tile = 4", "tile = 16"))
-        done = self.tune("--try", "kind=slow", *QUICK, "--write")
+        done = self.measure("--try", "kind=slow", *QUICK, "--write")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.endswith("\nthe present setting stays: no other one is faster beyond the error of the measurement\n"), done.stdout)
         self.assertIn("tile = 16, kind", (self.folder / "jobs.toml").read_text())

@@ -125,8 +125,12 @@ class Confined(Allocation):
 
     confined = True
 
+    def setUp(self) -> None:
+        super().setUp()
+        self.home = self.folder / "home"
+
     def start(self) -> subprocess.Popen:
-        work, user = self.folder / "work", pwd.getpwnam("nobody")
+        work, user = self.home, pwd.getpwnam("nobody")
         as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--no-new-privs"]
         self.folder.chmod(0o755)
         (work / "runtime").mkdir(parents=True, mode=0o700)
@@ -148,7 +152,7 @@ class Confined(Allocation):
     def test_a_user_runs_jobs_in_confined_steps_and_an_agent_is_killed(self) -> None:
         run = self.start()
         self.until(lambda: {event["job"] for event in self.events("progress")} == set("abc"), "all jobs train")
-        runtime = f"XDG_RUNTIME_DIR={self.folder}/work/runtime"
+        runtime = f"XDG_RUNTIME_DIR={self.home}/runtime"
         agents = [pid for pid in processes_with("SLURMD_NODENAME=n2") if parent_of(pid).startswith("slurmstepd") and pid in processes_with(runtime)]
         self.assertEqual(len(agents), 1, agents)
         os.kill(agents[0], signal.SIGKILL)
@@ -157,7 +161,7 @@ class Confined(Allocation):
         self.assertIn("its command has ended; it is started again", [event["message"] for event in self.events("warning")])
         self.assertEqual({event["job"]: event["how"] for event in self.events("job_ended")}, {name: "finished" for name in "abc"})
         self.assertEqual([control["backend"] for control in self.events("run")[0]["controls"]], ["process on each node"])
-        for output in (self.folder / "work").glob("ration-output/*/[abc].log"):
+        for output in self.home.glob("ration-output/*/[abc].log"):
             words = [line.split() for line in output.read_text().splitlines()]
             groups = [line[1] for line in words if line[0] == "group"]
             for hierarchy in ("cpuset", "devices"):
