@@ -79,17 +79,6 @@ struct listed_run {
     return text;
 }
 
-/// Every line of a text in a form that a terminal can show.
-[[nodiscard]] std::string printable_lines(std::string const& text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        auto const end = text.find('\n', at);
-        out += printable(std::string_view(text).substr(at, end - at)) + '\n';
-        at = end + 1;
-    }
-    return out;
-}
-
 }  // namespace
 
 void add_options(CLI::App& to, list_options& into, option_context&) {

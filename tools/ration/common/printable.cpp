@@ -20,6 +20,16 @@ std::string printable(std::string_view text) {
     return out;
 }
 
+std::string printable_lines(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        auto const line = text.substr(0, text.find('\n'));
+        out += printable(line) + '\n';
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return out;
+}
+
 std::string quote_text::operator()(std::string_view text) const {
     constexpr std::size_t longest = 60;
     if (text.size() <= longest) return "'" + printable(text) + "'";

@@ -11,6 +11,9 @@ namespace ration::program {
 /// passes through it on its way to a terminal or a page.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// Each line of `text` by itself, so that its ends of lines stay. A last line without one gets it.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
 /// `printable` text in single quotes, cut after 60 bytes. An object, since argument-dependent lookup would find
 /// std::quoted besides a function: newer standard libraries declare that one in <filesystem> already.
 struct quote_text {

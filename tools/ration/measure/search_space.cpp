@@ -9,16 +9,11 @@
 
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
+#include "common/trimmed.hpp"
 #include "config/parameters.hpp"
 
 namespace ration::program {
 namespace {
-
-[[nodiscard]] std::string_view trimmed(std::string_view word) {
-    while (word.starts_with(' ')) word.remove_prefix(1);
-    while (word.ends_with(' ')) word.remove_suffix(1);
-    return word;
-}
 
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> out;

@@ -95,14 +95,7 @@ std::string tune_text(tune_result const& all) {
         if (one.failed)
             text += fmt::format("{}: {}\n", setting_text(all.space, all.settings[one.index]), all.failures[one.index]);
     text += outcome_text(all);
-    // Each line apart, since values and failures come from outside
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        auto const end = text.find('\n', at);
-        out += printable(std::string_view(text).substr(at, end - at)) + '\n';
-        at = end + 1;
-    }
-    return out;
+    return printable_lines(text);  // values and failures come from outside
 }
 
 std::string tune_json(tune_result const& all) {

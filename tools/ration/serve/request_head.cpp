@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "common/trimmed.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -11,12 +13,6 @@ constexpr std::string_view end_of_line = "\r\n";
 [[nodiscard]] bool is_name(std::string_view sent, std::string_view lower_case) noexcept {
     return std::ranges::equal(sent, lower_case,
                               [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
-
-[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept {
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-    return text;
 }
 
 /// Removes the first line from `text`.
