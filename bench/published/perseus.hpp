@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Perseus: two tenants' inference servers on one device, beside a device for each.
 // Source: M. LeMay, S. Li, T. Guo, "Perseus: Characterizing Performance and Cost of Multi-Tenant Serving for CNN
-// Models", IC2E 2020. Its gain is explained by a queueing model: a request needs u of the device and h of its own host.
+// Models", IC2E 2020. A queueing model explains the gain: a request occupies the device for u seconds, and its tenant's
+// host for h.
 #pragma once
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 //
 //     bench/run.sh published.robus_live [FOLDER]
 //
-// Two data sets have two readers each, and each tenant has one of its own. Three of the six fit. A loader drops from
-// the page cache what it has read, so that only locked files stay. The folder needs 150 MB on a disk, and the limit of
-// locked memory has to be 75 MB at least (ulimit -l).
+// Two data sets have two readers each, and each tenant also reads a private one. Three of the six fit. A loader drops
+// from the page cache what it has read, so that only locked files stay. The folder needs 150 MB on a disk, and the
+// limit of locked memory has to be 75 MB at least (ulimit -l).
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -71,7 +71,7 @@ class loaders {
 public:
     explicit loaders(std::vector<std::string> const& paths) {
         void* const common = ::mmap(nullptr, sizeof *bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        RATION_ASSERT(common != MAP_FAILED, "there is no memory for four numbers");
+        RATION_ASSERT(common != MAP_FAILED, "the memory for four numbers could not be mapped");
         bytes_ = ::new (common) std::array<std::atomic<std::uint64_t>, tenants>{};
         for (std::size_t t = 0; t < tenants; ++t) {
             all_[t] = ::fork();

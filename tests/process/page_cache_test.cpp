@@ -139,7 +139,7 @@ TEST_CASE("page cache: a file that shrank is not verified, and its pages are not
     auto const seen = cache.verify({first, 0, large});
     REQUIRE_FALSE(seen);
     CHECK(seen.failure().code == errc::unverified);
-    CHECK(std::string(seen.failure().remedy) == "add the item anew if its file has changed");
+    CHECK(std::string(seen.failure().remedy) == "add the item again if its file has changed");
 }
 
 TEST_CASE("page cache: the operation is described by the file and its bytes") {

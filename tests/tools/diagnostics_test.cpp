@@ -62,6 +62,12 @@ TEST_CASE("printable: what could harm a terminal is replaced, and nothing else")
     CHECK(printable(std::string_view("a\0b", 3)) == "a?b");
 }
 
+TEST_CASE("printable_lines: the ends of lines stay") {
+    CHECK(printable_lines("a\tb\n\nc\n") == "a?b\n\nc\n");
+    CHECK(printable_lines("\x1b[2J") == "?[2J\n");
+    CHECK(printable_lines("").empty());
+}
+
 TEST_CASE("printable: characters that turn the direction of writing, or hide, are replaced") {
     CHECK(printable("a\u202egnp.exe") == "a?gnp.exe");
     for (char const* steering : {"\u00ad", "\u061c", "\u180e", "\u200b",     "\u200e",     "\u200f",     "\u2028",

@@ -123,7 +123,8 @@ TEST_CASE("shared cache: mmf reaches the largest common level of any distributio
     }
 }
 
-TEST_CASE("shared cache: mmf raises tenants above the common level where that costs nobody", "[shared_cache]") {
+TEST_CASE("shared cache: mmf raises tenants above the common level where that costs no other tenant",
+          "[shared_cache]") {
     // The first two compete for A and B; the third is served by D, which fits beside either of them.
     cache_case const of{.benefit = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, .bytes = {2, 2, 1}, .capacity = 3};
     check_near(served_by(cache_mode::mmf, of), {0.5, 0.5, 1});
@@ -204,7 +205,7 @@ TEST_CASE("shared cache: which mode lacks which property", "[shared_cache]") {
     CHECK(is_wasteful(compromise, served_by(cache_mode::serial, compromise)));
     check_near(served_by(cache_mode::pf, compromise), {0.9, 0.9});
 
-    // One item for all is larger than anybody's part of the cache
+    // One item for all is larger than each tenant's part of the cache
     cache_case const same{.benefit = {{1}, {1}, {1}}, .bytes = {3}, .capacity = 3};
     check_near(served_by(cache_mode::partition, same), {0, 0, 0});
     check_near(served_by(cache_mode::pf, same), {1, 1, 1});

@@ -66,7 +66,7 @@ public:
         all_.clear(welfare_.tenants(), welfare_.items());
         chosen_.clear();
         expected_.reset(parts_.size());
-        if (!anybody_reads()) return chosen_.view();
+        if (!has_reads()) return chosen_.view();
         distribute();
         expect();
         take_turn();
@@ -104,7 +104,7 @@ private:
         for (std::size_t t = 0; t < weights.size(); ++t) sum += welfare_.most(t) > 0 ? weights[t] : 0;
         for (std::size_t t = 0; t < weights.size(); ++t) parts_[t] = welfare_.most(t) > 0 ? weights[t] / sum : 0;
     }
-    [[nodiscard]] bool anybody_reads() const noexcept {
+    [[nodiscard]] bool has_reads() const noexcept {
         for (double const part : parts_.view())
             if (part > 0) return true;
         return false;

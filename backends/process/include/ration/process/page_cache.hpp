@@ -171,7 +171,7 @@ public:
         return error{.code = errc::unverified,
                      .operation = "verify an item",
                      .subject = found->shown_path(),
-                     .remedy = "add the item anew if its file has changed"};
+                     .remedy = "add the item again if its file has changed"};
     }
     /// Returns to the amount before the operation. Errors: those of `apply`.
     [[nodiscard]] result<void> undo(operation const& op) noexcept { return set(op.item, op.before); }
