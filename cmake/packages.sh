@@ -57,7 +57,7 @@ for name in "${wanted[@]}"; do
 done
 ((${#missing[@]})) || exit 0
 
-# Who may install: root, or sudo when it asks for nothing or there is a terminal to ask on.
+# Users who may install: root, or sudo when it asks for nothing or there is a terminal to ask on.
 as_root=(env DEBIAN_FRONTEND=noninteractive)
 if [[ $(id -u) != 0 ]]; then
   if ! command -v sudo >/dev/null || ! { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then

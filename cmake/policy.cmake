@@ -36,7 +36,7 @@ function(ration_add_python_policy name)
   endif()
   set(python ${CMAKE_COMMAND} -E env PYTHONPATH=${RATION_PYTHON_PACKAGE} ${Python3_EXECUTABLE} -B)
   get_filename_component(source ${arg_SOURCE} ABSOLUTE)
-  # What the file says of itself has to stand in the .so before any Python runs.
+  # The file's description of itself has to stand in the .so before any Python runs.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.python)
   file(GLOB package ${RATION_PYTHON_PACKAGE}/ration/policy/*)
   file(MAKE_DIRECTORY ${folder})
@@ -52,7 +52,7 @@ function(ration_add_python_policy name)
   endif()
 endfunction()
 
-# What makes any module a well-behaved plugin. With a sanitizer the run-time library defines symbols only later, so `-z defs` would refuse.
+# Settings of a well-behaved plugin. With a sanitizer the run-time library defines symbols only later, so `-z defs` would refuse.
 function(ration_harden_policy name)
   set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS ${RATION_POLICY_EXPORTS})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What it costs to include a header, counted and not timed: the same counts come out of a busy machine and of an idle one.
+"""The cost of including a header, counted and not timed: the same counts come out of a busy machine and of an idle one.
 
     compile_cost.py --include DIR... [--header NAME] [--most RATIO]
 

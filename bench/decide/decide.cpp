@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a decision costs through `ration decide`, beside the same policy in process in the same run: with whole tables
+// The cost of a decision through `ration decide`, beside the same policy in process in the same run: with whole tables
 // and with changed rows only. Exits with 1 when an answer differs from the one in process.
 #include <algorithm>
 #include <chrono>

@@ -34,7 +34,7 @@ template <class Call>
     return took[took.size() / 2];
 }
 
-/// What is left to the kernel: a thread that is woken on the other core, and wakes the one that woke it.
+/// The bare kernel: a thread that is woken on the other core, and wakes the one that woke it.
 [[nodiscard]] double bare_wake() {
     std::atomic<std::uint32_t> asked{0}, answered{0};
     std::jthread const other([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is not of every tick: waking a worker that sleeps, and exchanging a policy.
+// Costs that not every tick has: waking a worker that sleeps, and exchanging a policy.
 #pragma once
 
 namespace plugin_bench {

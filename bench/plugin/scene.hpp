@@ -34,7 +34,7 @@ inline void need(result<void> const& r) {
     }
 }
 
-/// What happens between two ticks: nothing; ten jobs report, and the bounds of some change; the machine does, so that
+/// The changes between two ticks: nothing; ten jobs report, and the bounds of some change; the machine does, so that
 /// most grants are others.
 enum class change : unsigned char { nothing, ten_jobs, all };
 
@@ -45,7 +45,7 @@ struct scene {
     std::vector<grant> space;
     std::span<grant const> reply{};  ///< the last answer
     std::uint64_t ticks = 0;
-    /// What was granted is held at the next tick; for a policy that does not look at that it would only take time
+    /// Jobs hold their grants at the next tick; for a policy that does not look at that it would only take time
     bool in_effect = false;
 
     explicit scene(std::size_t jobs, column_memory* memory = nullptr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a tick costs: a bare loop, a policy class, the same class as a plugin in this process, and in a worker process;
+// The cost of a tick: a bare loop, a policy class, the same class as a plugin in this process, and in a worker process;
 // what the check of its answer adds; and what an exchange of the policy costs. All of it on standard output, within two
 // or three minutes.
 //   bench.plugin

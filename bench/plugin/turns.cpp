@@ -115,7 +115,7 @@ class contest {
         double turn::* into;
         std::function<double()> time;
     };
-    // Who waits for a request would take the second core from the next one
+    // A side that waits for a request would take the second core from the next one
     static constexpr std::chrono::milliseconds until_workers_sleep{6};
     std::vector<step> steps_;
     std::minstd_rand rng_{1};
@@ -173,7 +173,7 @@ public:
         line_up();
     }
 
-    /// What is wrong with their first answers: to the same question, so they have to be the same.
+    /// The error in their first answers: to the same question, so they have to be the same.
     [[nodiscard]] char const* differ() {
         if (on_.ask(here_) != on_.space.size()) return "a job got no grant";
         std::vector<grant> const wanted(on_.reply.begin(), on_.reply.end());

@@ -11,7 +11,7 @@ namespace plugin_bench {
 /// of change between two ticks.
 void register_turns();
 
-/// What register_turns measured, for those kinds of change that were run.
+/// The measurements of register_turns, for those kinds of change that were run.
 void print_turns(medians const& all);
 
 /// By the host, on all the ticks that were timed.

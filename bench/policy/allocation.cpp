@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an exact division of devices costs: one decision of elastic_batch_dp with its grants, and the allocation alone,
+// The cost of an exact division of devices: one decision of elastic_batch_dp with its grants, and the allocation alone,
 // beside the textbook's loop, the same loop made for vectors, and a general solver. Every answer is compared. One table
 // on standard output.
 //   bench.policy.allocation [repetitions, 9 by default]
@@ -140,7 +140,7 @@ private:
     }
 };
 
-/// What the jobs are worth once they hold devices: all but the last pay for a change.
+/// The value of the jobs once they hold devices: all but the last pay for a change.
 [[nodiscard]] instance with_penalty(instance of, counts const& held) {
     for (std::size_t j = 0; j < held.size(); ++j)
         for (std::size_t k = 1; k < width; ++k)

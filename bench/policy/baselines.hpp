@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the allocation is measured against.
+// The baselines of the allocation.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,7 @@ namespace policy_bench {
 /// How many devices one job may have at most, and the values in a row of a table.
 inline constexpr std::size_t most = 64, width = most + 1;
 
-/// What the curves look like.
+/// The shape of the curves.
 enum class shape : std::uint8_t {
     arbitrary,    ///< any value from 0 to the number of devices, and gaps
     groups,       ///< only whole groups of 1 to 8 devices gain anything

@@ -30,7 +30,7 @@ constexpr int steps = 500;                     // of each sender
 constexpr std::int64_t interval = 10'000'000;  // ns
 constexpr char const* token = "0123456789abcdef";
 
-/// What one sender knows it has told.
+/// The messages that one sender has sent.
 struct account {
     std::uint64_t losses;
     std::uint64_t messages;

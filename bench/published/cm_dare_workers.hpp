@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What revoked workers cost a job that waits for all of them, and one with a parameter server that continues with the
-// others. Source: as cm_dare.hpp.
+// The cost of revoked workers for a job that waits for all of them, and one with a parameter server that continues with
+// the others. Source: as cm_dare.hpp.
 #pragma once
 
 #include <cstddef>

@@ -201,8 +201,8 @@ inline void expect_shape(std::vector<swept> const& rows, swept const& smallest, 
                  "control: where users submit the smallest batch, saturated, nothing is gained");
 }
 
-/// What the exchange of gradients alone predicts, saturated: elastic jobs run with the smallest batch on one device,
-/// fixed ones with theirs on B / 64.
+/// The prediction from the exchange of gradients alone, saturated: elastic jobs run with the smallest batch on one
+/// device, fixed ones with theirs on B / 64.
 class prediction {
     std::array<sim::scaling_category, 4> categories_ = sim::scaling_categories();
 

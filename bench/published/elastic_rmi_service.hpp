@@ -26,7 +26,7 @@ using capacity_curve = double (*)(std::int64_t devices);
 /// Requests a second that arrive at a time in seconds.
 using arrival_curve = double (*)(double at);
 
-/// What a rule sees of the last interval. As `ration.Load` in Python.
+/// The input of a rule: the last interval. As `ration.Load` in Python.
 struct load {
     std::int64_t size = 0;            ///< devices that it holds, also those that are not ready yet
     double queue = 0;                 ///< requests

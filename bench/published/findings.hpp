@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the programs and the tests of published results share: a table, and what has to hold of it.
+// Common parts of the programs and the tests of published results: a table, and the claims that it must meet.
 #pragma once
 
 #include <algorithm>

@@ -69,7 +69,7 @@ struct tenant {
     return ration::program::pass_of(ramped.rate, end - ramped.arrivals.front(), latencies, lateness);
 }
 
-/// What one tenant sustains while the other one has a fixed rate; 0: nothing.
+/// The rate that one tenant sustains while the other one has a fixed rate; 0: nothing.
 [[nodiscard]] inline double sustained(double other_rate, double device_time, perseus_scale const& scale,
                                       std::uint64_t seed) {
     load_ramp ramp({.first = 0.3 / host_time, .limit = limit, .precision = 0.002});

@@ -31,7 +31,7 @@ inline constexpr char const* mode_names[] = {"pf", "mmf", "optimum", "partition"
 /// The row of SimpleMMF, behind those of the modes.
 inline constexpr std::size_t theirs = std::size(mode_names);
 
-/// What all batches of a seed have served, by mode.
+/// The service in all batches of a seed, by mode.
 struct seed_sums {
     std::vector<double> bytes = std::vector<double>(theirs + 1), worst = bytes;
     std::size_t left_core = 0, below_part = 0;  // batches of pf
@@ -101,7 +101,7 @@ inline void published_data_sets(findings& found, robus_scale const& scale) {
                  "published data sets: the worst tenant of mmf is not below their SimpleMMF's");
 }
 
-/// What the tenants were served less than the distributions would, on average over the batches: the largest error.
+/// The shortfall of the tenants' service against the distributions, on average over the batches: the largest error.
 [[nodiscard]] inline double drawn_error(std::uint64_t seed, std::size_t batches, double& by_turns) {
     std::mt19937_64 random(seed), draws(seed + 1000);
     auto cache = cache_for(cache_mode::pf, published_batch({0, 1, 2, 3}, random));
@@ -138,7 +138,7 @@ inline void turns(findings& found, robus_scale const& scale) {
     found.expect(is_smaller, "turns: the error is smaller than with random configurations");
 }
 
-/// What the tenant is served in truth if it states these reads, of its best.
+/// The true service of the tenant if it states these reads, as a part of its best.
 [[nodiscard]] inline double served_in_truth(std::uint32_t tenant, batch const& truth, batch const& stated) {
     auto cache = cache_for(cache_mode::pf, stated);
     cache.choose(stated.demand());
@@ -150,7 +150,7 @@ inline void turns(findings& found, robus_scale const& scale) {
     return sum;
 }
 
-/// What the tenant states of a read with this number, where `others` other tenants read the same item.
+/// The statement of the tenant on a read with this number, where `others` other tenants read the same item.
 struct misreport {
     char const* name;
     double (*stated)(std::size_t read, std::size_t others);

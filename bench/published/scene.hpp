@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the programs and the tests of published results that are simulated share.
+// Common parts of the programs and the tests of simulated published results.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ inline constexpr double published_reduction = 0.482;
     return c;
 }
 
-/// What became of the jobs in one scenario.
+/// The outcome of the jobs in one scenario.
 struct outcome {
     times acceptable, objective;
     double end = 0;

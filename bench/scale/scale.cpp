@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an event of a simulation costs as jobs and nodes become more, in time of the processor. Each policy that follows
-// changes runs beside the same rule as a full recomputation, and both have to give the same schedule.
+// The cost of an event of a simulation as jobs and nodes become more, in time of the processor. Each policy that
+// follows changes runs beside the same rule as a full recomputation, and both have to give the same schedule.
 //   bench.scale             the tables of active jobs, nodes, whole runs and streams of jobs
 //   bench.scale events      the tables of active jobs and nodes
 //   bench.scale short       the smallest rows only

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What whole simulations cost, in time of the processor, which does not count what others do on the machine; and what
+// The cost of whole simulations, in time of the processor, which does not count what others do on the machine; and what
 // they find.
 //   bench.sim                            synthetic workloads: eight policies, and the cost of an event from 10^3 to
 //   10^6 jobs; then the

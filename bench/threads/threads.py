@@ -18,7 +18,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"  # PyTorch is a package of the system
-# What the runtimes do by default: threads spin for 3 ms (libgomp, about 300 000 spins) or 200 ms (LLVM) at a barrier.
+# Defaults of the runtimes: threads spin for 3 ms (libgomp, about 300 000 spins) or 200 ms (LLVM) at a barrier.
 SPINNING = {"GOMP_SPINCOUNT": "300000", "KMP_BLOCKTIME": "200"}
 SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 CORES = str(len(os.sched_getaffinity(0)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the benchmark needs of an event log of `ration run`: docs/event-log.md says what is in one."""
+"""Reads the parts of an event log of `ration run` that the benchmark needs: docs/event-log.md describes the log."""
 
 import dataclasses
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What of the paper's picture some runs show: statements with yes or no and the numbers. None of them is a condition."""
+"""Compares runs with the paper's picture: statements with yes or no and the numbers. None of them is a condition."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What it costs to read a trace, to make one up, and to ask a measured profile how fast a job goes.
+// The cost of reading a trace, of generating one, and of the speed of a job from a measured profile.
 #include <benchmark/benchmark.h>
 #include <cstdint>
 #include <string>

@@ -105,7 +105,7 @@ public:
     }
     // [events]
 
-    /// What jobs hold, as `ration::allocate` takes it.
+    /// The holdings of jobs, as `ration::allocate` takes them.
     [[nodiscard]] std::vector<ration::setting> held() const {
         std::vector<ration::setting> all;
         for (auto const& h : held_.all()) all.push_back(h.what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What ration is to know of a job of scheduler.hpp, in ration's units.
+// The columns of a job of scheduler.hpp, in ration's units.
 #pragma once
 
 #include <ration/adapt/adapt.hpp>

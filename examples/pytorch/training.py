@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the eight models share: command line, batches, the training loop and the reports of its progress.
+"""Common parts of the eight models: command line, batches, the training loop and the reports of its progress.
 
 A model is an nn.Module with a method `loss(images, labels)`. Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C,
 1 the data set cannot be read, 2 wrong command line, 3 the loss was not finite.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Reads compressed idx files: two zero bytes, the type of the elements, the number of axes, the size of each axis (32
-/// bits, high byte first), the elements. What is in a file is not trusted.
+/// bits, high byte first), the elements. The content of a file is not trusted.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Losses, each the mean over the samples of a batch. What a network gave is replaced by the loss's gradient with
+/// Losses, each the mean over the samples of a batch. The output of a network is replaced by the loss's gradient with
 /// respect to it.
 #pragma once
 

@@ -39,7 +39,7 @@ public:
     matrix() = default;
     matrix(std::size_t rows, std::size_t columns) { resize(rows, columns); }
 
-    /// What was in it is lost when the shape changes.
+    /// Its content is lost when the shape changes.
     void resize(std::size_t rows, std::size_t columns) {
         if (rows == rows_ && columns == columns_) return;
         numbers_.assign(rows * columns, Real{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What each name on the command line stands for.
+/// The meaning of each name on the command line.
 #pragma once
 
 #include <cstddef>

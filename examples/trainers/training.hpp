@@ -18,7 +18,7 @@ struct schedule {
     std::uint64_t report_every;
 };
 
-/// What the loop needs from outside.
+/// The inputs of the loop from outside.
 struct surroundings {
     std::function<batch<float> const&()> next_batch;
     std::function<bool()> stop_asked;

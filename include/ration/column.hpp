@@ -48,7 +48,7 @@ inline constexpr column_type type_of = std::is_same_v<T, std::uint32_t>   ? colu
 /// One value per row, or a vector of fixed width per row (row-major).
 enum class column_shape : std::uint8_t { scalar, vector };
 
-/// Who offers a standard column: every host, or those that declare it with `standard_columns::add`.
+/// The hosts that offer a standard column: each host, or those that declare it with `standard_columns::add`.
 enum class column_offer : std::uint8_t { by_every_host, by_some_hosts };
 
 /// One row of the catalogue of standard columns.

@@ -126,7 +126,7 @@ concept has_estimator_tag = requires { requires std::derived_from<typename E::es
 /// `E::outputs`: the columns that the estimator computes, as `columns<out<...>, out_rows<...>, ...>`.
 template <class E>
 concept has_outputs = detail::is_outputs<typename E::outputs>;
-/// `e.estimate(tick, estimates)`: noexcept, returns nothing. What is unknown is NaN.
+/// `e.estimate(tick, estimates)`: noexcept, returns nothing. An unknown value is NaN.
 template <class E>
 concept has_noexcept_estimate =
     requires(E& e, tick<typename E::inputs> const& t, estimates<typename E::outputs> const& out) {

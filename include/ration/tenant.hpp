@@ -26,14 +26,14 @@ using tenant_amounts = std::array<std::int64_t, std::size(standard_resources)>;
     return all;
 }
 
-/// A tenant. What it holds and demands are sums over its own jobs and over those of the tenants below it.
+/// A tenant. Its holdings and demands are sums over its own jobs and over those of the tenants below it.
 struct tenant_description {
     std::uint64_t id = 0;              ///< above 0
     std::uint32_t parent = no_tenant;  ///< index of an earlier tenant
     double weight = 1;                 ///< its part among the tenants of one parent; above 0
-    /// What it can always have back.
+    /// The amount that it can always have back.
     tenant_amounts quota = all_amounts(0);
-    /// What it never exceeds.
+    /// The amount that it never exceeds.
     tenant_amounts limit = all_amounts(unlimited);
     /// The part of its quota that others may have while it does not need it.
     tenant_amounts lend = all_amounts(unlimited);

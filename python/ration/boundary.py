@@ -51,7 +51,7 @@ def _leave_groups():
 
 
 def _cpu_backend(group):
-    """What computes on CPU tensors in a group, or None: PyTorch 1 has no such part, and NCCL's groups do not."""
+    """The part that computes on CPU tensors in a group, or None: PyTorch 1 has no such part, and NCCL's groups do not."""
     try:
         import torch  # pylint: disable=import-outside-toplevel
 

@@ -238,7 +238,7 @@ def seed_rank(rank):
         sys.modules["numpy"].random.seed(number % 2**32)
 
 
-# What follows is collective where torch.distributed is at work, and nothing otherwise.
+# The rest is collective where torch.distributed is at work, and does nothing otherwise.
 def _distributed():
     module = sys.modules.get("torch.distributed")
     return module if module is not None and module.is_available() and module.is_initialized() else None

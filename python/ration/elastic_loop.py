@@ -314,7 +314,7 @@ def _averages(part):
 
 
 def _inner(parts):
-    """What is kept of a wrapped model is the model: a checkpoint does not depend on how it was trained."""
+    """A wrapped model is saved without its wrapper: a checkpoint does not depend on how it was trained."""
     return {name: part.module if _averages(part) else part for name, part in parts.items()}
 
 

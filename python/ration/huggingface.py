@@ -50,7 +50,7 @@ def _make_durable(path):
 
 
 class RationCallback(TrainerCallback):
-    """One for each Trainer. What the Trainer saves by itself is reported too."""
+    """One for each Trainer. Checkpoints that the Trainer saves by itself are reported too."""
 
     def __init__(self):
         self._boundary = self._begin = self._command = None

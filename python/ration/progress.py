@@ -48,7 +48,7 @@ def _word(text):
 
 
 class Command(collections.namedtuple("Command", "kind by hold")):
-    """What ration asks: `kind` save, go or stop; `by` seconds that the job has for it, 0: not said; `hold`: after saving, `hold`."""
+    """A command of ration: `kind` save, go or stop; `by` seconds that the job has for it, 0: not said; `hold`: after saving, `hold`."""
 
 
 _PAIRS = {"e": r"\d{1,20}", "k": ".*", "q": r"\d{1,20}", "by": r"\d{1,10}(\.\d{1,20})?", "hold": "[01]"}
@@ -141,7 +141,7 @@ class Progress:
 
     @_guarded
     def step(self, step, loss, total=None, batch=None):
-        """One training step is done; `step` counts over the whole job. What is no finite loss is counted, never averaged.
+        """One training step is done; `step` counts over the whole job. A loss that is not finite is counted, never averaged.
 
         Sends at most five messages a second and the first one at once; ranks other than 0 send none. `batch`: samples per step over
         all ranks.
@@ -158,7 +158,7 @@ class Progress:
 
     @_guarded
     def phase(self, phase):
-        """What the job does from now on: init, load, compile, train, eval, save or idle."""
+        """The activity of the job from now on: init, load, compile, train, eval, save or idle."""
         self._post("phase", " ph=" + _word(phase))
 
     @_guarded
@@ -182,7 +182,7 @@ class Progress:
 
     @_guarded
     def command(self, wait=0):
-        """What ration asks of the job: a Command, answered already, or None. To be called at each step boundary.
+        """The command of ration to the job: a Command, answered already, or None. To be called at each step boundary.
 
         Waits for one, for `wait` seconds at most.
         """
@@ -226,7 +226,7 @@ class Progress:
         self.close()
         return False
 
-    # Whoever has the turn works off what all have asked for, so that nobody waits: not a second thread, not a signal handler
+    # The thread that has the turn handles the requests of all, so that none waits: not a second thread, not a signal handler
     # that interrupts the very thread that has it.
     def _run(self, method, *arguments):
         self._calls.append((method, arguments))

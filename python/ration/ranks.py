@@ -70,7 +70,7 @@ class _Ranks:
         self._kill_at = None
 
     def collect(self):
-        """Waits for no one. Whoever else is a child of this process was left behind by a rank."""
+        """Does not wait. Other children of this process were left behind by a rank."""
         while True:
             try:
                 pid, raw = os.waitpid(-1, os.WNOHANG)

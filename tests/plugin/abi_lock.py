@@ -15,7 +15,7 @@ HEADER = ROOT / "include/ration/plugin/abi.h"
 LOCK = pathlib.Path(__file__).resolve().parent / "abi.lock"
 FROZEN = ("ration_grant", "ration_event")  # structs that never grow: their size is locked as well
 FIXED = ("char", "int32_t", "int64_t", "uint16_t", "uint32_t", "uint64_t")  # what a field may be, beside a pointer
-BEGIN, END = "/* What follows is written by tests/plugin/abi_lock.py. */\n", "/* End of what is written. */\n"
+BEGIN, END = "/* tests/plugin/abi_lock.py writes the rest. */\n", "/* End of what is written. */\n"
 PLACE = "#undef RATION_FROZEN\n"  # in front of this line
 
 

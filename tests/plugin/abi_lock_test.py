@@ -49,7 +49,7 @@ class Lock(unittest.TestCase):
         return done.returncode, done.stderr
 
     def change(self, old: str, new: str) -> None:
-        declared, begin, asserts = (ROOT / HEADER).read_text().partition("/* What follows is written by")
+        declared, begin, asserts = (ROOT / HEADER).read_text().partition("/* tests/plugin/abi_lock.py writes the rest")
         self.assertIn(old, declared)
         (self.root / HEADER).write_text(declared.replace(old, new) + begin + asserts)
 

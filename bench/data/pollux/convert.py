@@ -11,7 +11,7 @@ import csv
 import pathlib
 import sys
 
-# What the artifact's own simulator says of its applications beside the measurements: rows of the validation files that a job runs
+# Constants of the artifact's own simulator for its applications beside the measurements: rows of the validation files that a job runs
 # through, and the largest batch of one device where that is not the largest measured one.
 EPOCHS = {"bert": 2, "cifar10": 100, "deepspeech2": 80, "imagenet": 90, "ncf": 10, "yolov3": 50}
 MAX_LOCAL_BATCH = {"yolov3": 8}

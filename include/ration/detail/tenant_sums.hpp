@@ -107,9 +107,9 @@ public:
     [[nodiscard]] std::uint32_t owner(std::size_t row) const noexcept { return entries_[row].tenant; }
     /// The tenant above one, or `no_tenant`.
     [[nodiscard]] std::uint32_t parent(std::uint32_t tenant) const noexcept { return parents_[tenant]; }
-    /// What a tenant never exceeds.
+    /// The amount that a tenant never exceeds.
     [[nodiscard]] std::int64_t limit(std::uint32_t tenant, resource_id r) const noexcept { return of(tenant, r).limit; }
-    /// What its jobs hold.
+    /// The amount that its jobs hold.
     [[nodiscard]] std::int64_t held(std::uint32_t tenant, resource_id r) const noexcept { return of(tenant, r).held; }
 
 private:
@@ -278,7 +278,7 @@ private:
         entry.in = in;
     }
 
-    /// What the job adds to the sums is `now`. `was_active`: it was active the last time.
+    /// The job adds `now` to the sums. `was_active`: it was active the last time.
     void set_amounts(snapshot_store& store, standard_columns const& columns, std::size_t row, std::size_t r,
                      bool was_active, job_amounts const& now) noexcept {
         bool const is_stored = places_[r] != same_for_all;

@@ -38,7 +38,7 @@ class checker {
     capacity_fit fit_;
 
 public:
-    /// What is passed by reference must outlive the checker. `most_grants`: rows of one answer.
+    /// Arguments that are passed by reference must outlive the checker. `most_grants`: rows of one answer.
     void prepare(snapshot_store const& store, standard_columns const& columns, std::span<resource_info const> resources,
                  std::size_t most_nodes, std::size_t most_grants) {
         by_ = {store, columns, resources};

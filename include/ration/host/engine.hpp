@@ -132,7 +132,7 @@ public:
         return options_.estimates->bind(store_, policy_, fallback_, most_);
     }
 
-    /// Who holds what.
+    /// The holdings of all jobs.
     [[nodiscard]] ledger const& holdings() const noexcept { return ledger_; }
 
     /// The job is gone: its holdings return to the others at the next tick.

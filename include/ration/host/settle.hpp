@@ -44,8 +44,8 @@ struct settle_rules {
     nanoseconds grace = seconds(2);  ///< time after a (re)start in which a holding does not change
 };
 
-/// What settle has to know of a job beyond the ledger. `speedup` is throughput at the amount held and at the amount
-/// granted over throughput at one device; a job that resizes live has a restart cost of 0.
+/// The facts about a job that settle needs beyond the ledger. `speedup` is throughput at the amount held and at the
+/// amount granted over throughput at one device; a job that resizes live has a restart cost of 0.
 struct job_estimate {
     nanoseconds started;
     double remaining_seconds = 0;  ///< at what it holds now; NaN = unknown
@@ -59,7 +59,7 @@ struct job_estimate {
     return job.remaining_seconds * (1 - job.speedup_held / job.speedup_granted) - job.restart_cost;
 }
 
-/// Why this one grant should wait; `none` when it should not. What releases, and what is the first of its kind, never
+/// Why this one grant should wait; `none` when it should not. A release, and the first grant of its kind, never
 /// waits.
 [[nodiscard]] constexpr deferral reason_to_wait(settle_rules const& rules, checked_grant const& g, holding const* held,
                                                 std::int64_t capacity, job_estimate const& job,

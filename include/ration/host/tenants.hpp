@@ -31,9 +31,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Makes the table: one row for each tenant, in their order. What the engine has written there (`held`, `demand`,
-/// `usage` and the numbers of jobs) stays. Errors: `invalid_value` with the column of the first invalid value;
-/// `no_capacity`. O(tenants x resources).
+/// Makes the table: one row for each tenant, in their order. Columns that the engine has written there (`held`,
+/// `demand`, `usage` and the numbers of jobs) stays. Errors: `invalid_value` with the column of the first invalid
+/// value; `no_capacity`. O(tenants x resources).
 [[nodiscard]] inline result<void> fill_tenants(snapshot_store& store, standard_columns const& columns,
                                                std::span<tenant_description const> tenants) noexcept {
     for (std::size_t row = 0; row < tenants.size(); ++row)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What an engine reports of one tick.
+/// The report of an engine on one tick.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ extern "C" {
 #define RATION_UNLIMITED INT64_MAX           /* no limit, for a resource that does not come in whole units */
 #define RATION_NO_SLOT 0xFFFFFFFFu           /* ration_column.slot of a column that this host does not offer */
 
-/* What functions return. Anything else counts as RATION_E_INTERNAL. */
+/* Return values of functions. Anything else counts as RATION_E_INTERNAL. */
 enum {
     RATION_OK = 0,
     RATION_E_CAPACITY = -1,    /* the space is too small: `needed` or `size` says what would do, nothing has changed */
@@ -73,7 +73,7 @@ enum {
 };
 enum { RATION_LOG_DEBUG = 0, RATION_LOG_INFO = 1, RATION_LOG_WARNING = 2, RATION_LOG_ERROR = 3 };
 
-/* What the host offers; valid until `destroy` returns. */
+/* Functions that the host offers; valid until `destroy` returns. */
 typedef struct ration_host {
     uint32_t struct_size, abi_minor;
     void *ctx;
@@ -89,7 +89,7 @@ typedef struct ration_column {
     uint32_t flags, reserved;      /* zero */
 } ration_column;
 
-/* What the host's tables look like from now on; valid during `bind`. */
+/* The layout of the host's tables from now on; valid during `bind`. */
 typedef struct ration_schema {
     uint32_t struct_size, n_columns, column_stride, n_resources; /* stride: bytes from one ration_column to the next */
     uint64_t max_jobs, max_nodes, max_grants;                    /* no tick will have more */
@@ -151,7 +151,7 @@ typedef struct ration_out {
     ration_grant *grant;
 } ration_out;
 
-/* What a host's `extension("ration.changed-rows/1")` points to, if it offers that; valid until `destroy` returns. Such a host gives every
+/* The target of a host's `extension("ration.changed-rows/1")`, if it offers that; valid until `destroy` returns. Such a host gives every
    `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by this writes no row that stands there already, and
    lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`; `capacity` may change from call
    to call. The host sets `*count` to UINT64_MAX before the call: more than `capacity` says that any row may have changed.
@@ -226,7 +226,7 @@ typedef struct ration_policy {
 #endif
 #define RATION_FROZEN_FIELD(type, field, offset, size) \
     RATION_FROZEN(sizeof(void *) != 8 || (offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size)))
-/* What follows is written by tests/plugin/abi_lock.py. */
+/* tests/plugin/abi_lock.py writes the rest. */
 RATION_FROZEN_FIELD(ration_host, struct_size, 0, 4);
 RATION_FROZEN_FIELD(ration_host, abi_minor, 4, 4);
 RATION_FROZEN_FIELD(ration_host, ctx, 8, 8);

@@ -51,7 +51,7 @@ public:
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<double, "tenants/weight">,
                                          in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.drf",

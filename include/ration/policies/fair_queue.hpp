@@ -24,7 +24,7 @@
 
 namespace ration::policies {
 
-/// What a turn of a tenant costs: each job the same, or its devices.
+/// The cost of a turn of a tenant: each job the same, or its devices.
 enum class queue_order : std::uint8_t { wrr, virtual_time };
 /// The words of `queue_order` in a configuration, in the order of its values.
 inline constexpr std::string_view queue_order_names[] = {"wrr", "virtual_time"};
@@ -65,7 +65,7 @@ public:
     using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<std::uint64_t, "tenants/id">,
                                          in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">,
                                          in<std::int64_t, "tenants/limit.gpu">, in<std::int64_t, "tenants/held.gpu">>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.fair-queue",

@@ -50,7 +50,7 @@ public:
     using inputs = detail::rigid_columns<in<std::uint32_t, "jobs/tenant">, in<std::uint32_t, "tenants/parent">,
                                          in<double, "tenants/weight">, in<std::int64_t, "tenants/limit.gpu">,
                                          in<std::int64_t, "tenants/held.gpu">, in<double, "tenants/usage.gpu">>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.fair-tree",

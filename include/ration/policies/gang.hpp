@@ -62,7 +62,7 @@ public:
     using parameters = gang_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::learner_columns<>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.gang",

@@ -65,8 +65,8 @@ struct max_min_parameters {
 /// submitted first.
 ///
 /// With `by_tenant`, the device goes down the tree of tenants, each time to the one with the fewest for its weight, and
-/// then to one of its jobs. What a tenant cannot use goes to those of the same parent first. The service of a job then
-/// counts for the part of the cluster that all weights give it.
+/// then to one of its jobs. An amount that a tenant cannot use goes to those of the same parent first. The service of a
+/// job then counts for the part of the cluster that all weights give it.
 ///
 /// With `heed_wants`, `jobs/requested.gpu` bounds the devices of a job, within its minimum and maximum. A job without a
 /// request has its maximum as the bound. Devices are then divided on every tick.
@@ -85,7 +85,7 @@ public:
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">,
                                            in<std::int64_t, "jobs/requested.gpu">, in<std::uint32_t, "jobs/tenant">,
                                            in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.max-min",

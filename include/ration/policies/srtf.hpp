@@ -71,7 +71,7 @@ public:
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::tenant_columns<in<double, "jobs/remaining">, in<double, "jobs/nominal_steps_per_second">,
                                           in<double, "jobs/measured_steps_per_second">>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.srtf",

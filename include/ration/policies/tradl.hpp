@@ -53,7 +53,7 @@ struct tradl_parameters {
          .meaning =
              "the bare rule: the branch follows the present use, no limit is lifted, a lone job is limited too"}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// The error in the values and its fix, as a sentence; empty if the values are valid.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (!(alpha > 0 && alpha <= 1))
             return "alpha is a fraction of the machine: write a number above 0 and at most 1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is wrong in a text from outside, and where: a jobs file, a trace, an event log, a word of the command line. The
+/// An error in a text from outside, and its place: a jobs file, a trace, an event log, a word of the command line. The
 /// readers of the simulator and of the program report it, alone or as the failure of a `result`.
 #pragma once
 

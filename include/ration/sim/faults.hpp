@@ -28,7 +28,7 @@ enum class fault_kind : std::uint8_t {
 struct fault {
     /// The simulated time.
     nanoseconds at{0};
-    /// What happens.
+    /// The kind of the event.
     fault_kind what = fault_kind::node_lost;
     /// Index of the node.
     std::uint32_t node = 0;

@@ -51,7 +51,7 @@ public:
     [[nodiscard]] job_description const& description(std::size_t row, std::uint64_t id) const noexcept {
         return kept_ != nullptr ? kept_->jobs[id - 1] : descriptions_[row];
     }
-    /// What has become of it so far.
+    /// The outcome of the job so far.
     [[nodiscard]] job_outcome& outcome(std::size_t row, std::uint64_t id) noexcept {
         return kept_ != nullptr ? outcomes_[id - 1] : rows_[row];
     }

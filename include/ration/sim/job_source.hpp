@@ -14,7 +14,7 @@ class job_source {
 public:
     /// Models and tenants of the jobs. Its `jobs` are not read, unless `is_kept()`.
     [[nodiscard]] virtual workload const& kinds() const noexcept = 0;
-    /// What all jobs have in common.
+    /// Properties that all jobs have in common.
     [[nodiscard]] virtual workload_shape shape() const noexcept = 0;
     /// The next job, valid until the next call; nullptr after the last one. Times never decrease. Ids are counted from
     /// 1 in the order of the calls.

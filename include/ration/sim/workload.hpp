@@ -35,7 +35,7 @@ struct workload {
     }
 };
 
-/// What the tables of a simulation depend on before its jobs are known.
+/// Properties on which the tables of a simulation depend before its jobs are known.
 struct workload_shape {
     std::int64_t most_devices = 0;   ///< the largest `job_description::most`
     bool has_restart_costs = false;  ///< a job has a `restart_cost`

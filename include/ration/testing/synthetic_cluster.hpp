@@ -153,7 +153,7 @@ public:
     /// The sums of tenants, as of the last `show_held`; nullptr where none has a limit.
     [[nodiscard]] ration::detail::tenant_sums const* limits_of_tenants() const noexcept { return tenants_.limits_of(); }
 
-    /// What has happened since `forget_events`. Rows are those of the jobs table before it.
+    /// Events since `forget_events`. Rows are those of the jobs table before it.
     [[nodiscard]] std::span<event const> events() const noexcept { return events_; }
     void forget_events() noexcept { events_.clear(); }
 

@@ -14,9 +14,9 @@
 
 namespace ration::testing {
 
-/// What the nodes have for the jobs. `usual`: the capacity stays, and some jobs have a minimum of CPU. In the others no
-/// job has one. `scarce`: of each 40 seconds the nodes have less than a millicore, and less than a device, for each job
-/// in 30.
+/// The capacity of the nodes for the jobs. `usual`: the capacity stays, and some jobs have a minimum of CPU. In the
+/// others no job has one. `scarce`: of each 40 seconds the nodes have less than a millicore, and less than a device,
+/// for each job in 30.
 enum class supply : std::uint8_t { usual, ample, scarce };
 
 struct life_options {

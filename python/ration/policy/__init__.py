@@ -25,12 +25,12 @@ UNLIMITED = 2**63 - 1  # the amount that means no limit, of what does not come i
 
 KINDS = {"u32": "I", "i64": "q", "u64": "Q", "f32": "f", "f64": "d"}  # of columns, with the format of their memoryview; with "[]" behind: several values a row
 TABLES = ("jobs", "nodes", "held", "tenants")
-# What the manifest of a plugin has room for, in bytes.
+# The space in the manifest of a plugin, in bytes.
 _ROOM = {"id": 63, "version": 31, "summary": 127, "inputs": 1023, "reasons": 1023, "parameters": 3071}
 
 
 class WrongParameter(ValueError):
-    """What the user of a policy gave it as parameters is not what it takes. The text is told as it stands."""
+    """The parameters from the user of a policy are invalid. The text is shown unchanged."""
 
 
 class Parameter:
@@ -45,7 +45,7 @@ class Parameter:
         self.default, self.meaning, self.least, self.most, self.words = default, meaning, least, most, words
 
     def trouble(self):
-        """What is wrong with what it says of itself, as the rest of a sentence; empty when nothing is."""
+        """The error in its description of itself, as the rest of a sentence; empty if there is none."""
         if not isinstance(self.meaning, str) or not self.meaning.isprintable() or '"' in self.meaning or "\\" in self.meaning:
             return f"means {self.meaning!r}; write one line of text without quotes"
         if self.words is not None and not (self.words and all(isinstance(word, str) and word.isprintable() for word in self.words)):
@@ -122,7 +122,7 @@ class Rows:
 
 
 class Tick(dict):
-    """What a policy is shown: a read-only memoryview, or `Rows` of them, for each of its inputs, and `number`, `seed` and `now_ns`. Views end with the call."""
+    """The input of a policy: a read-only memoryview, or `Rows` of them, for each of its inputs, and `number`, `seed` and `now_ns`. Views end with the call."""
 
     __slots__ = ()
 
@@ -131,7 +131,7 @@ class Tick(dict):
 
 
 class Policy:
-    """What all policies have. A class with an `id` is a policy, and is looked at when it is defined: a TypeError says what is wrong with it."""
+    """The base of all policies. A class with an `id` is a policy, and is checked when it is defined: a TypeError has the error."""
 
     id = ""  # like "org.example.mine": the owner of the domain keeps it unique
     version = "0.1.0"
@@ -163,7 +163,7 @@ class Policy:
 
 
 def trouble_with(policy):
-    """What is wrong with what a policy says of itself, as a sentence; empty when nothing is."""
+    """The error in a policy's description of itself, as a sentence; empty if there is none."""
     for name in ("id", "version", "summary"):
         text = getattr(policy, name)
         if not isinstance(text, str) or not text.isprintable():

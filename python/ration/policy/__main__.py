@@ -22,7 +22,7 @@ ABI = "ration/plugin/abi.h"
 
 
 class Trouble(Exception):
-    """What went wrong, as a sentence with what to do next."""
+    """The error, as a sentence with the next action."""
 
 
 def policy_of(file: pathlib.Path):
@@ -45,7 +45,7 @@ def bytes_of(name: str, text: str) -> str:
 
 
 def header_of(file: pathlib.Path) -> str:
-    """What bridge.c has to know of a policy, and the texts that it runs."""
+    """The facts about a policy that bridge.c needs, and the texts that it runs."""
     policy, source = policy_of(file)
     texts = {"ID": policy.id, "NAME": policy.id.rsplit(".", 1)[-1].replace("-", "_"), "VERSION": policy.version, "SUMMARY": policy.summary,
              "FILE": file.name, "NEEDS": api.needs_of(policy), "REASONS": api.reasons_of(policy),

@@ -265,7 +265,7 @@ static int show(instance* mine, ration_tick const* tick) {
     return good;
 }
 
-/* Whoever kept a view gets an exception from now on, and not what the host has there by then. */
+/* A view that was kept raises an exception from now on, instead of showing later data of the host. */
 static void hide(instance* mine) {
     int i;
     for (i = 0; i < COLUMNS; ++i) {

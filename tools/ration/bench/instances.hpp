@@ -12,7 +12,7 @@
 
 namespace ration::bench {
 
-/// What an answer is worth. More is better but for `completion`.
+/// The value of an answer. More is better, except for `completion`.
 enum class objective : std::uint8_t {
     speedup,    ///< sum of the jobs' speed-ups, each over itself on one device or core
     fairness,   ///< the smallest speed-up of a job

@@ -47,7 +47,7 @@ void measured_cluster::arrive(measured_job const& job) {
     show_progress(jobs_.size() - 1);
 }
 
-/// What does not change while the job lives. A policy that shares cores sees no devices.
+/// The job's constants. A policy that shares cores sees no devices.
 testing::synthetic_job measured_cluster::shown(measured_job const& job) {
     constexpr auto gpu = static_cast<std::size_t>(resource_id::gpu);
     bool const on_cores = what_ == shared::cores;

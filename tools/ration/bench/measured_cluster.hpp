@@ -15,7 +15,7 @@
 
 namespace ration::bench {
 
-/// What the policy shares out. With cores all jobs run; with devices, the jobs that hold some.
+/// The resource that the policy divides. With cores all jobs run; with devices, the jobs that hold some.
 enum class shared : std::uint8_t { devices, cores };
 
 /// Devices or cores that one job can use.
@@ -119,7 +119,7 @@ private:
 /// On so many devices or cores, between whole numbers in proportion.
 [[nodiscard]] double speed_at(measured_job const& job, double units) noexcept;
 
-/// What a policy shares: cores when it looks at no node's devices.
+/// The resource that a policy divides: cores if it reads no node's devices.
 [[nodiscard]] shared shared_by(any_policy const& policy) noexcept;
 /// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the
 /// first node alone.

@@ -10,7 +10,7 @@
 
 namespace ration::bench {
 
-/// What a policy reached on each instance. Plain memory, so that another process can write it.
+/// The results of a policy on each instance. Plain memory, so that another process can write it.
 struct reached {
     std::array<values, instance_count> on{};  ///< 0 steps of `completion`: it never came to an end
     trouble wrong;

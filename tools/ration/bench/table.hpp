@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What was measured, for people and for machines.
+/// The measurements as a table, for people and for machines.
 #pragma once
 
 #include <string>

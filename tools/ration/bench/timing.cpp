@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds budget(250);  // of a cluster, unless its de
     return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
-/// What two readings of the clock, with nothing in between, take.
+/// The time of two readings of the clock with nothing in between.
 [[nodiscard]] double cost_of_the_clock() {
     std::vector<double> all(501);
     for (auto& one : all) {

@@ -13,7 +13,7 @@
 
 namespace ration::bench {
 
-/// What happens between two ticks: one job changes; or one in a hundred, and at least one; or as many end and as many
+/// The changes between two ticks: one job changes; or one in a hundred, and at least one; or as many end and as many
 /// come, besides.
 enum class pattern : std::uint8_t { single, steady, churn };
 inline constexpr std::string_view pattern_names[] = {"single", "steady", "churn"};
@@ -23,7 +23,7 @@ struct cluster_case {
     pattern changes = pattern::steady;
 };
 
-/// What went wrong with answers. Plain memory, so that another process can write it.
+/// The errors in answers. Plain memory, so that another process can write it.
 struct trouble {
     std::uint64_t refused = 0, lost = 0;  ///< answers with a row that breaks a rule; ticks without an answer
     text<400> first_refused, first_lost;  ///< the first of each, as a sentence

@@ -8,7 +8,7 @@
 namespace ration::conformance {
 namespace {
 
-/// What is said of a bad row. No sum overflows: an answer has at most `most_grants` rows.
+/// The sentence on a bad row. No sum overflows: an answer has at most `most_grants` rows.
 class explanation {
     testing::synthetic_cluster const& cluster_;
     std::span<ration_grant const> answer_;
@@ -65,8 +65,8 @@ private:
                            what, bound);
     }
 
-    /// What the rows of this resource for which `counts` is true add to what is held at their places, each amount as
-    /// `part` counts it.
+    /// The amounts that the rows of this resource with a true `counts` add to what is held at their places, each amount
+    /// as `part` counts it.
     template <class Part, class Counts>
     [[nodiscard]] std::int64_t growth(Part const& part, Counts const& counts) const {
         std::int64_t sum = 0;

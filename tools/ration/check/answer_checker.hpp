@@ -31,7 +31,7 @@ public:
     classify(classify const&) = delete;
     classify& operator=(classify const&) = delete;
 
-    /// What is wrong with the answer to this tick, as a sentence; empty when nothing is. At most `most_grants` rows.
+    /// The error in the answer to this tick, as a sentence; empty if there is none. At most `most_grants` rows.
     [[nodiscard]] std::string fault(testing::synthetic_cluster const& cluster, std::span<ration_grant const> grants);
 
 private:

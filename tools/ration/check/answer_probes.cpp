@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What decide answers: rows that can be proved, within the space that there is, and the same when asked the same.
+// Probes of the answers of decide: rows that can be proved, within the space that there is, and the same when asked the
+// same.
 #include <algorithm>
 #include <chrono>
 #include <fmt/core.h>

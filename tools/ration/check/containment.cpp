@@ -22,13 +22,13 @@ constexpr std::uint64_t memory_of_probes = std::uint64_t{1} << 30;
 
 // None of these reaches beyond the process.
 constexpr plugin::allowed_call further_calls[] = {
-    // What a plugin prints, into the file that the supervisor shows.
+    // The output of a plugin, into the file that the supervisor shows.
     {__NR_write},
     {__NR_writev},
     {__NR_pwrite64},
     // Another filter, by which decide/io sees what decide does.
     {__NR_seccomp, 0, ~0U, SECCOMP_SET_MODE_FILTER},
-    // What a plugin does to its process, so that life/process finds it.
+    // Changes that a plugin makes to its process, so that life/process finds it.
     {__NR_chdir},
     {__NR_fchdir},
     {__NR_umask},

@@ -13,7 +13,7 @@
 namespace ration::conformance {
 namespace {
 
-/// What has been found so far, and what of it forbids going on.
+/// The findings so far, and those that forbid further probes.
 class examination {
     subject& subject_;
     std::function<void(probe_result const&)> const& done_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the file says of itself, before any of it runs.
+// Probes of the file's own description, before any of its code runs.
 #include <cstring>
 #include <fmt/core.h>
 #include <fmt/ranges.h>

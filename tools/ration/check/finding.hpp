@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a probe found out.
+/// The result of a probe.
 #pragma once
 
 #include <cstdint>

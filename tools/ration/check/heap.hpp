@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the program, plugins included, takes from the heap and gives back.
+/// Counts the memory that the program, plugins included, allocates and frees.
 #pragma once
 
 #include <cstdint>

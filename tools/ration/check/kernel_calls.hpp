@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a plugin asks the kernel for.
+/// Records the system calls of a plugin.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ public:
 
     /// A private copy: what an older plugin does not have is null.
     [[nodiscard]] ration_policy const& table() const noexcept { return table_; }
-    /// What the plugin itself shows.
+    /// The plugin's own description.
     [[nodiscard]] ration_policy const& entry() const noexcept { return *entry_; }
     /// Closes it. No destructor does that: most probes end with their process.
     void close() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What stays behind in the process when an instance has lived and gone.
+// Probes of the resources that an instance leaves in the process.
 #include <chrono>
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -26,7 +26,7 @@ void live_once(library const& loaded, subject const& s) {
     run.instance().destroy();
 }
 
-/// What grows by one per life or more is left behind; what is made once and kept is not.
+/// A count that grows by at least one for each instance is a leak; objects that are made once and kept are not.
 void leave_none_behind(subject const& s, std::int64_t (*count)(), std::string_view of_what) {
     library const loaded(s);
     for (int i = 0; i < warm_up; ++i) live_once(loaded, s);

@@ -68,7 +68,7 @@ public:
     void destroy();
 };
 
-/// What is offered to plugins: a log that is listened to, and no extension.
+/// The host that plugins get: a log that is recorded, and no extension.
 [[nodiscard]] ration_host host_of_probes() noexcept;
 
 }  // namespace ration::conformance

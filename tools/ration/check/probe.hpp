@@ -10,7 +10,7 @@
 
 namespace ration::conformance {
 
-/// What is left to do when a probe has gone red.
+/// The next action after a failed probe.
 enum class then : std::uint8_t {
     go_on,
     stop_group,  ///< the rest of its group would show the same again

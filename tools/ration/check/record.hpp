@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the process of a probe leaves for its supervisor.
+/// The results that the process of a probe leaves for its supervisor.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ public:
     [[nodiscard]] static probe_record& make();
     void remove() noexcept;
 
-    /// Async-signal-safe. What does not fit is cut off.
+    /// Async-signal-safe. A longer text is cut off.
     void add_note(std::string_view text) noexcept;
     void finish(finding const& found, std::string_view token) noexcept;
 

@@ -62,7 +62,7 @@ class session {
 public:
     session(library const& l, subject const& s, session_options const& options = {});
 
-    /// One second passes, the plugin hears what happened and decides. What it grants comes into force if it keeps the
+    /// One second passes, the plugin hears what happened and decides. Its grants come into force if it keeps the
     /// rules.
     answer tick();
     /// `tick` in two parts: the tables are those of the new second, and `ask` may be repeated.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What belongs to the process and not to a plugin.
+/// State that belongs to the process and not to a plugin.
 #pragma once
 
 #include <array>

@@ -26,7 +26,7 @@ struct offered_column {
     [[nodiscard]] std::size_t value_size() const noexcept { return type == RATION_U32 || type == RATION_F32 ? 4 : 8; }
 };
 
-/// What is special about a schema. Left alone it is that of a host of this version which offers everything.
+/// The peculiarities of a schema. By default it is that of a host of this version which offers everything.
 struct schema_options {
     bool empty = false;
     bool small = false;              ///< of a host with one job at most

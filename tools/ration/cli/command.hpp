@@ -11,13 +11,13 @@
 
 namespace ration::program {
 
-/// What the options of all subcommands share.
+/// The common parts of the options of all subcommands.
 struct option_context {
     std::vector<std::string> policies;  ///< names that an option may use besides the path of a .so
     option_offers offers;               ///< what a shell can offer for the values of options
 };
 
-/// What the command line asks for.
+/// The actions that the command line asks for.
 class command {
 public:
     command() = default;

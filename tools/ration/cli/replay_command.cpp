@@ -61,7 +61,7 @@ struct recorded_run {
 
 using place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;
 
-/// What jobs hold when an answer is in force: those that it does not mention keep what they have.
+/// The holdings of jobs after an answer: those that it does not mention keep what they have.
 [[nodiscard]] std::map<place, grant> in_effect(recorded_tick const& tick, std::span<grant const> answer) {
     std::map<place, grant> all;
     for (auto const& g : tick.held()) all[{g.job, g.node, g.resource}] = g;

@@ -32,7 +32,7 @@ constexpr std::size_t longest_shown = 160;  // bytes of such a line
 
 constexpr char const* readable = "name a file with the output of a job, or - for standard input";
 
-/// What one line reports.
+/// The report in one line.
 struct record {
     std::uint64_t step = 0;
     std::vector<std::pair<std::string, double>> metrics;  ///< in the order of the patterns; NaN if not finite

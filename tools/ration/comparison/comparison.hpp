@@ -42,7 +42,7 @@ struct compared_value {
 /// `values`: for each side the quantity in each round.
 [[nodiscard]] std::vector<compared_value> compared(std::vector<std::vector<std::optional<double>>> const& values);
 
-/// What a job arrives at.
+/// The points that a job reaches.
 enum class milestone : std::uint8_t { acceptable, objective, end };
 [[nodiscard]] constexpr std::string_view name_of(milestone m) noexcept {
     constexpr std::string_view names[] = {"Acceptable", "Objective", "the end"};

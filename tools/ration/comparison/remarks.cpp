@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What qualifies the figures of a comparison, as sentences.
+// Sentences that qualify the figures of a comparison.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>

@@ -48,7 +48,7 @@ struct policy_isolation {
     position at;
 };
 
-/// What the job has to reach. At least one of the two tiers is given, and they are in order.
+/// The target of a job. At least one of the two tiers is given, and they are in order.
 struct target_config {
     std::string metric;
     direction improves = direction::down;
@@ -57,7 +57,7 @@ struct target_config {
     std::uint32_t mean_of = 1;
 };
 
-/// What the jobs share as devices. Without the key in the file: the machine's GPUs.
+/// The devices that the jobs share. Without the key in the file: the machine's GPUs.
 struct device_config {
     std::uint32_t count = 0;     ///< of CPU devices, or of shares of a GPU; 0: the machine's GPUs
     millicores each{};           ///< CPU of one CPU device
@@ -76,7 +76,7 @@ struct resize_deadlines {
     nanoseconds start = seconds(300);  ///< from the launch to its hello, and from there to its first step
 };
 
-/// What a job with devices says of itself. Lists are by number of devices: entry 0 is for none.
+/// The keys of a job with devices. Lists are by number of devices: entry 0 is for none.
 struct elastic_config {
     bounds devices{1, unlimited};
     position at;         ///< of `gpu` in `bounds`
@@ -93,14 +93,14 @@ struct elastic_config {
     job_part part;                ///< on this node
 };
 
-/// What ration does with a job at its Objective, once the policy releases it.
+/// The action of ration on a job at its Objective, once the policy releases it.
 enum class objective_action : std::uint8_t {
     save,         ///< asks it to save and stop; a job that takes no such command trains to its end
     stop,         ///< the same; a job that takes no such command gets its signal
     continuation  ///< nothing: the job trains to its end
 };
 
-/// What happens to a job and may start a command of the user.
+/// Events of a job that can start a command of the user.
 enum class hook : std::uint8_t { acceptable, objective, end, failure };
 inline constexpr std::array<std::string_view, 4> hook_keys{"on_acceptable", "on_objective", "on_end", "on_failure"};
 
@@ -186,7 +186,7 @@ struct run_config {
     [[nodiscard]] std::string_view fallback_name() const noexcept;
     /// The table of this policy (a name or the path of a .so), or nullptr.
     [[nodiscard]] policy_parameters const* parameters_of(std::string_view policy) const noexcept;
-    /// What the file says of where this policy runs, or nullptr.
+    /// The entry of the file on where this policy runs, or nullptr.
     [[nodiscard]] policy_isolation const* isolation_of(std::string_view policy) const noexcept;
     /// Whether devices are shared out: a job needs some, or the file names CPU devices or shares of a GPU.
     [[nodiscard]] bool shares_devices() const noexcept;
@@ -217,7 +217,7 @@ struct parsed_config {
 /// Reads the file first: not there, not readable, no regular file, over `max_config_bytes` are problems too.
 [[nodiscard]] parsed_config load_config(std::string const& file, config_rules const& rules = {});
 
-/// What the file asks for and this machine does not have now: directories and programs that are not there, in the order
+/// Items of the file that this machine does not have now: missing directories and programs, in the order
 /// of the file. A program is looked for as execvp(3) does, in the job's own PATH if it sets one.
 [[nodiscard]] diagnostics missing_files(run_config const& config);
 

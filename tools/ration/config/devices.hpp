@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What jobs.toml says of devices: at its top, and in jobs that need some.
+/// Reads the keys of jobs.toml on devices: at its top, and in jobs that need some.
 #pragma once
 
 #include <optional>

@@ -35,7 +35,7 @@ constexpr std::string_view speedup_key = "speedup";
     return fmt::format("{}{}{}{}{}", text.substr(0, newline + 1), indent, content, ending, text.substr(newline + 1));
 }
 
-/// What the text says apart from the list, and the list.
+/// The text without the list, and the list.
 struct content {
     std::vector<std::string> rest;
     std::string list;

@@ -86,7 +86,7 @@ private:
         target_.mean_of = static_cast<std::uint32_t>(*count);
     }
 
-    /// What the user states counts; then what the name tells; then the order of two tiers that differ.
+    /// The user's statement counts first, then the name, then the order of two tiers that differ.
     void settle_direction(std::optional<direction> stated) {
         auto const &a = target_.acceptable, &o = target_.objective;
         auto const usual = usual_direction(target_.metric);

@@ -163,7 +163,7 @@ void read_list(table_reader& root, std::vector<tenant_config>& into, diagnostics
                          fmt::format("a tenant must be a table, not {}; write a {}", kind_of(tenant), tenant_example));
 }
 
-/// What the tenants below `above` can always have back; those without a parent if it is empty. At most 2^53 for each
+/// The quotas of the tenants below `above` together; those without a parent if it is empty. At most 2^53 for each
 /// of `max_tenants`, cut off before it could overflow.
 [[nodiscard]] std::int64_t quota_below(tenant_tree const& tree, std::string_view above, std::size_t r) {
     std::int64_t sum = 0;

@@ -52,7 +52,7 @@ struct table_change {
     }
 };
 
-/// What a job holds of one resource on one node.
+/// The amount of one resource that a job holds on one node.
 struct client_holding {
     client_id job, node;
     resource_id resource{};

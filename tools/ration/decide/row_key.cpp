@@ -25,7 +25,7 @@ constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."}
 constexpr std::array states{job_state::queued, job_state::running, job_state::restarting, job_state::done,
                             job_state::failed};
 
-/// What differs from the usual range of a type. A new column of the catalogue needs no entry.
+/// Columns that differ from the usual range of a type. A new column of the catalogue needs no entry.
 struct exception {
     std::string_view column;
     double least, most;

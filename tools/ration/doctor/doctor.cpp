@@ -77,7 +77,7 @@ void add_gpus(std::vector<finding>& rows) {
     return row;
 }
 
-/// What a policy from a file is kept from in its worker process.
+/// The restrictions on a policy from a file in its worker process.
 [[nodiscard]] finding worker_here() {
     std::string const why(why_workers_read_all());
     return {

@@ -21,7 +21,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// What a process here may use itself: jobs get no more.
+/// The devices that a process here can use: jobs get no more.
 [[nodiscard]] std::vector<cuda::device_id> usable(cuda::inventory const& found) {
     char const* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
     auto const sound = found.sound();

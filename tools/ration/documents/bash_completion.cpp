@@ -6,7 +6,7 @@
 namespace ration::program {
 namespace {
 
-/// What is the same for every command line. `words` and `kind` say what may stand where the cursor is.
+/// The part that all command lines share. `words` and `kind` say what may stand where the cursor is.
 constexpr auto bash_frame = R"(# SPDX-License-Identifier: BSL-1.0
 # Completion of ration for bash; made from its command line, as its --help is.
 _ration() {{
@@ -74,7 +74,7 @@ complete -F _ration ration
     return names;
 }
 
-/// What stands where no option waits for its value: an option, or what the command works on.
+/// Words where no option waits for its value: an option, or an argument of the command.
 [[nodiscard]] std::string rest_of(std::string_view name, described_command const& command,
                                   std::string const& otherwise) {
     return fmt::format("    '{}') if [[ $word == -* ]]; then words='{}'; else {}; fi ;;\n", name, options_of(command),

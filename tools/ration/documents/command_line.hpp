@@ -7,7 +7,7 @@
 
 namespace ration::program {
 
-/// What a shell can offer for a value.
+/// The words that a shell can offer for a value.
 struct offered_values {
     std::vector<std::string> words;
     bool files = false;    ///< any file or folder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What shells read to complete a command line of ration.
+/// Scripts that shells read to complete a command line of ration.
 #pragma once
 
 #include <string>

@@ -9,8 +9,8 @@
 
 namespace ration::program {
 
-/// What a shell can offer for the value of an option, where the option itself does not tell. Options whose value is
-/// called FILE, LOG or PATH take files; those with a comma between values take lists.
+/// The words that a shell can offer for the value of an option, where the option does not list them. Options whose
+/// value is called FILE, LOG or PATH take files; those with a comma between values take lists.
 using option_offers = std::map<CLI::Option const*, offered_values>;
 
 [[nodiscard]] described_program describe(CLI::App const& program, option_offers const& offers);

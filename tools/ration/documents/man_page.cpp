@@ -35,7 +35,7 @@ namespace {
     return out;
 }
 
-/// What stands below the options of a `--help`, in its parts.
+/// The text below the options of a `--help`, in its parts.
 struct notes {
     std::string examples, text, codes;
 };

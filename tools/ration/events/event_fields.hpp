@@ -12,7 +12,7 @@
 
 namespace ration::program {
 
-/// An object from outside. What is missing or of another type is answered with an empty value, and the first such field
+/// An object from outside. A field that is missing or of another type gives an empty value, and the first such field
 /// is kept as a diagnostic.
 class event_fields {
     nlohmann::json const& object_;

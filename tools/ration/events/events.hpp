@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What happens in a run, as data. The event log, `--json` and the plain lines are three ways to write it down.
+/// The events of a run, as data. The event log, `--json` and the plain lines are three ways to write it down.
 #pragma once
 
 #include <cstddef>
@@ -95,7 +95,7 @@ struct job_started {
     int percent = 0;          ///< of the SMs of the one GPU whose shares they are, by MPS; 0: they are no shares
 };
 
-/// What a `resize_changed` reports; docs/event-log.md describes each.
+/// The kinds of `resize_changed`; docs/event-log.md describes each.
 enum class resize_step : std::uint8_t {
     waiting,  ///< to grow, for devices of other jobs
     queued,
@@ -227,7 +227,7 @@ struct job_ended {
     std::string_view why;  ///< a sentence for people; may be empty
 };
 
-/// What became of one job. Times are on the clock of the run.
+/// The outcome of one job. Times are on the clock of the run.
 struct job_summary {
     std::string name;
     nanoseconds arrived;  ///< its `at`

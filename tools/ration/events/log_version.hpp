@@ -9,7 +9,7 @@
 
 namespace ration::program {
 
-/// What the first line of a run names as its version; 0 when it names none.
+/// The version in the first line of a run; 0 if it has none.
 [[nodiscard]] std::int64_t schema_of(nlohmann::json const& run);
 
 /// Refuses a log that this ration cannot read.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What machine this is.
+/// Describes this machine.
 #pragma once
 
 #include "events/events.hpp"

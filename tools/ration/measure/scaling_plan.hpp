@@ -16,7 +16,7 @@ namespace ration::program {
 /// such job, or several have such a range.
 [[nodiscard]] result<std::size_t, diagnostic> choose_job(run_config const& config, std::string const& name);
 
-/// What the file says of the devices of a job. Pre: `choose_job` has chosen the job.
+/// The keys of the file on the devices of a job. Pre: `choose_job` has chosen the job.
 [[nodiscard]] elastic_config const& elastic_of(job_config const& job) noexcept;
 
 /// The file with this job alone, as it is measured. The job starts at once, and has no tenant, no hooks, no folder of

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What prometheus-cpp collects, written as OpenMetrics; the library itself writes Prometheus' older text only.
+/// Writes the metrics that prometheus-cpp collects as OpenMetrics; the library itself writes Prometheus' older text
+/// only.
 #pragma once
 
 #include <prometheus/serializer.h>

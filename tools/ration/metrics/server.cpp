@@ -53,7 +53,7 @@ bool metrics_server::step(client& c, responder::pages const& page) {
     if (c.now == phase::reading && !read_from(c, page)) return false;
     if (c.now == phase::answering && !write_to(c)) return false;
     if (c.now != phase::leaving) return true;
-    // What has come and was not read would make the kernel take back the answer when the socket is closed.
+    // Unread input would make the kernel discard the answer when the socket is closed.
     std::array<char, longest_request> rest_of_request;
     auto const count = ::recv(c.socket.get(), rest_of_request.data(), rest_of_request.size(), 0);
     c.moved |= count > 0;

@@ -17,8 +17,8 @@
 
 namespace ration::program {
 
-/// Whatever clients do, a call of `serve` makes a bounded number of system calls, none of which waits, and nothing they
-/// say wakes the loop up more often than once every `rest`. A client has `patience` for everything; where
+/// For any behaviour of clients, a call of `serve` makes a bounded number of system calls, none of which waits, and
+/// nothing they say wakes the loop up more often than once every `rest`. A client has `patience` for everything; where
 /// `most_clients` are there, the oldest makes room for the next.
 class metrics_server {
     enum class phase : unsigned char { reading, answering, leaving };

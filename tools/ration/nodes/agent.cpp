@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the controller has sent before the first job.
+/// The messages of the controller before the first job.
 struct agent_task {
     hello_order hello;
     begin_order begin;

@@ -10,7 +10,7 @@
 namespace ration::program {
 namespace {
 
-/// What a side that does not read can cost.
+/// The memory that a side that does not read can cost.
 constexpr std::size_t most_unsent = std::size_t{4} << 20;
 
 void set_non_blocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }

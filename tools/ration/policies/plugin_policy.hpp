@@ -21,7 +21,7 @@ class shared_columns;
 
 namespace ration::program {
 
-/// What is known of a plugin without running it.
+/// The description of a plugin, read without running it.
 struct plugin_description {
     std::string path, name, id, version, vendor, license, summary;
     std::string parameters;  ///< JSON schema; empty when it takes none
@@ -43,7 +43,7 @@ struct plugin_use {
 inline constexpr std::string_view worker_word = "policy-worker";
 [[nodiscard]] int plugin_worker();
 
-/// What keeps this kernel from limiting which files a worker may read, as a sentence; empty where nothing does.
+/// The reason why this kernel cannot limit the files that a worker reads, as a sentence; empty if it can.
 [[nodiscard]] std::string_view why_workers_read_all();
 
 /// Errors: those of plugin::plugin_file::open.
@@ -59,7 +59,7 @@ inline constexpr std::string_view worker_word = "policy-worker";
 /// Whether the policy came from a file and made so many faults that it is never called again.
 [[nodiscard]] bool is_quarantined(any_policy const& policy);
 
-/// What was wrong with the last tick of a policy that came from a file, as a sentence; empty for all others.
+/// The error in the last tick of a policy that came from a file, as a sentence; empty for all others.
 [[nodiscard]] std::string trouble_of(any_policy const& policy);
 
 }  // namespace ration::program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a policy from a file logs, on its way from whatever thread says it to the thread that tells.
+/// The log of a policy from a file, on its way from any thread to the thread that prints it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct policy_line {
 /// Whether people are told, and not the event log alone.
 [[nodiscard]] constexpr bool is_for_people(std::uint32_t level) noexcept { return level >= RATION_LOG_WARNING; }
 
-/// Takes lines from any thread and gives them to one. What does not fit until somebody takes it is counted.
+/// Takes lines from any thread and gives them to one. Lines that do not fit are counted.
 class policy_log {
     std::mutex one_at_a_time_;
     std::vector<policy_line> lines_;

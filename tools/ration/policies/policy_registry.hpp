@@ -27,7 +27,7 @@ struct known_policy {
     std::vector<parameter_help> parameters;
     std::string schema;  ///< JSON schema of the parameters; empty when there are none
     std::span<column_description const> reads;
-    /// A fresh instance. What is wrong with the parameters is added to `problems`, with its place in the file; then it
+    /// A fresh instance. Errors in the parameters are added to `problems`, with its place in the file; then it
     /// is null.
     std::unique_ptr<any_policy> (*make)(policy_parameters const* given, diagnostics& problems);
 };

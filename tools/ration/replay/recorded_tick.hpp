@@ -34,7 +34,7 @@ public:
     [[nodiscard]] tick_data const& data() const noexcept { return data_; }
     /// As they were recorded.
     [[nodiscard]] std::vector<grant> const& grants() const noexcept { return grants_; }
-    /// What jobs held before, as grants of it.
+    /// The earlier holdings of jobs, as grants of it.
     [[nodiscard]] std::vector<grant> held() const;
     /// 0 for a row that there is none of.
     [[nodiscard]] std::uint64_t job_id(std::size_t row) const noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What compares runs: figures, the time to each tier, how much of the CPU was used.
+// Compares runs: figures, the time to each tier, the used part of the CPU.
 "use strict";
 
 function comparisonTable(data) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Elements, numbers and times. Whatever comes from a log gets into the page as text, never as HTML.
+// Elements, numbers and times. Texts from a log get into the page as text, never as HTML.
 "use strict";
 
 function el(name, attributes, ...children) {
@@ -27,7 +27,7 @@ function short(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** What to measure times of up to so many seconds in, so that those of one chart can be compared. */
+/** The unit for times of up to so many seconds, so that those of one chart can be compared. */
 function timeUnit(most) {
   if (most < 1e-3) return {name: "\u00b5s", seconds: 1e-6};
   if (most < 1) return {name: "ms", seconds: 1e-3};

@@ -12,7 +12,7 @@ namespace ration::program {
 /// Name, arrival and target of one [[job]], as far as they can be read.
 void read_job(table const& from, job_record& job, diagnostics& ignored);
 
-/// What the end of a run has of one of its jobs. `from` has the status.
+/// The fields of one job at the end of a run. `from` has the status.
 void read_summary(event_fields& from, job_record& job);
 
 }  // namespace ration::program

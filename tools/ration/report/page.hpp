@@ -21,7 +21,7 @@ namespace ration::program {
 
 /// Whether this ration was built with the library that draws charts.
 [[nodiscard]] bool has_charts() noexcept;
-/// What to say, once, where it was not.
+/// The sentence to show, once, where it was not.
 inline constexpr std::string_view how_to_get_charts =
     "this ration was built without Chart.js, so the page has tables and no charts; install the package libjs-chart.js, or name the file by "
     "-D RATION_CHART_JS=chart.min.js, and build ration again";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a report keeps of one run: bounded in everything but the number of its jobs. Times are nanoseconds of the run.
+/// The part of one run that a report keeps: bounded in everything but the number of its jobs. Times are nanoseconds of
+/// the run.
 #pragma once
 
 #include <cstdint>
@@ -97,7 +98,7 @@ class entry_list {
     std::int64_t seen_ = 0;
 
 public:
-    /// What says the same as one of the last few entries is counted there.
+    /// An entry that repeats one of the last few is counted there.
     void add(log_entry entry);
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
     /// At most so many: the first half of them and the last.

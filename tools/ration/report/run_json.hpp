@@ -23,7 +23,7 @@ inline constexpr std::size_t most_runs = 64, most_gantt_jobs = 60, most_gantt_se
 
 [[nodiscard]] bool failed(job_record const& job) noexcept;
 
-/// What each run is called: its policy with the parameters of the command line and its round, with a number where
+/// The name of each run: its policy with the parameters of the command line and its round, with a number where
 /// several have the same.
 [[nodiscard]] std::vector<std::string> labels_of(std::vector<run_history> const& runs);
 

@@ -4,7 +4,7 @@
 
 const sumOf = (times, since) => (isNumber(times) ? times + since : null);
 
-/** What a job held: {of: [[since its submission, how much], ...]}, or {changes} where there are too many to be on the page. */
+/** The holdings of a job: {of: [[since its submission, how much], ...]}, or {changes} where there are too many to be on the page. */
 function wayOf(jobs, i) {
   const holds = jobs.holds[i];
   if (isNumber(holds)) return {of: [[jobs.started[i], holds], [jobs.finished[i], 0]]};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What jobs used of a resource, and what they were limited to.
+// The use of a resource by jobs, and their limits.
 "use strict";
 
 function placesOf(series) { return Object.keys(series.of).map(Number); }
 
-/** What jobs use, on top of one another. */
+/** The use by all jobs, on top of one another. */
 function stackFigure(parent, run, name, colourOf) {
   const {used, room} = run.resources[name], unit = resourceUnit(name, largest(room.others)), times = timeUnit(run.end / 1e9);
   const others = used.others.some(v => v > 0);
@@ -52,7 +52,7 @@ function stackFigure(parent, run, name, colourOf) {
   });
 }
 
-/** What jobs may use: the limit of each, or the whole machine where there is none. */
+/** The limits of jobs, or the whole machine where there is none. */
 function limitFigure(parent, run, name, colourOf) {
   const {held, room} = run.resources[name], places = placesOf(held).filter(place => held.of[place].some(v => v !== 0));
   if (!places.some(place => held.of[place].some(v => isNumber(v) && v > 0))) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a launch gets for the devices of its job: masks, CPUs, and the limits that keep it to them.
+/// The settings of a launch for the devices of its job: masks, CPUs, and the limits that keep it to them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// All jobs with devices, and the devices. What one job may take depends on what the others give back, and on nothing
-/// else of them.
+/// All jobs with devices, and the devices. The devices for one job depend on those that others give back, and on
+/// nothing else of them.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ public:
         return out;
     }
 
-    /// Time passes for everybody. Who gives back comes before who takes, so that a growth never waits for one that
-    /// begins now.
+    /// Advances the time of all jobs. Jobs that give back come before those that take, so that a growth never waits for
+    /// one that begins now.
     void advance(nanoseconds now) {
         for (auto& machine : jobs_)
             if (!machine.state().waits_to_grow()) machine.advance(now);
@@ -71,7 +71,7 @@ private:
     /// A shrink that failed keeps devices that were promised on: the youngest growths that wait for them are given up.
     void keep_reservations() {
         std::int64_t over = -usable();
-        // Who ends gives all of it back
+        // A job that ends gives all of it back
         for (auto const& machine : jobs_) over += machine.state().is_finishing ? 0 : machine.state().devices.wanted();
         for (auto at = jobs_.rbegin(); over > 0 && at != jobs_.rend(); ++at) {
             auto const& state = at->state();

@@ -36,7 +36,7 @@ struct gpu_prober::state {
         changed.notify_all();
     }
 
-    /// What the driver reports of an error it reports once.
+    /// The driver reports each error once.
     void hand_over(gpu_sample seen) {
         if (newest) seen.received.insert(seen.received.begin(), newest->received.begin(), newest->received.end());
         newest = std::move(seen);

@@ -37,7 +37,7 @@ public:
     /// Waits for a look that goes on, a second at most: a driver that does not answer holds up nobody's end.
     ~gpu_prober();
 
-    /// Asks for a look that begins from now on, and gives its number. What is asked for while another goes on is one
+    /// Asks for a look that begins from now on, and gives its number. Requests while another look goes on are one
     /// look. Does not wait.
     std::uint64_t ask();
     /// The newest sight, each once. Does not wait.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is known of the GPUs of a run: they are looked at now and then, and when somebody asks; those that have shown a
-/// fault are cordoned and taken back by the rule of cuda::quarantine. Whoever needs to know something as it is now
+/// The state of the GPUs of a run: they are looked at now and then, and on request; those that have shown a
+/// fault are cordoned and taken back by the rule of cuda::quarantine. A caller that needs the present state
 /// asks for a look, and goes on when that was judged.
 #pragma once
 
@@ -53,13 +53,13 @@ public:
 
     /// Asks for a look that begins from now on, and gives its number. `idle`: devices that no job has.
     std::uint64_t ask(std::span<std::string const> idle, nanoseconds now);
-    /// What the newest look says that was not judged yet, if there is one; asks for the next when it is time. Waits for
+    /// The newest look that was not judged yet, if there is one; asks for the next when it is time. Waits for
     /// none.
     [[nodiscard]] std::vector<change> probe(std::span<std::string const> idle, nanoseconds now);
     /// The last look that was judged; 0: none. One in which NVML failed, where it did not at the start, shows nothing
     /// and is not judged: another follows.
     [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
-    /// What it has shown; before the first what was found at the start.
+    /// The last look; before the first one, the findings at the start.
     [[nodiscard]] cuda::inventory const& seen() const noexcept { return seen_; }
     /// Whether it has shown a process that computes on one of these. Not of one with a fault, which is given to nobody
     /// anyway.
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] std::optional<std::string> trouble(nanoseconds now) const;
     /// Readable when there is something to judge.
     [[nodiscard]] int fd() const noexcept { return prober_ ? prober_->fd() : -1; }
-    /// What is different by what was seen and heard.
+    /// The changes since the last look.
     [[nodiscard]] std::vector<change> classify(cuda::inventory found, std::span<cuda::xid_report const> received,
                                                std::span<std::string const> idle, nanoseconds now);
 

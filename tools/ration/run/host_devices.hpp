@@ -31,9 +31,9 @@ class host_devices {
 public:
     host_devices() = default;  ///< none
 
-    /// What the jobs of this file share. GPUs: those that answer and that the inherited mask lets this program use; no
-    /// CUDA context is made. Up to some hundred milliseconds where the driver has to wake GPUs. Shares are those of the
-    /// first GPU that is not cut by MIG.
+    /// The devices that the jobs of this file share. GPUs: those that answer and that the inherited mask lets this
+    /// program use; no CUDA context is made. Up to some hundred milliseconds where the driver has to wake GPUs. Shares
+    /// are those of the first GPU that is not cut by MIG.
     [[nodiscard]] static host_devices find(run_config const& config);
 
     [[nodiscard]] std::span<std::string const> names() const noexcept { return names_; }
@@ -53,13 +53,13 @@ public:
     [[nodiscard]] std::string whole() const {
         return of_shares() && !gpus_.empty() ? std::string(gpus_.front().name().view()) : std::string();
     }
-    /// What so many shares are to MPS; nothing for none, and where the devices are no shares.
+    /// So many shares as MPS writes them; nothing for none, and where the devices are no shares.
     [[nodiscard]] std::optional<cuda::mps_share> share_of(std::size_t count) const;
     /// "CUDA mask", "MPS, 4 shares of 25 % of GPU-...", "CPU devices of 0.5 cores".
     [[nodiscard]] std::string description() const;
 
-    /// What makes a job see these devices, or the GPU whose shares they are, and no others, as KEY=VALUE. Errors: those
-    /// of cuda::device_mask::of.
+    /// The variables that make a job see these devices only, or the GPU whose shares they are, as KEY=VALUE. Errors:
+    /// those of cuda::device_mask::of.
     [[nodiscard]] result<std::vector<std::string>> masks(std::span<std::string const> chosen) const;
     /// How many have so much memory.
     [[nodiscard]] std::int64_t with_memory(bytes least) const noexcept;
@@ -69,7 +69,7 @@ private:
     void cut(std::span<cuda::gpu const> sound, std::uint32_t count);
 };
 
-/// What jobs of the file need and these devices are not, with its place and what to do.
+/// Needs of jobs of the file that these devices do not meet, with place and fix.
 [[nodiscard]] diagnostics missing_devices(run_config const& config, host_devices const& devices, millicores cpu);
 
 }  // namespace ration::program

@@ -15,7 +15,7 @@ namespace ration::program {
 /// The entries of the key `environment`, as NAME=VALUE.
 [[nodiscard]] std::vector<std::string> declared_entries(job_config const& job);
 
-/// What the job inherits, as NAME=VALUE.
+/// The inherited environment of the job, as NAME=VALUE.
 [[nodiscard]] std::vector<std::string> inherited_entries(job_config const& job);
 
 /// A request with the inherited and declared entries of the job, and the CPU that it can get on a machine with this

@@ -14,7 +14,7 @@ using prometheus::MetricType;
 /// The label of the job's name. Prometheus itself sets `job`, to the name of its scrape configuration.
 constexpr char const* job_label = "job_name";
 
-/// What a job that has arrived holds of the CPU; no limit is +Inf, as the format's users expect it.
+/// The CPU of a job that has arrived; no limit is +Inf, as the format's users expect it.
 [[nodiscard]] double cores_held(job_table const& board, live_job const& job) {
     auto const& of_cpu = board.columns().resources[static_cast<std::size_t>(resource_id::cpu)];
     std::int64_t const amount = board.store()[of_cpu.held][job.row];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is read from the state of a run whenever a page of metrics is made.
+/// Metrics that are read from the state of a run for each page.
 #pragma once
 
 #include <cstdint>

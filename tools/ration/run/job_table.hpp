@@ -18,7 +18,7 @@
 
 namespace ration::program {
 
-/// What the jobs share.
+/// The amounts that the jobs share.
 struct host_supply {
     millicores cpu;
     bytes memory;
@@ -27,8 +27,8 @@ struct host_supply {
     bool open = false;                      ///< further jobs can be added
 };
 
-/// What a run without devices shares out, and one with: the first of the standard resources, so that their numbers stay
-/// the same.
+/// The resources that a run divides, without and with devices: the first of the standard resources, so that their
+/// numbers stay the same.
 [[nodiscard]] inline std::span<resource_info const> host_resources(bool devices) noexcept {
     return std::span(standard_resources).first(devices ? std::size(standard_resources) : 2);
 }

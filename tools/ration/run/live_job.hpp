@@ -51,7 +51,7 @@ struct live_job {
     std::string why;
     std::optional<nanoseconds> started_at, ended_at;
 
-    /// What the file says of its devices. Pre: it uses devices.
+    /// The keys of the file on its devices. Pre: it uses devices.
     [[nodiscard]] elastic_config const& elastic() const noexcept {
         RATION_ASSERT(config->elastic, "a job that uses devices describes them");
         return *config->elastic;

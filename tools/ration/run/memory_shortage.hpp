@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the kernel reports of processes that it killed for lack of memory.
+/// The kernel's reports of processes that it killed for lack of memory.
 #pragma once
 
 #include <cstdint>

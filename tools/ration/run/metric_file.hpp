@@ -22,7 +22,7 @@
 namespace ration::program {
 
 /// Follows the newest file that matches a path, or of TensorBoard events the newest one in matching folders. A file
-/// that is written anew is read from its start; rows that were read before are skipped. Whatever the file contains,
+/// that is written anew is read from its start; rows that were read before are skipped. For any content of the file,
 /// polling reads at most 1 MiB and reports one problem at most.
 class metric_file {
 public:
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::vector<std::string> const& header() const noexcept { return header_; }
 
 private:
-    /// What tells one state of a file from another.
+    /// The properties that distinguish states of a file.
     struct version {
         dev_t device = 0;
         ino_t inode = 0;

@@ -28,7 +28,7 @@
 
 namespace ration::program {
 
-/// What all runs of a command share.
+/// The parts that all runs of a command share.
 struct run_session {
     run_options const& options;
     run_config const& config;
@@ -41,7 +41,7 @@ struct run_session {
     orphaned_run* reattached = nullptr;  ///< its folder goes to the run that takes it over
 };
 
-/// What a run holds until its end.
+/// The objects that a run holds until its end.
 struct run_resources {
     std::string name;
     run_directory directory;

@@ -121,7 +121,7 @@ struct service_job {
 
 constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "RATION_TOKEN";
 
-/// What every job of this run has in its environment: where to report.
+/// The variable that each job of this run has in its environment: where to report.
 [[nodiscard]] std::string socket_entry(run_record const& record) {
     return "unix:" + run_directory::socket_of(record.run);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What runs that were killed have left: jobs that go on, groups, folders.
+/// The remains of killed runs: jobs that go on, groups, folders.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace ration::program {
 
-/// What of a recorded job is found on this machine.
+/// The parts of a recorded job that are found on this machine.
 struct job_traces {
     bool launched = false;   ///< its program was started in the recorded incarnation
     bool has_first = false;  ///< the recorded process lives, and is the job's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a job writes to its standard output and error: a file on disk, read as it grows.
+/// The standard output and error of a job: a file on disk, read as it grows.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] result<void> open(std::string path);
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
 
-    /// What has been added since the last call, at most 64 KiB; valid until the next one.
+    /// The bytes since the last call, at most 64 KiB; valid until the next one.
     [[nodiscard]] std::string_view read();
 };
 

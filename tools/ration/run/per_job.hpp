@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What one component of a run keeps of each job.
+/// Values that one component of a run keeps for each job.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 namespace ration::program {
 namespace {
 
-/// What even those want to see who asked for quiet.
+/// Messages that are shown with --quiet too.
 [[nodiscard]] bool is_warning(event const& e) {
     auto const* const reply = std::get_if<policy_logged>(&e.body);
     return reply != nullptr ? reply->for_people

@@ -59,7 +59,7 @@ void resize::begin(nanoseconds now) {
     state_.enter(state_.takes_commands ? resize_phase::saving : resize_phase::terminating, now);
 }
 
-/// Whatever holds on to the devices keeps them, and people are told.
+/// Processes that do not release the devices keep them, and a message reports it.
 void resize::keep_devices(nanoseconds now) {
     bool const is_killing = state_.phase == resize_phase::killing;
     if (state_.timer.repeat(now))

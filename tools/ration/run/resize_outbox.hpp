@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a resize gives to its caller: orders to carry out, and notes for the event log.
+/// The results of a resize for its caller: orders to carry out, and notes for the event log.
 #pragma once
 
 #include <cstdint>

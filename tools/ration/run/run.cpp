@@ -60,7 +60,7 @@ namespace {
     return !problems.empty();
 }
 
-/// Made once before anything starts. What it says then is worth telling if it goes wrong; else it says it again in its
+/// Made once before anything starts. Its messages then matter only after an error; else it repeats them in its
 /// run.
 void try_out(run_config const& config, std::string const& policy, diagnostics& problems) {
     auto& log = policy_log::for_good();
@@ -157,7 +157,7 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     return names;
 }
 
-/// What has ended is not to be done once more, whether ration was there to see it or not.
+/// A job that has ended is not run again, also if it ended while ration was down.
 [[nodiscard]] bool has_jobs_of(run_config const& config, run_record const& record) {
     return std::ranges::any_of(record.jobs,
                                [&](recorded_job const& job) { return find_job(config, job.name) != nullptr; });

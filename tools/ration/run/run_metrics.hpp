@@ -15,7 +15,7 @@
 
 namespace ration::program {
 
-/// What a page shows besides the counted events; looked at when the page is made.
+/// Values of a page besides the counted events; read when the page is made.
 struct run_state {
     job_table const& board;
     std::span<training_progress const> progress{};  ///< by slot of the job table

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a run writes beside the output of its jobs: a copy of the jobs file, the event log and the summary.
+/// The files of a run beside the output of its jobs: a copy of the jobs file, the event log and the summary.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a run needs and does not own.
+/// Objects that a run needs and does not own.
 #pragma once
 
 #include <memory>

@@ -102,7 +102,7 @@ template <class Enum>
     return nullptr;
 }
 
-/// What only one job can have.
+/// Values that only one job can have.
 class claims {
     std::set<std::string> names_, tokens_, devices_;
     std::set<pid_t> processes_;

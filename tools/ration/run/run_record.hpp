@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a run writes down so that a later start can go on with its jobs, as text and back.
+/// The record with which a later start can go on with the jobs of a run, as text and back.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct recorded_job {
     [[nodiscard]] bool is_over() const noexcept { return phase == resize_phase::over; }
 };
 
-/// What a run writes down before and after every start of a job, at its tiers and its end, and before each step of a
-/// change of its size.
+/// The record that a run writes before and after each start of a job, at its tiers and its end, and before each step of
+/// a change of its size.
 struct run_record {
     std::string run;  ///< its name, also that of its groups
     pid_t owner = 0;
@@ -67,8 +67,8 @@ inline constexpr std::string_view job_list_of_service = "/jobs.db";
 /// The state folder of a service, by the file of its record; none for a jobs file.
 [[nodiscard]] std::optional<std::string> state_folder_of(std::string_view file);
 
-/// One JSON object with a sum of what is in it. What is not UTF-8 in its texts becomes U+FFFD: a record with a letter
-/// less is better than none.
+/// One JSON object with a checksum of its content. Bytes of its texts that are not UTF-8 become U+FFFD: a record with a
+/// letter less is better than none.
 [[nodiscard]] std::string to_json(run_record const& record);
 
 /// Why this is no record of a run, as a sentence; empty: `into` holds one that can be acted upon. Everything in it is

@@ -42,7 +42,7 @@ public:
 
     /// Until the last job has ended. Errors: the policy needs columns that this host does not have.
     [[nodiscard]] result<run_summary> run();
-    /// What the policy logged at its end. It may be gone already.
+    /// The log of the policy at its end. The policy may be gone already.
     void emit_final_message() { tick_events_.emit_policy_log(clock_.now()); }
 
 private:

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::string_view reason(checked_grant const& grant) const {
         return policy_.about().reason(grant.reason());
     }
-    /// What the policy has logged since the last call. It may be gone already.
+    /// The log of the policy since the last call. The policy may be gone already.
     void emit_policy_log(nanoseconds now);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the processes of the jobs have used.
+/// The usage of the processes of the jobs.
 #pragma once
 
 #include <cstddef>

@@ -65,7 +65,7 @@ struct stored_job {
     [[nodiscard]] std::int64_t attempts() const noexcept { return incarnation - uncounted; }
 };
 
-/// What decides whether and when a job may start, without what its launch needs.
+/// The columns that decide whether and when a job can start, without those for its launch.
 struct brief_job {
     std::int64_t id = 0;
     stage now = stage::queued;

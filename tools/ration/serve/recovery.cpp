@@ -43,7 +43,7 @@ namespace {
     return own;
 }
 
-/// What becomes of a job that the record of the earlier run does not have.
+/// The next stage of a job that the record of the earlier run does not have.
 class settlement {
     job_store& store_;
     service_folder const& folder_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a start of the service does with the jobs of an earlier one.
+/// Recovers the jobs of an earlier run when the service starts.
 #pragma once
 
 #include <optional>

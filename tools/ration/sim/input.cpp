@@ -276,7 +276,7 @@ void read_tenants(simulation_options const& options, simulation_input& input, di
     return {};
 }
 
-/// What no schedule can beat, and which jobs no schedule can run.
+/// The bound on all schedules, and the jobs that no schedule can run.
 void find_bounds(simulation_input& input) {
     for (auto& s : input.samples) {
         if (s.stream) continue;

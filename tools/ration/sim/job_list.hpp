@@ -13,7 +13,7 @@ namespace ration::program {
 struct simulation_results;
 class json_writer;
 
-/// What one job held, from one change to the next: devices, or cores.
+/// The holdings of one job, from one change to the next: devices, or cores.
 struct job_history {
     struct change {
         nanoseconds at;

@@ -11,7 +11,7 @@
 
 namespace ration::program {
 
-/// What a progress line is about.
+/// The subject of a progress line.
 struct progress_state {
     std::uint64_t jobs_done = 0, jobs = 0, runs_done = 0, runs = 0;
     nanoseconds elapsed{};

@@ -80,7 +80,7 @@ constexpr figure_line lines[] = {
     return short_number(value);
 }
 
-/// What makes one sample differ from another.
+/// The properties in which samples differ.
 [[nodiscard]] std::string_view kind_of_samples(simulation_results const& all) noexcept {
     auto const traces = all.options.traces.size();
     if (traces < 2) return "seeds";

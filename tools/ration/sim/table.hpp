@@ -53,7 +53,7 @@ struct time_unit {
 /// "3.2 us".
 [[nodiscard]] std::string short_time(double seconds);
 
-/// What was run on what, in one line: "rigid: 1000 jobs on 64 devices (16x4), 5 seeds".
+/// The workload and the cluster, in one line: "rigid: 1000 jobs on 64 devices (16x4), 5 seeds".
 [[nodiscard]] std::string headline(simulation_results const& all);
 /// The mean over the samples of the bounds.
 [[nodiscard]] sim::lower_bounds mean_bounds(simulation_input const& input) noexcept;

@@ -11,7 +11,7 @@
 namespace ration::program {
 namespace {
 
-/// What does not exist is null.
+/// A missing value is null.
 void write(json_writer& json, std::string_view name, double value) {
     json.member(name, std::isfinite(value) ? std::optional(value) : std::nullopt);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What this machine is made of, where the program was built to read that.
+/// The parts of this machine, where the program was built to read them.
 #pragma once
 
 #include <optional>

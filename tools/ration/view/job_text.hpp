@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What is said of a job, in the same words in the view and in plain lines.
+/// Texts on a job, in the same words in the view and in plain lines.
 #pragma once
 
 #include <string>

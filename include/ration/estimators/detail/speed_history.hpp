@@ -29,7 +29,7 @@ struct speed_point {
     [[nodiscard]] bool sane() const noexcept { return devices >= 0 && is_finite(per_second) && measurements >= 0; }
 };
 
-/// What a tick shows of a job.
+/// The columns of a job in one tick.
 struct speed_observation {
     nanoseconds now{0};
     std::uint64_t step = 0;

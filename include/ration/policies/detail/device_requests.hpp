@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // IWYU pragma: private
-/// What each job requests and holds, kept up to date from tick to tick.
+/// The devices that each job requests and holds, kept up to date from tick to tick.
 ///
 /// Part of rigid_jobs.hpp.
 #pragma once

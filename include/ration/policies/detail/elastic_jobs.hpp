@@ -30,7 +30,7 @@ struct division_parameters {
          .most = 1e6},
         {.name = "at_changes", .meaning = "divide also when jobs or devices come or go"}};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// The error in the values and its fix, as a sentence; empty if the values are valid.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return interval >= 0 && interval <= 1e6 ? std::string_view{}
                                                 : "interval is a time in seconds: write a number from 0 to 1000000";

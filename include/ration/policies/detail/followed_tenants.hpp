@@ -52,7 +52,7 @@ class followed_tenants {
         std::uint64_t jobs = 0, waiting = 0;
         std::int64_t devices = 0, cpu = 0;  // of its running jobs
     };
-    /// What a job adds to its tenant.
+    /// The amounts that a job adds to its tenant.
     struct part {
         std::uint32_t tenant = 0;
         bool is_active = false, waits = false;

@@ -139,8 +139,8 @@ public:
     [[nodiscard]] std::int64_t capacity() const noexcept { return empty_.capacity(); }
     /// The devices that are free, after the plan so far.
     [[nodiscard]] std::int64_t spare() const noexcept { return places_.spare(); }
-    /// What jobs request and hold, after the plan so far, as long as `start_in_turns` and `start_in_order` are not part
-    /// of it.
+    /// The devices that jobs request and hold, after the plan so far, as long as `start_in_turns` and `start_in_order`
+    /// are not part of it.
     [[nodiscard]] device_requests const& requests() const noexcept { return requests_; }
     /// The devices that count as held by its tenant: all that it requests if one of its learners runs, and others may
     /// follow.

@@ -35,7 +35,7 @@ struct learner_parameters {
          .most = 1e6},
         detail::tenants_note};
 
-    /// What is wrong with the values and what to write instead, as a sentence; empty when nothing is.
+    /// The error in the values and its fix, as a sentence; empty if the values are valid.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         if (learner < 0) return "learner is a number of devices: write 0 or more";
         return give_up >= 0 && give_up <= 1e6 ? std::string_view{}
@@ -73,7 +73,7 @@ public:
     using parameters = learner_parameters;
     /// The columns that `decide` reads.
     using inputs = learner_columns<>;
-    /// What it remembers of jobs is renewed for the changed ones only.
+    /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
 
     /// With the default parameters.

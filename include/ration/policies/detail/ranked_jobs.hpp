@@ -16,7 +16,7 @@
 
 namespace ration::policies::detail {
 
-/// What one job adds to the sums.
+/// The amounts that one job adds to the sums.
 struct ranked_job {
     std::int64_t wanted = 0;  ///< devices; a job that wants none is not in the order
     bool holds = false;       ///< it holds devices

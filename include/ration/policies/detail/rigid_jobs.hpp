@@ -51,7 +51,7 @@ public:
         has_capacity_ = false;
     }
 
-    /// What jobs request and hold, after the plan so far.
+    /// The devices that jobs request and hold, after the plan so far.
     [[nodiscard]] device_requests const& requests() const noexcept { return requests_; }
     /// The devices that the job requests while it is active; otherwise 0.
     [[nodiscard]] std::int64_t wanted(std::size_t row) const noexcept { return requests_.wanted(row); }

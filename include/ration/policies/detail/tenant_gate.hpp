@@ -113,7 +113,8 @@ public:
         return is_outside;
     }
 
-    /// What the tenant borrows as a part of the cohort's other quotas, for its weight; 0 if it borrows nothing.
+    /// The borrowed amount of the tenant as a part of the cohort's other quotas, for its weight; 0 if it borrows
+    /// nothing.
     [[nodiscard]] double borrowed_share(std::uint32_t tenant) const noexcept {
         std::uint32_t const row = row_of(tenant);
         if (is_cluster(row)) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Makes the policy a .so. Who links the policy into a program of their own includes policy.hpp and leaves this out.
+// Makes the policy a .so. To link the policy into another program, include policy.hpp and leave this file out.
 #include <ration/plugin/export.hpp>
 
 #include "policy.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The rule. What it reads stands in `inputs`, what it grants goes into `out`; everything else is ration's.
+/// The rule. It reads the columns in `inputs` and adds grants to `out`; ration does everything else.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct my_policy {
                                         .summary = "more CPU for jobs below their first tier",
                                         .reasons = reasons};
 
-    /// What a job counts when the CPU is divided.
+    /// The weight of a job when the CPU is divided.
     static constexpr std::int64_t weight(std::uint32_t tier) noexcept { return tier == 0 ? 2 : 1; }
 
     ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {

@@ -23,7 +23,7 @@ RATION_MANIFEST manifest = {
     "\non its way to the first tier\nhas reached its first tier\n",
     "" /* parameters */};
 
-/* What it reads, in the order of `slots`. */
+/* The columns that it reads, in the order of `slots`. */
 enum { STATE, TIER, LEAST, MOST, CAPACITY, COLUMNS };
 static const struct {
     char const* name;

@@ -12,7 +12,7 @@ export function start(given) {
   return Boolean(token);
 }
 
-// What a header can carry, and a token file can have; fetch fails with anything else as with a service that is down.
+// Bytes that a header and a token file can have; with others, fetch fails as if the service were down.
 function isToken(text) {
   return /^[\x21-\x7e]+$/.test(text);
 }

@@ -55,7 +55,7 @@ public:
     }
 
     [[nodiscard]] std::span<resource_id const> resources() const noexcept { return state_->run->resources(); }
-    /// What all jobs can use together.
+    /// The amounts that all jobs can use together.
     [[nodiscard]] millicores capacity() const noexcept { return state_->run->capacity(); }
     [[nodiscard]] tree const& hierarchies() const noexcept { return state_->run->hierarchies(); }
     [[nodiscard]] group const& run() const noexcept { return state_->run->group(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What this machine lets us control by cgroups, found out by doing it: for people who ask why a limit does not work.
+/// The resources that ration can limit by cgroups on this machine, found by trying each: for people whose limit does
+/// not work.
 #pragma once
 
 #include <string>

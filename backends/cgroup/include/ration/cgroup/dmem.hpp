@@ -64,7 +64,7 @@ struct dmem_region {
     return out;
 }
 
-/// What a machine's dmem says of our own group.
+/// The figures of dmem for our own group.
 struct dmem_view {
     std::vector<dmem_region> capacity;       ///< of the machine; only the root of the hierarchy has it
     std::vector<dmem_region> current, most;  ///< of the own group; empty where dmem is not handed down to it

@@ -20,8 +20,8 @@ enum class version : std::uint8_t { none, v1, v2 };
     return which == version::v1 ? "v1" : which == version::v2 ? "v2" : "none";
 }
 
-/// What a directory really is. The kind comes from the file system, never from the path; the inode tells one group from
-/// a later one of the same name.
+/// The identity of a directory. The kind comes from the file system, never from the path; the inode tells one group
+/// from a later one of the same name.
 struct identity {
     version kind = version::none;
     std::uint64_t inode = 0;

@@ -51,7 +51,7 @@ public:
         return cpu_quota(quota, period, burst);
     }
 
-    /// `amount` of the `cpu` resource, in periods of `period`. What is below the least quota becomes the least quota:
+    /// `amount` of the `cpu` resource, in periods of `period`. A smaller amount becomes the least quota:
     /// the kernel has no smaller one. Errors: out_of_range (0 or less, or more than the kernel counts).
     [[nodiscard]] static result<cpu_quota> of(millicores amount, std::int64_t period = usual_period) noexcept {
         if (amount.count == unlimited) return of(none, period);

@@ -86,7 +86,7 @@ public:
     return write_value(where, "memory.max", target.v2_text());
 }
 
-/// What the processes of a group have resident, each page once: anonymous memory and mapped pages. Cached files that no
+/// Resident memory of the processes of a group, each page once: anonymous memory and mapped pages. Cached files that no
 /// process maps are left out, which a usage counter of the kernel includes.
 [[nodiscard]] inline std::int64_t resident_in(std::string_view memory_stat, version kind) noexcept {
     bool const v2 = kind == version::v2;

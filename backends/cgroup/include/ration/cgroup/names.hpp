@@ -27,7 +27,7 @@ inline constexpr char const* leaf_name = "ration-ctl";
 
 namespace detail {
 
-/// What interface files begin with. A group of such a name could be taken for a file, now or on a later kernel.
+/// The prefixes of interface files. A group of such a name could be taken for a file, now or on a later kernel.
 inline constexpr std::string_view interface_prefixes[] = {
     "cgroup.", "cpu.",     "cpuset.",   "cpuacct.",    "memory.", "pids.", "io.",
     "blkio.",  "freezer.", "hugetlb.",  "rdma.",       "misc.",   "dmem.", "devices.",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What dead runs left behind. A run's group carries its owner in its name (names.hpp), so nothing but cgroupfs and
-/// /proc is needed to find the groups of a run that was killed with SIGKILL, and none of a run that lives is ever taken
-/// for one.
+/// The groups that dead runs left behind. A run's group carries its owner in its name (names.hpp), so nothing but
+/// cgroupfs and /proc is needed to find the groups of a run that was killed with SIGKILL, and none of a run that lives
+/// is ever taken for one.
 #pragma once
 
 #include <algorithm>

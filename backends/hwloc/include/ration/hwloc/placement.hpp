@@ -36,7 +36,7 @@ struct holding {
 
 /// The result of a placement.
 struct placement {
-    /// What the job holds from now on.
+    /// The devices and cores that the job holds from now on.
     holding now{};
     std::vector<std::uint32_t> cpus{};    ///< the kernel's numbers, ascending, for cpuset.cpus
     std::vector<std::uint32_t> memory{};  ///< numbers of NUMA nodes, ascending, for cpuset.mems

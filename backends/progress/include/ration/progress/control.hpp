@@ -31,7 +31,7 @@ enum class command_type : std::uint8_t {
 
 /// A command and its arguments.
 struct command {
-    /// What the job has to do.
+    /// The action that the job has to take.
     command_type type = command_type::ping;
     /// Save, stop: the time that the job has, from when it reads this; 0: no limit given. Sent in
     /// ms, rounded up

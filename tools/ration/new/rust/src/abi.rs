@@ -284,7 +284,7 @@ macro_rules! export_policy {
     };
 }
 
-/// What a host does, for tests.
+/// A host for tests.
 #[cfg(test)]
 mod by_hand {
     use super::*;

@@ -4,7 +4,7 @@ mod abi;
 
 use abi::{Grant, Kind, Manifest, Out, Tick};
 
-/// What it reads; the numbers below are places in this list.
+/// The columns that it reads; the numbers below are places in this list.
 const COLUMNS: [(&str, Kind); 5] = [
     ("jobs/state", Kind::U32),
     ("jobs/tier", Kind::U32),
@@ -31,7 +31,7 @@ static MANIFEST: Manifest = Manifest {
     ..Manifest::EMPTY
 };
 
-/// What a job counts when the CPU is divided.
+/// The weight of a job when the CPU is divided.
 fn weight(tier: u32) -> i64 {
     if tier == 0 {
         2

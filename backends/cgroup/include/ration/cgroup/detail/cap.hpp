@@ -101,7 +101,7 @@ namespace detail {
     return {};
 }
 
-/// What the run's jobs can use together: its cpus, or its quota if that is less.
+/// The CPU that the run's jobs can use together: its cpus, or its quota if that is less.
 [[nodiscard]] inline result<millicores> capacity_of(group const& run) {
     auto const cpus = run.place_of(controller::cpuset) != nullptr ? usable_cpus(run) : detail::own_cpus(run.machine());
     if (!cpus) return cpus.failure();

@@ -106,7 +106,8 @@ public:
 
     [[nodiscard]] bool moved() const noexcept { return moved_; }
 
-    /// Puts our process back and removes the leaf. What cannot be undone stays until the maker of the group removes it.
+    /// Puts our process back and removes the leaf. Changes that fail to be undone stay until the maker of the group
+    /// removes it.
     void leave() noexcept {
         for (int turn = 0; turn < 3 && moved_; ++turn) {
             try {

@@ -41,7 +41,8 @@ struct call {
     std::string_view text;  ///< what is written; what is known, for wait_change; the number of a signal
 };
 
-/// What came back. The pointers are null for calls that have no such answer; through them an answer may be changed.
+/// The results of the call. The pointers are null for calls that have no such answer; through them an answer may be
+/// changed.
 struct answer {
     int failed = 0;
     std::string* text = nullptr;

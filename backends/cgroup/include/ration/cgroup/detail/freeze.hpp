@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Freezing and thawing one group, with deadlines. Whatever goes wrong on the way to frozen, the group is thawed again.
+/// Freezing and thawing one group, with deadlines. After any error on the way to frozen, the group is thawed again.
 /// Sources: kernel documents freezer-subsystem (v1) and cgroup-v2 (cgroup.freeze, cgroup.events).
 #pragma once
 

@@ -152,7 +152,7 @@ public:
         return first;
     }
 
-    /// Removes the group from every hierarchy; afterwards the object is empty. What is in it must have been killed.
+    /// Removes the group from every hierarchy; afterwards the object is empty. Its processes must have been killed.
     /// Errors: busy. Then the object stays as it is and may be tried again.
     [[nodiscard]] result<void> remove(nanoseconds at_most = patience) {
         while (!places_.empty()) {
@@ -186,8 +186,8 @@ private:
         }
     }
 
-    /// Without memory nothing can be listed or opened; an empty group goes by its name alone. What stays is an orphan
-    /// that the next run removes.
+    /// Without memory nothing can be listed or opened; an empty group goes by its name alone. A group that stays is an
+    /// orphan that the next run removes.
     void remove_empty() noexcept {
         for (std::size_t i = places_.size(); i-- > 0;) static_cast<void>(above(i).remove(name()));
     }

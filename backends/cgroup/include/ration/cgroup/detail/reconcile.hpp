@@ -15,7 +15,7 @@
 
 namespace ration::cgroup {
 
-/// What was not as it should be, and whether it is again.
+/// A value that differed from the wanted one, and whether it is right again.
 struct drift {
     bool had_left = false;             ///< the process was outside of a group of the job
     std::vector<std::string> changed;  ///< paths of files that another program wrote to

@@ -28,7 +28,7 @@ namespace ration::cuda {
 
 /// The output of a child, and its end.
 struct reply {
-    /// What it wrote, at most 256 KiB.
+    /// Its output, at most 256 KiB.
     std::string text;
     /// Its exit status.
     process::exit_report ended;

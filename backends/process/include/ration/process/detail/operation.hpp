@@ -21,7 +21,7 @@ enum class attribute : std::uint8_t { cpus, limit };
 struct operation {
     /// The job.
     job_id job{};
-    /// What changes.
+    /// The attribute that changes.
     attribute what = attribute::limit;
     std::int64_t old_amount = unlimited, new_amount = unlimited;  ///< of `limit`: millicores
     cpu_set old_cpus{}, new_cpus{};                               ///< of `cpus`
