@@ -125,7 +125,7 @@ public:
     [[nodiscard]] result<void> signal(job_id job, int number) noexcept {
         auto* const found = jobs_.find(job);
         if (found == nullptr) return detail::unknown("signal a job", job);
-        jobs_.scan(now());
+        jobs_.scan_machine(now());
         found->processes().signal(number);
         return {};
     }
@@ -145,20 +145,28 @@ public:
         return found != nullptr ? terminate(found->processes(), nanoseconds{}) : detail::unknown("kill a job", job);
     }
 
-    /// True if a process belongs to the job now.
+    /// True if a process belongs to the job now. O(1) system calls for a known process.
     [[nodiscard]] bool contains(job_id job, pid_t pid, evidence by = evidence::any) noexcept {
+        auto const* const found = jobs_.find(job);
+        if (found == nullptr) return false;
+        auto const known = [&]() -> tree::member const* {
+            auto const* const member = found->processes().find(pid);
+            return member != nullptr && (member->kin || by == evidence::any) ? member : nullptr;
+        };
+        if (auto const* const member = known(); member != nullptr) {
+            auto const row = read_process(pid);
+            if (row && row->start_time == member->info.start_time) return true;
+        }
         jobs_.scan(now());
-        auto* const found = jobs_.find(job);
-        return found != nullptr && std::ranges::any_of(found->processes().members(), [&](tree::member const& m) {
-                   return m.info.pid == pid && (m.kin || by == evidence::any);
-               });
+        if (known() == nullptr) jobs_.scan_machine(now());
+        return known() != nullptr;
     }
 
     /// The number of living processes of the job; 0 also for an unknown job.
     [[nodiscard]] std::size_t alive(job_id job) noexcept {
         auto* const found = jobs_.find(job);
         if (found == nullptr) return 0;
-        jobs_.scan(now());
+        jobs_.scan_machine(now());
         return found->processes().alive();
     }
 
@@ -273,7 +281,7 @@ private:
     [[nodiscard]] result<void> set_frozen(job_id job, bool frozen) noexcept {
         auto* const found = jobs_.find(job);
         if (found == nullptr) return detail::unknown(frozen ? "freeze a job" : "thaw a job", job);
-        jobs_.scan(now());
+        jobs_.scan_machine(now());
         jobs_.set_frozen(*found, frozen);
         if (frozen && !jobs_.stands_still(*found)) {
             return error{.code = errc::busy,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The kernel's data about processes: one row of `/proc/PID/stat`, a table of all processes, exact
-/// CPU clocks. Sources: proc(5), clock_getcpuclockid(3).
+/// The kernel's data about processes: one row of `/proc/PID/stat`, a table of processes, exact CPU clocks. Sources:
+/// proc(5), clock_getcpuclockid(3).
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -136,6 +137,29 @@ template <class Visit>
     }
 }
 
+/// Calls `visit(pid)` for each child of a process. The kernel keeps a list for each thread, since a child belongs to
+/// the thread that started it. A child can be missing while siblings of it end (proc(5), /proc/PID/task/TID/children).
+template <class Visit>
+void for_each_child(pid_t pid, Visit&& visit) {
+    std::array<char, 40> path{};
+    std::snprintf(path.data(), path.size(), "/proc/%d/task", static_cast<int>(pid));
+    descriptor const threads(::open(path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!threads) return;
+    static_cast<void>(for_each_number(threads.get(), [&](pid_t thread) {
+        std::snprintf(path.data(), path.size(), "%d/children", static_cast<int>(thread));
+        descriptor const file(::openat(threads.get(), path.data(), O_RDONLY | O_CLOEXEC));
+        std::array<char, 4096> buffer;
+        pid_t child = 0;
+        for (ssize_t n = 0; file && (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;) {
+            for (char const c : std::string_view(buffer.data(), static_cast<std::size_t>(n)))
+                if (c >= '0' && c <= '9')
+                    child = child * 10 + (c - '0');
+                else if (child != 0)
+                    visit(std::exchange(child, 0));
+        }
+    }));
+}
+
 /// Resident memory of a process, including shared pages; 0 if it has ended.
 [[nodiscard]] inline std::int64_t resident_bytes(pid_t pid) noexcept {
     std::array<char, 40> path{};
@@ -185,10 +209,13 @@ template <class Visit>
     return seen && seen->start_time == start_time && !seen->zombie();
 }
 
-/// All processes that this user can see, ordered by pid. A scan makes three system calls for each
-/// process on the machine.
+/// True if the kernel lists the children of each thread (CONFIG_PROC_CHILDREN, in every kernel of Debian).
+[[nodiscard]] inline bool lists_children() noexcept { return ::access("/proc/thread-self/children", R_OK) == 0; }
+
+/// Processes that this user can see, ordered by pid: all, or some with their descendants.
 class process_table {
     std::vector<process_info> rows_;
+    bool whole_ = true;
 
 public:
     /// An empty table.
@@ -198,13 +225,31 @@ public:
         std::ranges::sort(rows_, {}, &process_info::pid);
     }
 
-    /// Errors: no_memory, and those of reading /proc. The table is then empty.
+    /// Reads all processes, with three system calls for each. Errors: no_memory, and those of reading /proc. The table
+    /// is then empty.
     [[nodiscard]] result<void> scan() noexcept {
+        whole_ = true;
         auto const read = or_no_memory("list processes", "/proc", [this] { return read_all(); });
         if (!read) rows_.clear();
         std::ranges::sort(rows_, {}, &process_info::pid);
         return read;
     }
+
+    /// Reads only these processes, the subreaper to which their orphans go, and the descendants of all. Makes seven
+    /// system calls for each process, and three for each further thread. Precondition: `lists_children`, and
+    /// `processes` is ordered and without the subreaper. Error: no_memory. The table is then empty.
+    [[nodiscard]] result<void> scan_below(std::span<pid_t const> processes, pid_t subreaper) noexcept {
+        whole_ = false;
+        auto const read = or_no_memory("list processes", "/proc", [&]() -> result<void> {
+            read_below(processes, subreaper);
+            return {};
+        });
+        if (!read) rows_.clear();
+        return read;
+    }
+
+    /// False after `scan_below`: there may be other processes.
+    [[nodiscard]] bool whole() const noexcept { return whole_; }
 
     [[nodiscard]] std::vector<process_info> const& rows() const noexcept { return rows_; }
     [[nodiscard]] process_info const* find(pid_t pid) const noexcept {
@@ -224,6 +269,30 @@ private:
                                 "mount proc on /proc; without it jobs cannot be followed");
         }
         return {};
+    }
+
+    void read_below(std::span<pid_t const> processes, pid_t subreaper) {
+        rows_.clear();
+        auto const add = [this](pid_t pid) {
+            if (auto const row = read_process(pid)) rows_.push_back(*row);
+        };
+        std::size_t next = 0;
+        auto const add_descendants = [&] {
+            for (; next < rows_.size(); ++next) {
+                detail::for_each_child(rows_[next].pid, [&](pid_t child) {
+                    if (!std::ranges::binary_search(processes, child)) add(child);
+                });
+            }
+        };
+        for (pid_t const pid : processes) add(pid);
+        add_descendants();
+        // Last, so that it has the orphans of each process that ended before its children were read
+        add(subreaper);
+        add_descendants();
+        std::ranges::sort(rows_, {}, &process_info::pid);
+        // A process can become an orphan after it was read below its parent
+        auto const repeated = std::ranges::unique(rows_, {}, &process_info::pid);
+        rows_.erase(repeated.begin(), repeated.end());
     }
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include <ration/host/no_memory.hpp>
 #include <ration/process/child.hpp>
+#include <ration/process/marked.hpp>
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
 #include <ration/units.hpp>
@@ -32,44 +32,6 @@ namespace ration::process {
     return {};
 }
 
-namespace detail {
-
-enum class marked : std::uint8_t { yes, no, unknown };
-
-/// Tests whether KEY=VALUE is in the environment with which the process was started. `unknown`: it cannot be read
-/// now, as during exec.
-[[nodiscard]] inline marked has_mark(pid_t pid, std::string_view mark) noexcept {
-    std::array<char, 40> path{};
-    std::snprintf(path.data(), path.size(), "/proc/%d/environ", static_cast<int>(pid));
-    descriptor const file(::open(path.data(), O_RDONLY | O_CLOEXEC));
-    if (!file) return errno == EACCES || errno == EPERM ? marked::no : marked::unknown;
-    std::array<char, 4096> buffer;
-    std::size_t at = 0;  // in the present entry
-    bool same = true, any = false;
-    for (ssize_t n = 0; (n = ::read(file.get(), buffer.data(), buffer.size())) > 0;) {
-        any = true;
-        for (char const c : std::string_view(buffer.data(), static_cast<std::size_t>(n))) {
-            if (c != '\0') {
-                same = same && at < mark.size() && mark[at] == c;
-                ++at;
-                continue;
-            }
-            if (same && at == mark.size()) return marked::yes;
-            at = 0;
-            same = true;
-        }
-    }
-    return any ? marked::no : marked::unknown;
-}
-
-/// Signals this process, but no later one with its number.
-inline void signal_exactly(process_info const& process, int number) noexcept {
-    descriptor const pidfd = open_pidfd(process.pid);
-    if (pidfd && same_process(process.pid, process.start_time)) static_cast<void>(send_signal(pidfd.get(), number));
-}
-
-}  // namespace detail
-
 /// The first process of a job.
 struct tree_root {
     /// The first process.
@@ -80,8 +42,8 @@ struct tree_root {
     std::string mark = {};
 };
 
-/// The processes of one job. Refreshed from a table that all jobs share; O(processes on the machine), without
-/// allocation after the first refreshes.
+/// The processes of one job. Refreshed from a table that all jobs share; O(processes in the table), without allocation
+/// after the first refreshes. A table of descendants has to be below this process and the members.
 class tree {
 public:
     /// A process of the job.
@@ -100,6 +62,8 @@ private:
     tree_root root_;
     pid_t session_ = 0;  ///< created for the job, or 0
     bool session_held_ = true;
+    bool ours_ = false;  ///< started by this process, which so becomes the parent of the job's orphans
+    bool lost_ = false;  ///< a member has ended since the refresh before the last one
     std::vector<member> members_, next_;
     std::vector<bond> mine_;  ///< for each row of the table
     /// Processes without the mark, whose environment was read; ordered by pid
@@ -116,6 +80,11 @@ public:
     [[nodiscard]] tree_root const& root() const noexcept { return root_; }
     /// The processes as of the last refresh, including zombies; ordered by pid.
     [[nodiscard]] std::span<member const> members() const noexcept { return members_; }
+    /// One of them; nullptr for another process. O(log members).
+    [[nodiscard]] member const* find(pid_t pid) const noexcept {
+        auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
+        return at != members_.end() && at->info.pid == pid ? &*at : nullptr;
+    }
     /// The number of processes that are not zombies.
     [[nodiscard]] std::size_t alive() const noexcept {
         return static_cast<std::size_t>(
@@ -149,6 +118,10 @@ public:
             mine_[i] = mine_[i] == bond::environment && claimed[i] != 0 ? bond::none : mine_[i];
         reattach_marked(table);
     }
+
+    /// True if a table of descendants may have lacked a process: one whose parent ended, and which then became the
+    /// child of a process that is not of this program.
+    [[nodiscard]] bool may_have_strays() const noexcept { return lost_ && !ours_; }
 
     /// CPU time of all present and former processes. Clocks of members are exact. Children that ended between two
     /// refreshes are known to 10 ms from their parents' accounts. Never decreases.
@@ -204,16 +177,12 @@ private:
         out.root_ = std::move(root);
         out.root_.start_time = row->start_time;
         out.session_ = row->session == row->pid ? row->pid : 0;
+        out.ours_ = row->parent == ::getpid();
         out.members_.push_back({.info = *row, .kin = true});
         process_table table;
         if (auto const scanned = table.scan(); !scanned) return scanned.failure();
         out.refresh(table);
         return out;
-    }
-
-    [[nodiscard]] member const* find(pid_t pid) const noexcept {
-        auto const at = std::ranges::lower_bound(members_, pid, {}, [](member const& m) { return m.info.pid; });
-        return at != members_.end() && at->info.pid == pid ? &*at : nullptr;
     }
 
     void mark_known(process_table const& table, bond how) noexcept {
@@ -231,13 +200,13 @@ private:
         return row.start_time >= root_.start_time && row.pid != ::getpid() && row.pid != 1;
     }
 
-    /// A session keeps its number while it has a member, so it stays the job's until a scan finds it empty. A
-    /// leader other than the root shows that the number was reused.
+    /// A session keeps its number while it has a member, so it stays the job's until a scan of all processes finds it
+    /// empty. A leader other than the root shows that the number was reused.
     void mark_session(process_table const& table) noexcept {
         process_info const* const leader = table.find(session_);
         bool const reused = leader != nullptr && (root_.pid != session_ || leader->start_time != root_.start_time);
         bool const held = session_ != 0 && session_held_ && !reused;
-        session_held_ = false;
+        session_held_ = held && !table.whole();
         for (std::size_t i = 0; i < table.rows().size() && held; ++i) {
             process_info const& row = table.rows()[i];
             if (row.session == session_ && candidate(row)) {
@@ -263,7 +232,8 @@ private:
         }
     }
 
-    /// Reads the environment of new processes. Those without the mark are remembered, so that each is read once.
+    /// Reads the environment of new processes. Those without the mark are remembered, so that each is read once. A
+    /// table of descendants does not show which of them have ended.
     void mark_by_environment(process_table const& table, std::vector<char> const& claimed) {
         still_refused_.clear();
         auto const& rows = table.rows();
@@ -277,6 +247,12 @@ private:
             else if (mark == detail::marked::no)
                 still_refused_.push_back(key);
         }
+        if (!table.whole()) {
+            still_refused_.insert(still_refused_.end(), refused_.begin(), refused_.end());
+            std::ranges::sort(still_refused_);
+            auto const repeated = std::ranges::unique(still_refused_);
+            still_refused_.erase(repeated.begin(), repeated.end());
+        }
         refused_.swap(still_refused_);
     }
 
@@ -284,10 +260,14 @@ private:
     void reattach_marked(process_table const& table) {
         static_cast<void>(cpu_time());  // the last look at those about to be dropped
         next_.clear();
+        std::size_t kept = 0;
         for (std::size_t i = 0; i < table.rows().size(); ++i) {
             if (mine_[i] != bond::none) {
                 process_info const& row = table.rows()[i];
-                member const* const known = find(row.pid);
+                member const* const same_number = find(row.pid);
+                member const* const known =
+                    same_number != nullptr && same_number->info.start_time == row.start_time ? same_number : nullptr;
+                kept += known != nullptr ? 1 : 0;
                 next_.push_back({.info = row,
                                  .cpu = known != nullptr ? known->cpu : nanoseconds{},
                                  .fresh = known == nullptr,
@@ -296,6 +276,7 @@ private:
         }
         for (member const& m : members_)
             if (!remembered(m, table)) departed_ = departed_ + m.cpu + detail::from_ticks(m.info.children_ticks);
+        lost_ = kept < members_.size();
         members_.swap(next_);
     }
 
@@ -309,40 +290,6 @@ private:
         return false;
     }
 };
-
-/// Every process except this one that was started with this KEY=VALUE in its environment. Errors: those of
-/// `process_table::scan`.
-[[nodiscard]] inline result<std::vector<process_info>> find_marked(std::string_view mark) noexcept {
-    return or_no_memory("list marked processes", "/proc", [mark]() -> result<std::vector<process_info>> {
-        process_table table;
-        if (auto const scanned = table.scan(); !scanned) return scanned.failure();
-        std::vector<process_info> found;
-        std::ranges::copy_if(table.rows(), std::back_inserter(found), [&](process_info const& row) {
-            return !row.zombie() && row.pid != ::getpid() && detail::has_mark(row.pid, mark) == detail::marked::yes;
-        });
-        return found;
-    });
-}
-
-/// Sends SIGKILL to every process with this mark until none is left, for a launch whose first process was not
-/// recorded. Blocks. Error: `errc::timed_out` as in `terminate`.
-[[nodiscard]] inline result<void> kill_marked(std::string_view mark) noexcept {
-    for (nanoseconds const last = now() + seconds(2);;) {
-        auto const found = find_marked(mark);
-        if (!found) return found.failure();
-        if (found->empty()) return {};
-        for (process_info const& row : *found) detail::signal_exactly(row, SIGKILL);
-        if (now() > last) {
-            return error{
-                .code = errc::timed_out,
-                .operation = "end what is left of a job",
-                .subject = mark.substr(0, mark.find('=')),
-                .system = EBUSY,
-                .remedy = "a process waits inside the kernel and cannot be killed yet; what it holds stays taken"};
-        }
-        ::usleep(5'000);
-    }
-}
 
 /// Ends a job: SIGTERM, and after `grace` SIGKILL repeatedly until no process is left. Blocks. Error:
 /// `errc::timed_out` if a process waits inside the kernel for 2 s more; it is still a member.

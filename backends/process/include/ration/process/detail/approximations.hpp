@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 5> approximations{
     "right on average over a second, coarse below it",
     "whole cores are kept by CPU affinity, which overrides what a job's own threads asked for and which a job can undo",
     "a stopped job answers nothing: its timeouts run on, and some of its system calls end early (EINTR) when it continues",
-    "processes are found by descent, session and environment up to 0.2 s late; one that hides from all three is not limited",
+    "processes are found by descent up to 0.2 s late, by session and environment alone up to seconds late; one that hides from all three is not limited",
     "memory is the sum of resident pages, shared ones counted once per process, and it is measured only, not limited",
 };
 

@@ -77,8 +77,9 @@ public:
         all_.pop_back();
     }
 
-    /// Looks for new processes of all jobs.
-    void scan(nanoseconds time) noexcept { scan_.run(all_, guard_, time); }
+    /// Looks for new processes of all jobs: among the descendants, and among all processes of the machine.
+    void scan(nanoseconds time) noexcept { scan_.run_below(all_, guard_, time); }
+    void scan_machine(nanoseconds time) noexcept { scan_.run(all_, guard_, time); }
     void scan_if_due(nanoseconds time) noexcept {
         if (scan_.is_due(time)) scan(time);
     }
