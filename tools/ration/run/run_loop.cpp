@@ -84,13 +84,21 @@ void run_loop::wait(nanoseconds now) {
         if (job.alive() && c_.progress.reads_output_of(job)) until = std::min(until, now + output_interval);
     }
     if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});
-    // Which may be never: from here on CLOCK_MONOTONIC
-    auto wake = std::min(c_.clock.began + until, c_.node.jobs().next_wakeup());
-    wake = std::min(wake, c_.source.join(fds));
+    auto wake = std::min(c_.clock.began + until, c_.source.join(fds));  // from here on CLOCK_MONOTONIC
     if (auto const* const metrics = c_.out.metrics()) wake = std::min(wake, metrics->join(fds));
-    auto const left = std::max<std::int64_t>(0, (wake - c_.clock.began - now).count);
-    timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-    ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+    keep_limits_until(wake, fds);
+}
+
+/// Waits for a descriptor, too. Limits of the process backend are due up to every 20 ms, when nothing else is.
+void run_loop::keep_limits_until(nanoseconds wake, std::vector<pollfd>& fds) {
+    for (;;) {
+        auto const now = process::now();
+        auto const left = std::max<std::int64_t>(0, (std::min(wake, c_.node.jobs().next_wakeup()) - now).count);
+        timespec const timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+        bool const timed_out = ::ppoll(fds.data(), fds.size(), &timeout, nullptr) == 0;
+        if (!timed_out || process::now() >= wake) return;
+        c_.node.jobs().run_due(process::now());
+    }
 }
 
 void run_loop::read_progress(nanoseconds now) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <poll.h>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ private:
     void admit(nanoseconds now);
     void start_due_jobs(nanoseconds now);
     void wait(nanoseconds now);
+    void keep_limits_until(nanoseconds wake, std::vector<pollfd>& fds);
     void read_progress(nanoseconds now);
     void handle(progress::update const& reply, nanoseconds now);
     void handle_tier(live_job& job, nanoseconds now);

@@ -22,7 +22,7 @@ inline constexpr nanoseconds whole_scan_interval = seconds(2);
 /// Most scans read only this process, the known processes of the jobs, and the descendants of both. The orphans of jobs
 /// that this process started are among them, since it is their subreaper. A scan of all processes takes milliseconds on
 /// a machine with many. It also finds processes of other parents, by their session or environment. Scans for which no
-/// caller waits take at most 1 % of the time, regular ones of all processes 0.2 %.
+/// caller waits take at most 1 % of the time, regular ones of all processes 0.1 %.
 class job_scan {
     process_table table_;
     std::vector<pid_t> known_;   ///< processes of the jobs, ordered
@@ -44,7 +44,7 @@ public:
         nanoseconds const cost = spent_here() - spent;
         last_ = time;
         next_ = time + std::max(scan_interval, nanoseconds{cost.count * 100});
-        next_whole_ = time + std::max(whole_scan_interval, nanoseconds{cost.count * 500});
+        next_whole_ = time + std::max(whole_scan_interval, nanoseconds{cost.count * 1000});
     }
 
     /// Scans the descendants, and all processes if that is due, or if the descendants may not be all that can be found.
