@@ -262,7 +262,7 @@ class Configured(ServiceTest):
         runs, waits = self.submit_file(job), self.submit_file(job)
         self.wait_for(lambda: self.job(runs)["stage"] == "PROCESSING")
         self.wait_for(lambda: self.job(waits)["stage"] == "PENDING")
-        self.assertEqual(self.job(waits)["waits"], "waits for 2 gpu: 0 of 2 are free, and no job is ahead; its earliest start is unknown")
+        self.assertEqual(self.job(waits)["waits"], "waits for 2 gpu: 0 of 2 are free, and no other job waits for some; its earliest start is unknown")
         self.ration("policy", "set", "equal_share", code=2)  # it gives none
         self.kill()
         self.start("--config", str(self.folder / "service.toml"))

@@ -28,8 +28,7 @@ struct service {
     run_config config;
     host_devices devices = host_devices::find(config);
     job_table jobs{config.jobs, {.cpu = {2000}, .memory = {}, .tenants = {}, .open = true}, 4};
-    service_control control{
-        store, {config, devices, {2000}}, {.uid = 1000, .policy = "equal_share", .folder = {}}, false};
+    service_control control{store, {config, devices, {2000}}, {.uid = 1000, .policy = "equal_share", .folder = {}}, {}};
     std::string deciding = "equal_share";
     std::string refused;  ///< the name of a policy that cannot be bound
 

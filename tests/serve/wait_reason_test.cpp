@@ -2,6 +2,10 @@
 // Each reason why a job waits, as its text, and the earliest start.
 #include "serve/wait_reason.hpp"
 
+#include "config/config.hpp"
+#include "policies/policy_log.hpp"
+#include "policies/policy_registry.hpp"
+#include "serve/service_control.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -112,6 +116,42 @@ TEST_CASE("a job in the run waits for devices that others hold") {
     CHECK(wait_in_run(9, in).sentence.empty());  // it is in no run
     in.run[2].needed.reset();
     CHECK(wait_in_run(3, in).sentence == "waits for its launch, which comes next");
+}
+
+TEST_CASE("a job in the run waits for a policy that has another order than that of arrival") {
+    auto in = busy();
+    in.policy = "srtf";
+    in.rule = "the shortest remaining time first, with preemption";
+    CHECK(wait_in_run(3, in).sentence ==
+          "waits for 2 gpu: 0 of 4 are free, and no other job waits for some; its earliest start is unknown");
+    in.run.push_back({.id = 4, .tenant = "ben", .needed = 1});
+    in.run.push_back({.id = 5, .tenant = "ben"});  // needs no devices
+    std::string const order =
+        "0 of 4 are free, and policy 'srtf' chooses among 2 waiting jobs (the shortest "
+        "remaining time first, with preemption); its earliest start is unknown";
+    CHECK(wait_in_run(3, in).sentence == "waits for 2 gpu: " + order);
+    CHECK(wait_in_run(4, in).sentence == "waits for 1 gpu: " + order);  // that it came later means nothing
+    CHECK(!wait_in_run(4, in).earliest_ms);
+}
+
+TEST_CASE("fifo and gang start jobs in the order of arrival, unless they heed quotas") {
+    auto const rule = [](std::string const& name, std::string const& parameters) {
+        auto const read = parse_config("policy = \"" + name + "\"\n" + parameters + "\n", "test.toml",
+                                       {.policies = policy_names(), .for_service = true});
+        REQUIRE(read.problems.empty());
+        diagnostics problems("test");
+        auto const policy = make_policy(read.config, name, policy_log::for_good(), problems);
+        REQUIRE(policy != nullptr);
+        CHECK(rule_of(*policy, name, read.config).gives_devices == (name != "tradl"));
+        return rule_of(*policy, name, read.config).rule;
+    };
+    CHECK(rule("fifo", "").empty());
+    CHECK(rule("gang", "gang = { backfill = true }").empty());
+    CHECK(rule("fifo", "fifo = { tenants = \"ignore\" }").empty());
+    CHECK(rule("fifo", "fifo = { tenants = \"borrow\" }") == "first come, first served, with the quotas of tenants");
+    CHECK(rule("fair_queue", "") == "a queue for each tenant, served in turn by weight");
+    CHECK(rule("pack", "") == "learners one at a time, each onto the fullest node");  // in random order
+    CHECK(rule("tradl", "") == "limits jobs that reached Acceptable");
 }
 
 TEST_CASE("a job in the run waits for a limit of its tenant or of one above it") {

@@ -146,7 +146,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     if (!resources) return cannot_serve(resources.failure());
     run_policies policies(chosen, chosen.policy);
     service_control control(store, {config, devices, resources->node.jobs().capacity()},
-                            facts_of(options, folder, config), policies.policy->reads(devices_to_share));
+                            facts_of(options, folder, config), rule_of(*policies.policy, chosen.policy, chosen));
     if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());
     service_api api(store, folder, control);
     auto log = stage_log::open(folder.database());

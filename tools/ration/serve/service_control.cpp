@@ -93,9 +93,26 @@ std::string service_control::why_not(std::string const& tenant, run_config const
     one.jobs = definition.jobs;
     if (auto const missing = missing_devices(one, supply_.devices, supply_.cpu); !missing.empty())
         return to_text(*missing.begin());
-    if (now_.gives_devices) return {};
+    if (now_.devices.gives_devices) return {};
     return fmt::format("the job needs devices, and policy {} gives none: change it, as by ration policy set drf",
                        quoted(now_.policy));
+}
+
+device_rule rule_of(any_policy const& policy, std::string_view name, run_config const& config) {
+    auto const& about = policy.about();
+    device_rule out{.gives_devices = policy.reads(devices_to_share)};
+    bool heeds_quotas = false;
+    if (auto const* const given = config.parameters_of(name); given != nullptr) {
+        for (auto const& one : given->parameters) {
+            auto const* const value = std::get_if<std::string>(&one.value);
+            heeds_quotas = heeds_quotas || (one.name == "tenants" && value != nullptr && *value != "ignore");
+        }
+    }
+    bool const by_arrival = about.id == "ration.fifo" || about.id == "ration.gang";
+    if (by_arrival && !heeds_quotas) return out;
+    out.rule = about.summary.empty() ? "in an order of its own" : printable(about.summary);
+    if (heeds_quotas) out.rule += ", with the quotas of tenants";
+    return out;
 }
 
 void service_control::end_turn(bool committed) {
@@ -175,7 +192,7 @@ api_reply service_control::change_policy(api_request const& request) {
     auto prepared = prepare(*wanted);
     if (!prepared) return refusal(400, prepared.failure().text);
     auto next = std::move(prepared).value();
-    bool const gives_devices = next.policy->reads(devices_to_share);
+    auto devices = rule_of(*next.policy, wanted->policy, with_parameters(supply_.config, next.choice));
     if (auto const changed = exchange_(next); !changed)
         return refusal(400, fmt::format("policy {}: {}; {} stays the policy", quoted(wanted->policy),
                                         to_text(changed.failure()), quoted(now_.policy)));
@@ -183,7 +200,7 @@ api_reply service_control::change_policy(api_request const& request) {
     if (!kept && go_back(next)) return failed(kept.failure());
     if (!earlier_) earlier_ = std::move(next);
     now_.policy = wanted->policy;
-    now_.gives_devices = gives_devices;
+    now_.devices = std::move(devices);
     return kept ? describe() : failed(kept.failure());
 }
 

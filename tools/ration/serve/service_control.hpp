@@ -43,6 +43,15 @@ struct kept_policy {
 /// None: the text names no policy with settings.
 [[nodiscard]] std::optional<kept_policy> read_policy(std::string const& text);
 
+/// The part of a policy that concerns jobs with devices.
+struct device_rule {
+    bool gives_devices = false;
+    std::string rule{};  ///< by which it orders waiting jobs, as a text; empty: by their arrival
+};
+
+/// With the parameters of the configuration. `name` is that of the policy there.
+[[nodiscard]] device_rule rule_of(any_policy const& policy, std::string_view name, run_config const& config);
+
 /// The policy with its settings as parameters, and problems of these.
 [[nodiscard]] policy_choice choice_of(kept_policy const& kept, diagnostics& problems);
 
@@ -56,7 +65,7 @@ struct kept_policy {
 class service_control {
     struct state {
         std::string policy;
-        bool gives_devices;  // its policy does
+        device_rule devices;  // of its policy
         bool draining = false;
     };
     job_store& store_;
@@ -69,9 +78,9 @@ class service_control {
     std::map<std::string, double, std::less<>> share_of_;  // by tenant of the configuration
 
 public:
-    service_control(job_store& store, service_supply const& supply, service_facts facts, bool gives_devices)
+    service_control(job_store& store, service_supply const& supply, service_facts facts, device_rule devices)
         : store_(store), supply_(supply), facts_(std::move(facts)),
-          now_{.policy = facts_.policy, .gives_devices = gives_devices}, durable_(now_),
+          now_{.policy = facts_.policy, .devices = std::move(devices)}, durable_(now_),
           share_of_(shares_in(supply.config.tenants)) {}
 
     /// Reads whether an earlier service drained.
@@ -93,6 +102,8 @@ public:
     }
     [[nodiscard]] service_supply const& supply() const noexcept { return supply_; }
     [[nodiscard]] std::string const& policy() const noexcept { return now_.policy; }
+    /// By which the policy orders waiting jobs; empty: by their arrival.
+    [[nodiscard]] std::string const& rule() const noexcept { return now_.devices.rule; }
     /// The part of the jobs that a tenant may run, by the weights of the configuration; 1 if it does not have the
     /// tenant. O(log tenants).
     [[nodiscard]] double share_of(std::string_view tenant) const {

@@ -50,6 +50,7 @@ result<job_wait> wait_explainer::reason_of(stored_job const& job, run_view const
                     .places = max_running_,
                     .devices = std::ssize(supply.devices.names()),
                     .policy = control_.policy(),
+                    .rule = control_.rule(),
                     .tenants = supply.config.tenants};
     in.run = members_of(run, in.now_ms);
     if (job.now != stage::queued) return wait_in_run(job.id, in);

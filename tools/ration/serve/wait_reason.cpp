@@ -128,23 +128,31 @@ public:
     return estimated(std::move(sentence), std::nullopt, in);
 }
 
+/// The order of the policy and the end of its choice are its own.
+[[nodiscard]] std::string choice_among(std::size_t waiting, wait_context const& in) {
+    if (waiting == 1) return "no other job waits for some";
+    return fmt::format("policy {} chooses among {} waiting jobs ({})", quoted(in.policy), waiting, in.rule);
+}
+
 /// The members before `job` have arrived before it.
 [[nodiscard]] job_wait wait_for_devices(run_member const& job, std::int64_t needed, wait_context const& in) {
     if (auto limited = wait_for_limit(job, needed, in)) return std::move(*limited);
     std::int64_t free = in.devices, needed_before = 0;
-    std::size_t ahead = 0;
+    std::size_t ahead = 0, waiting = 0;
     returns devices;
     for (auto const& member : in.run) {
         free -= member.devices;
         devices.add(member, member.devices);
-        bool const is_before = !member.launched && member.needed && &member < &job;
+        bool const waits = !member.launched && member.needed, is_before = waits && &member < &job;
+        waiting += waits ? 1 : 0;
         ahead += is_before ? 1 : 0;
         needed_before += is_before ? *member.needed : 0;
     }
     if (free >= needed) return wait_for_policy(job, needed, free, in);
-    return estimated(
-        fmt::format("waits for {} gpu: {} of {} are free, and {}", needed, free, in.devices, jobs_are_ahead(ahead)),
-        devices.time_of(needed_before + needed - free, in.now_ms), in);
+    bool const by_arrival = in.rule.empty();
+    return estimated(fmt::format("waits for {} gpu: {} of {} are free, and {}", needed, free, in.devices,
+                                 by_arrival ? jobs_are_ahead(ahead) : choice_among(waiting, in)),
+                     by_arrival ? devices.time_of(needed_before + needed - free, in.now_ms) : std::nullopt, in);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct wait_context {
     std::size_t places = 0;    ///< the most jobs in the run
     std::int64_t devices = 0;  ///< shared out
     std::string_view policy{};
+    std::string_view rule{};  ///< by which the policy orders waiting jobs; empty: by their arrival
     tenant_tree const& tenants;
     std::vector<run_member> run{};  ///< in the order of their arrival
 };
