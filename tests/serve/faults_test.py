@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -62,6 +63,29 @@ class Files(ServiceTest):
         self.assertEqual(self.refusal(), "a process lacks its job's token: end it yourself\n")  # ration clean leaves the other one alone
         end_group(jobs["second-2"]["pid"])
         self.wait_for(lambda: "forget it with ration clean" in self.refusal())
+
+    def test_after_a_restart_of_the_machine_a_job_with_a_checkpoint_or_a_retry_runs_again(self) -> None:
+        first = 'test -e "$RATION_CHECKPOINT/../$RATION_JOB.began" && exit 0; touch "$RATION_CHECKPOINT/../$RATION_JOB.began"; '
+        saved = self.submit("--name", "saved", "--", "sh", "-c", first + 'touch "$RATION_CHECKPOINT/step"; exec sleep 60')
+        tried = self.submit("--name", "tried", "--retries", "1", "--", "sh", "-c", first + "exec sleep 60")
+        lost = self.submit("--name", "lost", "--", "sh", "-c", first + "exec sleep 60")
+        queued = self.submit("--name", "queued", "--after", saved, "--", "true")
+        for label in (saved, tried, lost):
+            self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
+        self.kill()
+        # A restart ends all processes, and removes what files in memory have of them
+        record, = (self.folder / "run").glob("ration/*/run.json")
+        for job in json.loads(record.read_text())["run"]["jobs"]:
+            end_group(job["pid"])
+        shutil.rmtree(self.folder / "run" / "ration")
+        with contextlib.closing(sqlite3.connect(self.state / "jobs.db")) as jobs, jobs:
+            jobs.execute("UPDATE incarnations SET boot = 'earlier'")
+        self.start()
+        for label, launches in ((saved, 2), (tried, 2), (queued, 1)):
+            self.ration("wait", label)
+            self.assertEqual((self.job(label)["stage"], self.job(label)["incarnation"]), ("COMPLETED", launches))
+        self.ration("wait", lost, code=1)
+        self.assertEqual((self.job(lost)["stage"], self.job(lost)["why"]), ("FAILED", "the machine was restarted, and it has no checkpoint"))
 
     def test_a_socket_that_was_removed_comes_back(self) -> None:
         label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")

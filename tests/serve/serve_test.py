@@ -23,6 +23,13 @@ class Submitted(ServiceTest):
         self.assertEqual(pathlib.Path(job["log"]).read_text(), f"{self.folder} of the submitter\n")
         self.assertEqual([past["stage"] for past in job["history"]], ["QUEUED", "PENDING", "DEPLOYING", "FAILED"])
 
+    def test_a_job_has_the_python_environment_of_its_submitter(self) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.folder / "venv"], check=True)
+        self.environment["PATH"] = f"{self.folder}/venv/bin:{self.environment['PATH']}"  # as activate does
+        label = self.submit("--", "python3", "-c", "import sys; print(sys.prefix)")
+        self.ration("wait", label)
+        self.assertEqual(self.ration("logs", label), str(self.folder / "venv"))
+
     def test_a_key_names_one_job(self) -> None:
         first = self.submit("--key", "k", "--", "true")
         self.environment["MARK"] = "another"
