@@ -81,6 +81,14 @@ inline constexpr column_description catalogue[] = {
     {"jobs/tier", column_type::u32},   // tiers reached
     {"jobs/tiers", column_type::u32},  // tiers there are
     {"jobs/used.", column_type::f64},  // measured use, in the resource's unit
+    // part of the time during which the CPU limit held the job back; 0 if unknown
+    {"jobs/throttled.cpu", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
+    // jobs of one class have the same phases; numbered from 0
+    {"jobs/class", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},
+    {"jobs/phase", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},  // all ones = unknown
+    // use to be expected soon, in the resource's unit; NaN = unknown
+    {"jobs/expected.cpu", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
+    {"jobs/expected.memory", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/held.", column_type::i64},  // last applied grant
     {"jobs/min.", column_type::i64},   // over all nodes together
     {"jobs/max.", column_type::i64},

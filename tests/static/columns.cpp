@@ -28,6 +28,10 @@ static_assert(is("jobs/tier", column_type::u32) && is("jobs/tiers", column_type:
 static_assert(is("jobs/speedup", column_type::f64, column_shape::vector) &&
               is("jobs/batch", column_type::i64, column_shape::vector));
 static_assert(is("jobs/remaining", column_type::f64) && is("jobs/restart_cost", column_type::f64));
+static_assert(is("jobs/class", column_type::u32) && is("jobs/phase", column_type::u32) &&
+              is("jobs/expected.cpu", column_type::f64) && is("jobs/expected.memory", column_type::f64));
+static_assert(index_in_catalogue("jobs/expected.gpu") == catalogue_size);
+static_assert(index_in_catalogue("jobs/throttled.memory") == catalogue_size);
 static_assert(is("held/job", column_type::u64) && is("held/node", column_type::u32) &&
               is("held/resource", column_type::u32) && is("held/amount", column_type::i64));
 

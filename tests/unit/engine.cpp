@@ -207,6 +207,18 @@ TEST_CASE("engine: use is a rate made of the backend's counters", "[engine]") {
     CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
 }
 
+TEST_CASE("engine: a host with the column sees the part of the time that a limit held a job back", "[engine]") {
+    rig r(1);
+    auto const throttled = must(r.on.store.declare<double>("jobs/throttled.cpu"));
+    must(r.engine.bind({.jobs = 1, .nodes = 1}));
+    r.backend.set_usage(r.on.id(0), {.cpu_time = {}, .memory = {}, .throttled = seconds(7), .processes = 1});
+    r.tick(1);
+    CHECK(r.on.store[throttled][0] == 0);
+    r.backend.set_usage(r.on.id(0), {.cpu_time = {}, .memory = {}, .throttled = seconds(7.5), .processes = 1});
+    r.tick(3);
+    CHECK(r.on.store[throttled][0] == Catch::Approx(0.25));
+}
+
 TEST_CASE("engine: a tick observes each running job exactly once", "[engine]") {
     rig r(3);
     r.on.set_state(2, job_state::queued);

@@ -56,10 +56,11 @@ class engine {
     settler settler_;
     reservations reservations_;
     struct job_meters {
-        rate_meter cpu_time, steps;
+        rate_meter cpu_time, steps, throttled;
     };
     job_memory<job_meters> meters_;
     column<double> speedup_{.width = 0};  // width 0: this host has none
+    column<double> throttled_{.width = 0};
     buffer<grant> space_;
     buffer<checked_grant> accepted_;
     buffer<rejection> rejected_;
@@ -109,6 +110,7 @@ public:
         reservations_.prepare(most.nodes, resources_.size());
         meters_.reserve(most.jobs);
         if (auto known = store_.find<double>("jobs/speedup")) speedup_ = *known;
+        if (auto known = store_.find<double>("jobs/throttled.cpu")) throttled_ = *known;
         space_.resize(grants);
         accepted_.reserve(grants);
         rejected_.reserve(grants);
@@ -265,6 +267,9 @@ private:
             // Ns per s = 10^-6 millicores
             store_.at(of(resource_id::cpu).used, row) = meters_[row].cpu_time.per_second() * 1e-6;
             store_.at(of(resource_id::memory).used, row) = static_cast<double>(seen->memory.count);
+            if (throttled_.width == 0) continue;
+            meters_[row].throttled.read(now, seen->throttled.count);
+            store_.at(throttled_, row) = meters_[row].throttled.per_second() * 1e-9;  // ns per s
         }
     }
 

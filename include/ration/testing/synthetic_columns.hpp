@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
@@ -100,6 +101,7 @@ struct synthetic_columns {
         store.at(standard.get<"jobs/restarts">(), row) = job.restarts;
         store.at(standard.restart_cost, row) = job.restart_cost;
         show_demand(store, row, job);
+        show_phase(store, row, job);
         show_scaling(store, row, job);
     }
 
@@ -120,6 +122,16 @@ private:
             store.at(c.requested, row) = job.requested[r];
             store.at(request[r], row) = job.request[r];
         }
+    }
+    /// Two classes of jobs, which have four phases of 16 steps. A tenth of the time a limit holds the job back.
+    void show_phase(snapshot_store& store, std::size_t row, synthetic_job const& job) const noexcept {
+        auto const phase = static_cast<std::uint32_t>(job.done / 16) % 5;
+        double const unknown = std::numeric_limits<double>::quiet_NaN();
+        store.at(standard.get<"jobs/class">(), row) = static_cast<std::uint32_t>(job.id % 2);
+        store.at(standard.get<"jobs/throttled.cpu">(), row) = static_cast<std::uint64_t>(job.done) % 10 == 0 ? 0.5 : 0;
+        store.at(standard.get<"jobs/phase">(), row) = phase < 4 ? phase : 0xFFFF'FFFF;
+        store.at(standard.get<"jobs/expected.cpu">(), row) = phase < 4 ? 500.0 * (phase + 1) : unknown;
+        store.at(standard.get<"jobs/expected.memory">(), row) = phase < 4 ? 1e9 * (phase + 1) : unknown;
     }
     void show_scaling(snapshot_store& store, std::size_t row, synthetic_job const& job) const noexcept {
         auto const asked = static_cast<std::size_t>(job.request[static_cast<std::size_t>(resource_id::gpu)]);

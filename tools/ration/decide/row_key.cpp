@@ -20,6 +20,7 @@ constexpr double most_exact = 0x1p53;      // every whole number up to it is a d
 constexpr double most_time = 0x1p62;       // ns, so that a difference of two times fits
 constexpr double most_measurement = 1e15;  // steps, seconds, losses
 constexpr double least_weight = 1e-6, most_weight = 1e6;
+constexpr std::uint32_t unknown_phase = 0xFFFF'FFFF;
 constexpr double most_count = 1'000'000;  // tiers, restarts, tenants
 constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."};
 constexpr std::array states{job_state::queued, job_state::running, job_state::restarting, job_state::done,
@@ -47,6 +48,11 @@ constexpr exception exceptions[] = {
     {"jobs/loss.window", -most_measurement, most_measurement},
     {"jobs/tier", 0, most_count, 0},
     {"jobs/tiers", 0, most_count, 0},
+    {"jobs/throttled.cpu", 0, most_count, 0},
+    {"jobs/class", 0, most_count},
+    {"jobs/phase", 0, unknown_phase, unknown_phase},
+    {"jobs/expected.cpu", 0, most_measurement, {}, value_form::maybe_unknown},
+    {"jobs/expected.memory", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/min.", 0, most_request_amount, 0},
     {"jobs/max.", 0, most_request_amount, unlimited, value_form::amount},
     {"jobs/requested.", 0, most_request_amount, 0},
