@@ -14,6 +14,7 @@
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
+#include <ration/policies/phase_limits.hpp>
 #include <ration/policies/pollux.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
@@ -49,7 +50,7 @@ template <class P>
     if constexpr (ration::has_parameters<P>) {
         typename P::parameters p;
         if constexpr (requires { p.interval; })
-            p.interval = seconds > 0 || std::is_same_v<P, flowcon> ? seconds + 1 : 0;
+            p.interval = seconds > 0 || std::is_same_v<P, flowcon> || std::is_same_v<P, phase_limits> ? seconds + 1 : 0;
         if constexpr (requires { p.round; }) p.round = seconds;
         if constexpr (requires { p.promote; }) {
             p.promote = seconds;
@@ -81,7 +82,7 @@ TEST_CASE("srtf: keeps the laws with jobs of unknown length first", "[laws]") {
 }
 
 TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, wants, drf,
-                   flowcon, optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
+                   flowcon, phase_limits, optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");

@@ -22,6 +22,7 @@
 #include <ration/policies/max_min.hpp>
 #include <ration/policies/optimus.hpp>
 #include <ration/policies/pack.hpp>
+#include <ration/policies/phase_limits.hpp>
 #include <ration/policies/pollux.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
@@ -45,6 +46,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_queue_parameters, order, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_tree_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::flowcon_parameters, alpha, interval);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::phase_limits_parameters, interval, cpu_margin, memory_margin, limit_memory);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::division_parameters, interval, at_changes);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::edf_parameters, rule, interval);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::pollux_parameters, interval, at_changes, p, restart_penalty);
