@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/process/page_cache.hpp>
 #include <ration/testing/backend_laws.hpp>
@@ -95,6 +97,43 @@ TEST_CASE("page cache: a held file is locked and in memory, and a released one i
         CHECK(locked() > before);
     }
     CHECK(locked() == before);  // the end of the backend releases all
+}
+
+TEST_CASE("page cache: an item that is removed is released, and its number can be used again") {
+    folder const files;
+    auto cache = opened(files);
+    long const before = locked();
+    REQUIRE(hold(cache, first, large));
+    cache.remove(first);
+    cache.remove(unknown);
+    CHECK(locked() == before);
+    CHECK(cache.size(first).failure().code == errc::not_found);
+    REQUIRE(cache.add(first, files.path / "small"));
+    CHECK(*cache.size(first) == small);
+}
+
+TEST_CASE("page cache: a request to stop ends the reading of a file, and leaves nothing locked") {
+    folder const files;
+    std::stop_source stop;
+    page_cache cache(stop.get_token());
+    REQUIRE(cache.add(first, files.path / "large"));
+    long const before = locked();
+    stop.request_stop();
+    auto const stopped = hold(cache, first, large);
+    REQUIRE_FALSE(stopped);
+    CHECK(stopped.failure().code == errc::busy);
+    CHECK(locked() == before);
+}
+
+TEST_CASE("data file: two paths to one file have the same device and inode") {
+    folder const files;
+    std::filesystem::create_symlink(files.path / "large", files.path / "link");
+    auto const direct = ration::process::open_data_file(files.path / "large", "");
+    auto const linked = ration::process::open_data_file(files.path / "link", "");
+    auto const other = ration::process::open_data_file(files.path / "small", "");
+    CHECK(direct->bytes == large);
+    CHECK(std::pair(direct->device, direct->inode) == std::pair(linked->device, linked->inode));
+    CHECK(direct->inode != other->inode);
 }
 
 TEST_CASE("page cache: what is no whole item of the cache is refused") {

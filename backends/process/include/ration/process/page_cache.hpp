@@ -11,18 +11,18 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <ration/host/backend.hpp>
 #include <ration/host/no_memory.hpp>
+#include <ration/process/data_file.hpp>
 #include <ration/process/descriptor.hpp>
-#include <ration/process/input_file.hpp>
 
 namespace ration::process {
 
@@ -55,18 +55,27 @@ public:
         if (at_ != nullptr) ::munmap(at_, bytes_);
     }
 
-    /// Reads and locks the whole file, which takes as long as reading it.
-    [[nodiscard]] static result<locked_pages> of(descriptor const& file, std::size_t bytes,
-                                                 std::string_view path) noexcept {
+    /// Reads and locks the whole file, which takes as long as reading it. Error: `busy` after a request to stop,
+    /// besides those of the system.
+    [[nodiscard]] static result<locked_pages> of(descriptor const& file, std::size_t bytes, std::string_view path,
+                                                 std::stop_token const& stop) noexcept {
         void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
         if (at == MAP_FAILED) return system_error("map a file", path, errno, "grant less of the cache");
         locked_pages pages;
         pages.at_ = at;
         pages.bytes_ = bytes;
-        // Address sanitizers replace mlock by a function that does nothing
-        if (::mlock2(at, bytes, 0) != 0)
-            return system_error("lock a file in memory", path, errno,
-                                "raise RLIMIT_MEMLOCK (ulimit -l), or grant less of the cache");
+        constexpr std::size_t at_once = 16 << 20;  // whole pages; a request to stop waits for so many bytes
+        for (std::size_t from = 0; from < bytes; from += at_once) {
+            if (stop.stop_requested())
+                return error{.code = errc::busy,
+                             .operation = "lock a file in memory",
+                             .subject = path,
+                             .remedy = "the backend is being stopped"};
+            // Address sanitizers replace mlock by a function that does nothing
+            if (::mlock2(static_cast<char*>(at) + from, std::min(at_once, bytes - from), 0) != 0)
+                return system_error("lock a file in memory", path, errno,
+                                    "raise RLIMIT_MEMLOCK (ulimit -l), or grant less of the cache");
+        }
         return pages;
     }
 
@@ -102,25 +111,26 @@ public:
         std::int64_t before = 0, after = 0;  ///< bytes
     };
 
+    /// An operation that reads a file ends early, with the error `busy`, once `stop` is requested.
+    explicit page_cache(std::stop_token stop = {}) noexcept : stop_(std::move(stop)) {}
+
     /// Adds an item, which is not cached at first. Its size is that of the file now. Errors: `already_exists`,
-    /// `invalid_value` for an empty file, those of `open_input`, `no_memory`.
+    /// those of `open_data_file`, `no_memory`.
     [[nodiscard]] result<void> add(job_id item, std::string const& path) noexcept {
-        constexpr input_rules rules{.remedy = "name a file with data as an item of the cache"};
         if (find(item) != nullptr)
             return error{.code = errc::already_exists, .operation = "add an item", .subject = std::string_view(path)};
-        auto file = open_input(path, rules);
-        if (!file) return file.failure();
-        struct stat about{};
-        if (::fstat(file->get(), &about) != 0) return detail::input_error("cannot be opened", path, errno, rules);
-        if (about.st_size == 0) return detail::refusal(errc::invalid_value, "is empty", path, rules);
+        auto opened = open_data_file(path, "name a file with data as an item of the cache");
+        if (!opened) return opened.failure();
         return or_no_memory("add an item", path, [&]() -> result<void> {
-            items_.push_back({.id = item,
-                              .path = path,
-                              .file = std::move(*file),
-                              .bytes = static_cast<std::int64_t>(about.st_size),
-                              .pages = {}});
+            items_.push_back(
+                {.id = item, .path = path, .file = std::move(opened->file), .bytes = opened->bytes, .pages = {}});
             return {};
         });
+    }
+    /// Releases the item and forgets it. Nothing for an unknown one.
+    void remove(job_id item) noexcept {
+        static_cast<void>(set(item, 0));
+        std::erase_if(items_, [item](auto const& one) { return one.id == item; });
     }
     /// The size of an item. Error: `not_found`.
     [[nodiscard]] result<std::int64_t> size(job_id item) const noexcept {
@@ -197,6 +207,7 @@ private:
 
         [[nodiscard]] std::string_view shown_path() const noexcept { return path; }
     };
+    std::stop_token stop_;
     std::vector<item> items_;
 
     [[nodiscard]] item const* find(job_id id) const noexcept {
@@ -219,7 +230,7 @@ private:
             return {};
         }
         if (at->pages) return {};
-        auto pages = detail::locked_pages::of(at->file, static_cast<std::size_t>(at->bytes), at->path);
+        auto pages = detail::locked_pages::of(at->file, static_cast<std::size_t>(at->bytes), at->path, stop_);
         if (!pages) return pages.failure();
         at->pages = std::move(*pages);
         return {};
