@@ -182,6 +182,16 @@ class Configured(ServiceTest):
         (self.folder / "job.toml").write_text(text)
         return self.ration("submit", str(self.folder / "job.toml"), code=code)
 
+    def test_files_that_jobs_read_are_in_memory_while_they_run(self) -> None:
+        (self.folder / "data.bin").write_bytes(b"x" * 40_000)
+        self.configure('cache = "64KiB"\nshared_cache = { round = 1 }\n')
+        self.submit_file(JOB.replace('["true"]', '["sleep", "3"]\nreads = ["data.bin"]'))
+
+        def changes() -> list[tuple[str, int]]:
+            events = map(json.loads, (self.state / "events.jsonl").read_text().splitlines())
+            return [(os.path.basename(event["item"]), event["after"]) for event in events if event["event"] == "item"]
+        self.wait_for(lambda: changes() == [("data.bin", 40_000), ("data.bin", 0)])
+
     def runs(self) -> list[tuple[str, dict]]:
         events = map(json.loads, (self.state / "events.jsonl").read_text().splitlines())
         return [(event["policy"], event["parameters"]) for event in events if event["event"] == "run"]

@@ -57,7 +57,7 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(
         message_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, devices, isolation, half_life, tenant, job, none, equal_share, tradl"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache"});
     CHECK(message_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -74,6 +74,28 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(message_of_file("policy = 'none'\ntick = '61s'").size() == 1);
     CHECK(message_of_file("policy = 'none'\ntick = 1") ==
           sentences{"jobs.toml:2:8: 'tick' must be a duration in quotes, such as \"500ms\", not a whole number"});
+}
+
+TEST_CASE("parse_config: a cache and its files that are no such are named") {
+    for (auto const* const size : {"'20'", "'4095B'", "'-1GiB'"})
+        CHECK(message_of_file("policy = 'none'\ncache = " + std::string(size)) ==
+              sentences{"jobs.toml:2:9: 'cache' is " + std::string(size) +
+                        "; write a size from \"4KiB\", such as \"20GiB\""});
+    CHECK(message_of_file("policy = 'none'\ncache = 4096") ==
+          sentences{"jobs.toml:2:9: 'cache' must be a size in quotes, such as \"20GiB\", not a whole number"});
+    CHECK(message_of_file("policy = 'none'\nshared_cache = 1") ==
+          sentences{"jobs.toml:2:16: 'shared_cache' must be the table of the policy's parameters, not a whole number"});
+    CHECK(message_of_job("reads = 'a'") ==
+          sentences{"jobs.toml:6:9: 'reads' must be an array of paths, such as [\"data/images.bin\"], not text"});
+    CHECK(message_of_job("reads = ['a', '', 3]") ==
+          sentences{"jobs.toml:6:15: 'reads' must be an array of paths, such as [\"data/images.bin\"]; correct this "
+                    "element",
+                    "jobs.toml:6:19: 'reads' must be an array of paths, such as [\"data/images.bin\"]; correct this "
+                    "element"});
+    std::string many;
+    for (int i = 0; i < 65; ++i) many += "'" + std::to_string(i) + "', ";
+    CHECK(message_of_job("reads = [" + many + "]") ==
+          sentences{"jobs.toml:6:9: 'reads' has 65 paths; name at most 64"});
 }
 
 TEST_CASE("parse_config: where policies run") {

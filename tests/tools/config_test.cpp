@@ -84,6 +84,22 @@ TEST_CASE("parse_config: a full file is read to the letter") {
     CHECK(vae.where == position{10, 1});
 }
 
+TEST_CASE("parse_config: the files that jobs read, and the cache for them") {
+    auto const config = read(
+        "policy = 'none'\ncache = '1.5GiB'\nshared_cache = { mode = 'mmf' }\n[[job]]\nname = 'a'\n"
+        "command = ['x']\ntarget = { loss = { objective = 1 } }\ndirectory = 'work'\n"
+        "reads = ['data/a', '/b']\n");
+    CHECK(config.cache == bytes{3ll << 29});
+    CHECK(config.cache_at == position{2, 9});
+    auto const& job = config.jobs.front();
+    CHECK(job.reads == std::vector<std::string>{"data/a", "/b"});
+    CHECK(job.reads_at == position{9, 9});
+    CHECK(job.from_here(job.reads[0]) == "work/data/a");
+    CHECK(job.from_here(job.reads[1]) == "/b");
+    REQUIRE(config.parameters_of("shared_cache") != nullptr);
+    CHECK(config.parameters_of("shared_cache")->parameters.front().name == "mode");
+}
+
 TEST_CASE("parse_config: the definition of a job changes with what is said of it, and not with how it is written") {
     auto const definition = [](std::string const& lines, std::string const& head = "") {
         return read("policy = 'none'\n" + head +

@@ -13,6 +13,7 @@
 
 struct sample_events {
     std::vector<std::string> command{"train", "--name", "a \"b\"\n\xff"};
+    std::vector<std::string> items{"data/a.bin", "data/b.bin"}, tenants{"alice"};
     ration::snapshot_store store;
     ration::snapshot data;
     std::array<ration::grant, 2> grants{
@@ -140,6 +141,7 @@ private:
     }
 
     void add_what_devices_do() {
+        using namespace ration;
         using namespace ration::program;
         add(resize_changed{.job = "vae",
                            .incarnation = 1,
@@ -150,6 +152,17 @@ private:
                            .why = "its checkpoint failed"});
         add(device_changed{.device = "GPU-1", .what = device_change::cordoned, .why = "the driver reports Xid 79"});
         add(delivered{.job = "vae", .incarnation = 1, .step = 1200, .files = 2, .folder = "/out/tradl/vae.acceptable"});
+        add(item_decision{.of = {.number = 2,
+                                 .seed = 2,
+                                 .budget = milliseconds(100),
+                                 .took = {4321},
+                                 .schema = store.schema(),
+                                 .shown = &data,
+                                 .left = &data,
+                                 .grants = grants},
+                          .items = items,
+                          .tenants = tenants});
+        add(item_changed{.item = "data/a.bin", .before = 0, .after = 4096, .took = {99}, .reason = "it serves"});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

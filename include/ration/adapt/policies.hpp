@@ -24,6 +24,7 @@
 #include <ration/policies/pack.hpp>
 #include <ration/policies/phase_limits.hpp>
 #include <ration/policies/pollux.hpp>
+#include <ration/policies/shared_cache.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
@@ -56,3 +57,4 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up, 
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, at_changes, p, lambda, doubling, steps);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::wants_parameters, round);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::shared_cache_parameters, mode, round);

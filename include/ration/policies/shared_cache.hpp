@@ -30,6 +30,11 @@ enum class cache_mode : std::uint8_t {
     serial      ///< each tenant has the whole cache for a part of the time, by weight
 };
 
+/// The words of `cache_mode` in a configuration, in the order of its values.
+inline constexpr std::string_view cache_mode_names[] = {"pf", "mmf", "optimum", "partition", "serial"};
+/// Found by the adapter of parameters (adapt/parameters.hpp).
+[[nodiscard]] constexpr std::span<std::string_view const> words_of(cache_mode) noexcept { return cache_mode_names; }
+
 /// Chooses the items that a cache holds in each batch. A distribution over configurations is fair, and the batches take
 /// turns so that each tenant is served as by the distribution. ROBUS draws configurations at random instead.
 ///

@@ -52,10 +52,13 @@ struct replayed {
     std::optional<difference> first;
 };
 
+/// The names of jobs, or of files.
+using names_by_id = std::map<std::uint64_t, std::string>;
+
 struct recorded_run {
     std::string policy;
     std::int64_t schema = 0;
-    std::map<std::uint64_t, std::string> jobs;  ///< names by id
+    names_by_id jobs{};
     std::vector<replayed> under;
 };
 
@@ -89,11 +92,16 @@ public:
         tally.policy = std::move(name);
     }
 
+    /// Whether it decides on files that jobs read, and not on jobs.
+    [[nodiscard]] bool decides_on_items() const noexcept { return policy_->reads("jobs/benefit"); }
+
     /// Refuses a tick that the policy cannot be asked about.
-    [[nodiscard]] result<void, diagnostic> ask(recorded_tick const& tick, recorded_run const& run) {
+    [[nodiscard]] result<void, diagnostic> ask(recorded_tick const& tick, names_by_id const& names) {
         if (!bound_) {
             if (!tick.has_all_columns()) return {};
-            limits const most{.jobs = max_jobs, .nodes = tick.store().rows(table_id::nodes)};
+            limits const most{.jobs = max_jobs,
+                              .nodes = tick.store().rows(table_id::nodes),
+                              .tenants = tick.store().rows(table_id::tenants)};
             if (auto const bound = policy_->bind(tick.store().schema(), most); !bound)
                 return diagnostic{.text = to_text(bound.failure())};
             space_.resize(most.grants());
@@ -107,12 +115,12 @@ public:
         if (policy_->decide(tick.data(), out) != status::ok || out.overflowed())
             ++tally.unanswered;
         else
-            compare(tick, run, in_effect(tick, tick.grants()), in_effect(tick, out.rows()));
+            compare(tick, names, in_effect(tick, tick.grants()), in_effect(tick, out.rows()));
         return {};
     }
 
 private:
-    void compare(recorded_tick const& tick, recorded_run const& run, std::map<place, grant> const& recorded,
+    void compare(recorded_tick const& tick, names_by_id const& names, std::map<place, grant> const& recorded,
                  std::map<place, grant> const& answered) {
         auto const differs = [&](place const& at) { return amount_text(recorded, at) != amount_text(answered, at); };
         std::optional<place> first;
@@ -122,12 +130,12 @@ private:
         tally.same += !first;
         if (!first || tally.first) return;
         auto const& [job, node, resource] = *first;
-        auto const name = run.jobs.find(tick.job_id(job));
+        auto const name = names.find(tick.job_id(job));
         auto const mine = answered.find(*first);
         tally.first = difference{
             tick.data().number,
             tick.data().now,
-            name == run.jobs.end() ? fmt::format("row {}", job) : name->second,
+            name == names.end() ? fmt::format("row {}", job) : name->second,
             resource < std::size(standard_resources) ? std::string(standard_resources[resource].name)
                                                      : fmt::format("resource {}", resource),
             amount_text(recorded, *first),
@@ -136,10 +144,21 @@ private:
     }
 };
 
+/// The columns that only the cache for files has.
+constexpr column_description item_columns[] = {{"jobs/benefit", column_type::f64, column_shape::vector}};
+
+[[nodiscard]] std::unique_ptr<any_policy> make(run_config const& config, std::string const& name,
+                                               diagnostics& problems) {
+    if (name != item_policy) return make_policy(config, name, policy_log::common_to(name), problems);
+    auto const parameters = item_parameters(config, problems);
+    if (!parameters) return nullptr;
+    return std::make_unique<policy_adapter<policies::shared_cache>>(policies::shared_cache(*parameters));
+}
+
 /// Reads a log line by line and asks the policies at each decision.
 class replay_reader {
     replay_options const& options_;
-    recorded_tick tick_;
+    recorded_tick tick_, items_{item_columns};
     std::vector<replaying_policy> asked_;
 
 public:
@@ -171,11 +190,21 @@ private:
             return diagnostic{.text = "the log does not begin with a run; name a log that 'ration run --log' wrote"};
         if (event == "job_started")
             runs.back().jobs[line.value("id", std::uint64_t{0})] = line.value("job", std::string());
-        if (event != "decision") return {};
-        if (auto const read = tick_.load(line); !read) return read;
-        for (auto& policy : asked_)
-            if (auto const asked = policy.ask(tick_, runs.back()); !asked)
+        if (event == "decision") return ask(tick_, line, runs.back().jobs, false);
+        if (event == "item_decision") return ask(items_, line, {}, true);
+        return {};
+    }
+    /// Asks the policies that decide on jobs, or those that decide on files.
+    [[nodiscard]] result<void, diagnostic> ask(recorded_tick& tick, nlohmann::json const& line, names_by_id names,
+                                               bool items) {
+        if (auto const read = tick.load(line); !read) return read;
+        if (items)
+            for (auto const& item : line.at("items")) names[tick.job_id(names.size())] = item.get<std::string>();
+        for (auto& policy : asked_) {
+            if (policy.decides_on_items() != items) continue;
+            if (auto const asked = policy.ask(tick, names); !asked)
                 return diagnostic{.text = fmt::format("{}: {}", policy.tally.policy, asked.failure().text)};
+        }
         return {};
     }
     /// Each run is replayed by fresh policies, with the parameters of its jobs file.
@@ -184,6 +213,7 @@ private:
         auto const schema = schema_of(line);
         if (auto const read = check_schema(schema); !read) return read;
         if (auto const read = tick_.begin(line); !read) return read;
+        items_ = recorded_tick(item_columns);
         runs.push_back({.policy = line.value("policy", std::string("?")), .schema = schema, .jobs = {}, .under = {}});
         auto settings =
             recorded_config(line, {.policies = policy_names(), .policy_given = true, .named = options_.policies})
@@ -194,7 +224,7 @@ private:
         for (auto const& given : own.parameters) override_parameters(given, settings);
         for (auto const& name : options_.policies) {
             diagnostics problems;
-            auto policy = make_policy(settings, name, policy_log::common_to(name), problems);
+            auto policy = make(settings, name, problems);
             if (policy == nullptr) return diagnostic{.text = problems.front().text};
             asked_.emplace_back(name, std::move(policy));
         }

@@ -70,6 +70,7 @@ void add_nodes_options(CLI::App& to, run_options& into) {
 void set_parameters(run_options const& options, run_config& config, diagnostics& problems) {
     std::vector<std::string> names{std::string(config.fallback_name())};
     for (auto const& choice : options.policies) names.push_back(choice.policy);
+    if (config.cache) names.emplace_back(item_policy);
     run_config given;
     add_settings(options.settings, names, "run", given, problems);
     for (auto const& parameters : given.parameters) override_parameters(parameters, config);

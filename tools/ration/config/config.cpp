@@ -8,6 +8,7 @@
 
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "config/devices.hpp"
 #include "config/document.hpp"
@@ -42,6 +43,7 @@ public:
         read_fallback();
         read_cpus();
         read_tick();
+        read_cache();
         config_.devices = read_devices(keys_, problems_);
         read_isolation();
         config_.tenants = read_tenants(keys_, problems_);
@@ -97,6 +99,17 @@ private:
             return refuse(keys_.place_of("tick"),
                           "the tick is " + quoted(*text) + "; write a duration from \"10ms\" to \"60s\"");
         config_.tick = *tick;
+    }
+
+    void read_cache() {
+        constexpr bytes least{4096};  // a page
+        auto const* const text = keys_.take<std::string>("cache", "a size in quotes, such as \"20GiB\"");
+        config_.cache_at = keys_.place_of("cache");
+        if (text == nullptr) return;
+        config_.cache = parse_size(*text);
+        if (!config_.cache || *config_.cache < least)
+            refuse(config_.cache_at,
+                   fmt::format("'cache' is {}; write a size from \"4KiB\", such as \"20GiB\"", quoted(*text)));
     }
 
     void read_admin_group() {
@@ -217,7 +230,8 @@ private:
     /// A table that no key of ours explains is the table of a policy, if there is such a policy.
     void read_parameters(entry const& e) {
         auto const* const from = std::get_if<table>(&e.held.data);
-        auto const names = names_of_policies();
+        auto names = names_of_policies();
+        names.push_back(item_policy);
         bool const known = rules_.policies.empty() || std::ranges::find(names, e.key) != names.end();
         if (known && from == nullptr && std::ranges::find(names, e.key) != names.end())
             return keys_.wrong_kind(e.key, e.held, "the table of the policy's parameters");

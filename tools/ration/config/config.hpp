@@ -148,13 +148,18 @@ struct job_config {
     std::optional<job_owner> owner;           ///< none: the user of ration
     std::optional<std::int64_t> array_index;  ///< of a job of an array
     std::string tenant;                       ///< empty: the tenant of all jobs that name none
+    std::vector<std::string> reads;           ///< files for the cache of the run
     double weight = 1;
     std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys
-    position name_at, command_at, directory_at, log_at;
+    position name_at, command_at, directory_at, log_at, reads_at;
 
+    /// A path of the job, from where ration stands.
+    [[nodiscard]] std::string from_here(std::string const& path) const {
+        return path.starts_with('/') || directory.empty() ? path : directory + '/' + path;
+    }
     /// Whose rights count for the paths of this job, and for its processes; null: those of ration.
     [[nodiscard]] process::account const* account() const noexcept { return owner ? &owner->account : nullptr; }
     /// The folder for its output in a run with this one.
@@ -174,6 +179,8 @@ struct run_config {
     std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
     device_config devices;
     nanoseconds tick = milliseconds(500);
+    std::optional<bytes> cache;  ///< of the page cache, for the files that jobs read
+    position cache_at;
     std::vector<job_config> jobs;  ///< 1 to `max_jobs`, in the order of the file
     tenant_tree tenants;           ///< those that the file describes
     /// The `on_end` of the jobs of a service that have none
@@ -192,7 +199,9 @@ struct run_config {
     [[nodiscard]] bool shares_devices() const noexcept;
 };
 
-inline constexpr std::size_t max_jobs = 512, max_tenants = 1024;
+inline constexpr std::size_t max_jobs = 512, max_tenants = 1024, max_reads = 64;
+/// The policy for the files that jobs read. `policy` cannot name it, because it decides on no jobs.
+inline constexpr std::string_view item_policy = "shared_cache";
 /// Whether a job or a tenant may be called so.
 [[nodiscard]] bool is_plain_name(std::string_view name) noexcept;
 inline constexpr std::size_t max_config_bytes = 1u << 20;

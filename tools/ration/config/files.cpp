@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ration/process/data_file.hpp>
+
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "config/config.hpp"
@@ -24,11 +26,6 @@ namespace {
     return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// A path as the job sees it, from where ration stands.
-[[nodiscard]] std::string from_here(job_config const& job, std::string const& path) {
-    return path.starts_with('/') || job.directory.empty() ? path : job.directory + '/' + path;
-}
-
 [[nodiscard]] std::string search_path(job_config const& job) {
     auto const own =
         std::ranges::find(job.environment, std::string("PATH"), &std::pair<std::string, std::string>::first);
@@ -42,10 +39,30 @@ namespace {
     for (std::size_t begin = 0; begin <= path.size();) {
         std::size_t const end = std::min(path.find(':', begin), path.size());
         std::string const directory = end == begin ? "." : path.substr(begin, end - begin);
-        if (is_program(from_here(job, directory + '/' + program))) return true;
+        if (is_program(job.from_here(directory + '/' + program))) return true;
         begin = end + 1;
     }
     return false;
+}
+
+void check_program(job_config const& job, diagnostics& out) {
+    auto const& program = job.command.front();
+    bool const has_path = program.find('/') != std::string::npos;
+    if (has_path && !is_program(job.from_here(program)))
+        out.add(job.command_at, "there is no program " + quoted(program) +
+                                    " that can be run; build it or correct the path, "
+                                    "which is relative to the job's directory");
+    else if (!has_path && !is_on_path(job, program))
+        out.add(job.command_at,
+                "no directory of PATH has a program " + quoted(program) + "; install it or write its path");
+}
+
+void check_reads(job_config const& job, diagnostics& out) {
+    for (auto const& path : job.reads)
+        if (auto const opened = process::open_data_file(
+                job.from_here(path), "correct the path in 'reads', which is relative to the job's directory");
+            !opened)
+            out.add(job.reads_at, quoted(path) + ' ' + process::input_sentence(opened.failure()));
 }
 
 }  // namespace
@@ -59,15 +76,8 @@ diagnostics missing_files(run_config const& config) {
                                           "which is relative to where ration was started");
             continue;
         }
-        auto const& program = job.command.front();
-        bool const has_path = program.find('/') != std::string::npos;
-        if (has_path && !is_program(from_here(job, program)))
-            out.add(job.command_at, "there is no program " + quoted(program) +
-                                        " that can be run; build it or correct the path, "
-                                        "which is relative to the job's directory");
-        else if (!has_path && !is_on_path(job, program))
-            out.add(job.command_at,
-                    "no directory of PATH has a program " + quoted(program) + "; install it or write its path");
+        check_program(job, out);
+        check_reads(job, out);
     }
     return out;
 }
@@ -79,7 +89,7 @@ std::vector<job_remark> shared_metric_files(run_config const& config) {
         if (!job.metrics) continue;
         auto const& files = job.metrics->path;
         auto const [found, is_new] =
-            first.emplace(std::filesystem::path(from_here(job, files)).lexically_normal(), job.name);
+            first.emplace(std::filesystem::path(job.from_here(files)).lexically_normal(), job.name);
         if (is_new) continue;
         out.push_back({job.name, "it follows the same 'metrics' as " + quoted(found->second) + ", " + quoted(files) +
                                      ", so each job may be judged by the metrics of the other; give each job a file or "

@@ -57,6 +57,7 @@ public:
         job_.metrics = read_metrics(keys_, job_.target.metric, problems_);
         read_tenant_and_weight();
         read_priority();
+        read_reads();
         keys_.report_all_unknown();
         return std::move(job_);
     }
@@ -195,6 +196,22 @@ private:
                 keys_.place_of("priority"),
                 fmt::format("the priority is {}; write a whole number from {} to {}", *priority, -most, most));
         job_.priority = *priority;
+    }
+
+    void read_reads() {
+        constexpr std::string_view wanted = "an array of paths, such as [\"data/images.bin\"]";
+        auto const* const paths = keys_.take<array>("reads", wanted);
+        job_.reads_at = keys_.place_of("reads");
+        if (paths == nullptr) return;
+        for (auto const& path : *paths) {
+            auto const* const text = std::get_if<std::string>(&path.data);
+            if (text == nullptr || text->empty() || has_zero_byte(*text))
+                refuse(path.at, fmt::format("'reads' must be {}; correct this element", wanted));
+            else
+                job_.reads.push_back(*text);
+        }
+        if (paths->size() > max_reads)
+            refuse(job_.reads_at, fmt::format("'reads' has {} paths; name at most {}", paths->size(), max_reads));
     }
 };
 

@@ -186,6 +186,20 @@ void write(json_writer& json, decision const& e) {
     });
 }
 
+void write(json_writer& json, item_decision const& e) {
+    texts(json, "items", e.items);
+    texts(json, "tenants", e.tenants);
+    write(json, e.of);
+}
+
+void write(json_writer& json, item_changed const& e) {
+    json.member("item", e.item);
+    json.member("before", e.before);
+    json.member("after", e.after);
+    json.member("took", e.took);
+    json.member("reason", e.reason);
+}
+
 void write(json_writer& json, change_applied const& e) {
     auto const resource = static_cast<std::size_t>(e.operation.resource);
     json.member("job", e.job);
@@ -263,9 +277,10 @@ void write(json_writer& json, run_ended const& e) {
     texts(json, "approximate", s.approximate);
 }
 
-constexpr std::string_view names[] = {"run",       "job_started", "progress", "tier_reached", "condition",  "decision",
-                                      "change",    "deferred",    "rejected", "warning",      "policy_log", "job_ended",
-                                      "run_ended", "resize",      "device",   "delivered"};
+constexpr std::string_view names[] = {"run",        "job_started",   "progress",  "tier_reached", "condition",
+                                      "decision",   "change",        "deferred",  "rejected",     "warning",
+                                      "policy_log", "job_ended",     "run_ended", "resize",       "device",
+                                      "delivered",  "item_decision", "item"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

@@ -189,6 +189,22 @@ struct decision {
     bool fell_back = false;  ///< the answer was refused as a whole; not written down, a warning says it
 };
 
+/// One round of the cache for the files that jobs read: as a `decision` whose jobs are files, and whose columns are
+/// those of docs/shared-cache.md.
+struct item_decision {
+    decision of;
+    std::span<std::string const> items;    ///< the file in each row of the jobs table
+    std::span<std::string const> tenants;  ///< the name of each row of the table tenants
+};
+
+/// A file is in memory from now on, or no more.
+struct item_changed {
+    std::string_view item;               ///< its path
+    std::int64_t before = 0, after = 0;  ///< bytes that are locked in memory
+    nanoseconds took;
+    std::string_view reason;  ///< the policy's, in words
+};
+
 struct change_applied {
     std::string_view job;
     operation_text operation;
@@ -257,7 +273,7 @@ struct run_ended {
 
 using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision,
                                 change_applied, change_deferred, grant_rejected, warning, policy_logged, job_ended,
-                                run_ended, resize_changed, device_changed, delivered>;
+                                run_ended, resize_changed, device_changed, delivered, item_decision, item_changed>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

@@ -42,6 +42,9 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_pat
 /// Jobs without devices, and policies that share out none.
 [[nodiscard]] diagnostics unsuitable(run_options const& options, run_config const& config) {
     diagnostics problems(config.file);
+    if (config.cache)
+        problems.add(config.cache_at,
+                     "'cache' is the memory of one machine, and --nodes names several; leave 'cache' out");
     for (auto const& job : config.jobs)
         if (!job.elastic)
             problems.add(job.where,

@@ -132,6 +132,12 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
     return nullptr;
 }
 
+std::optional<policies::shared_cache_parameters> item_parameters(run_config const& config, diagnostics& problems) {
+    std::size_t const before = problems.size();
+    auto const read = read_parameters<policies::shared_cache_parameters>(config.parameters_of(item_policy), problems);
+    return problems.size() == before ? std::optional(read) : std::nullopt;
+}
+
 std::vector<std::string_view> policies_for_devices(std::span<column_info const> schema) {
     std::vector<std::string_view> names;
     diagnostics none;

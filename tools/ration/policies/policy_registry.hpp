@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
+#include <ration/policies/shared_cache.hpp>
 
 #include "common/diagnostics.hpp"
 #include "config/config.hpp"
@@ -44,6 +46,10 @@ inline constexpr std::string_view devices_to_share = "nodes/capacity.gpu";
 /// One from a file logs into `log`.
 [[nodiscard]] std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
                                                       diagnostics& problems);
+
+/// The parameters of `item_policy` in the jobs file, or nothing with at least one problem.
+[[nodiscard]] std::optional<policies::shared_cache_parameters> item_parameters(run_config const& config,
+                                                                               diagnostics& problems);
 
 /// The names of the policies that are built in.
 [[nodiscard]] std::vector<std::string> policy_names();

@@ -123,7 +123,7 @@ template <class Before>
 
 result<void, diagnostic> recorded_tick::begin(nlohmann::json const& run) {
     constexpr std::uint32_t widest = 1u << 16;
-    *this = recorded_tick();
+    *this = recorded_tick(also_);
     auto const widths = run.find("widths");
     if (widths == run.end()) return {};
     if (!widths->is_object()) return diagnostic{.text = "its widths are no object"};
@@ -167,12 +167,20 @@ result<void, diagnostic> recorded_tick::load(nlohmann::json const& line) {
     }
 }
 
+column_description const* recorded_tick::description_of(std::string_view name) const noexcept {
+    std::size_t const standard = index_in_catalogue(name);
+    if (standard < catalogue_size) return &catalogue[standard];
+    auto const own = std::ranges::find(also_, name, &column_description::name);
+    return own == also_.end() ? nullptr : &*own;
+}
+
 result<void, diagnostic> recorded_tick::load_column(std::string const& name, nlohmann::json const& values) {
-    std::size_t const known = index_in_catalogue(name), table = table_index_of(name);
-    if (known == catalogue_size || table == table_count) return {};
+    auto const* const known = description_of(name);
+    std::size_t const table = table_index_of(name);
+    if (known == nullptr || table == table_count) return {};
     std::size_t const rows = store_.rows(static_cast<table_id>(table));
-    bool const good = with_type(catalogue[known].type,
-                                [&]<class T>() { return fill<T>(store_, name, rows, catalogue[known].shape, values); });
+    bool const good =
+        with_type(known->type, [&]<class T>() { return fill<T>(store_, name, rows, known->shape, values); });
     if (good) return {};
     return diagnostic{.text =
                           fmt::format("column {} has not one value of its type for each of its {} rows", name, rows)};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,17 @@ class recorded_tick {
     snapshot_store store_;
     tick_data data_;
     std::vector<grant> grants_;
+    std::span<column_description const> also_;
     bool widths_known_ = false;
 
 public:
+    /// `also`: columns of the host beside the standard ones; they outlive this.
+    explicit recorded_tick(std::span<column_description const> also = {}) noexcept : also_(also) {}
+
     /// Forgets everything for a new run. Its first line names the columns of more than one value a row, which a tick
     /// without rows does not. The diagnostic names neither file nor line.
     [[nodiscard]] result<void, diagnostic> begin(nlohmann::json const& run);
-    /// Takes the line of one tick.
+    /// Takes the line of one tick, or of one round of the cache for files.
     [[nodiscard]] result<void, diagnostic> load(nlohmann::json const& line);
 
     /// Whether the store has all columns of the run by now. A log of version 1 does not tell them all before there are
@@ -40,6 +45,7 @@ public:
     [[nodiscard]] std::uint64_t job_id(std::size_t row) const noexcept;
 
 private:
+    [[nodiscard]] column_description const* description_of(std::string_view name) const noexcept;
     [[nodiscard]] result<void, diagnostic> load_column(std::string const& name, nlohmann::json const& values);
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/diagnostics.hpp"
+#include "common/quantity.hpp"
 #include "config/config.hpp"
 #include "config/document.hpp"
 #include "report/job_fields.hpp"
@@ -20,8 +21,8 @@ namespace {
 
 }  // namespace
 
-std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder::handlers() {
-    static std::unordered_map<std::string_view, handler> const all{
+result<void, diagnostic> run_recorder::take(nlohmann::json const& line) {
+    static std::unordered_map<std::string_view, handler> const handlers{
         {"run", &run_recorder::run},
         {"job_started", &run_recorder::job_started},
         {"resize", &run_recorder::resize},
@@ -31,6 +32,7 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
         {"tier_reached", &run_recorder::tier_reached},
         {"condition", &run_recorder::condition},
         {"decision", &run_recorder::decision},
+        {"item", &run_recorder::item},
         {"change", &run_recorder::change},
         {"deferred", &run_recorder::deferred},
         {"rejected", &run_recorder::rejected},
@@ -40,19 +42,15 @@ std::unordered_map<std::string_view, run_recorder::handler> const& run_recorder:
         {"lost", &run_recorder::lost},
         {"run_ended", &run_recorder::run_ended},
     };
-    return all;
-}
-
-result<void, diagnostic> run_recorder::take(nlohmann::json const& line) {
     event_fields fields(line);
     std::string const event = fields.text("event");
     std::int64_t const t = fields.whole("t");
     if (!fields.status()) return fields.status();
     run_.end = std::max(run_.end, t);
-    auto const known = handlers().find(event);
-    if (known != handlers().end())
+    auto const known = handlers.find(event);
+    if (known != handlers.end())
         (this->*known->second)(fields, t);
-    else
+    else if (event != "item_decision")  // its changes are events
         run_.count_unknown(shortened(event, longest_name));
     auto const& read = fields.status() ? parts_ : fields.status();
     if (read) return {};
@@ -226,6 +224,14 @@ void run_recorder::decision(event_fields& f, std::int64_t t) {
     static nlohmann::json const nothing = nlohmann::json::object();
     auto const& after = f.has("columns_after") ? f.object("columns_after") : nothing;
     if (f.status()) parts_ = take_columns(columns, after, t);
+}
+
+void run_recorder::item(event_fields& f, std::int64_t t) {
+    auto const name = f.text("item"), why = f.text("reason");
+    auto const before = f.whole("before"), after = f.whole("after");
+    if (!f.status()) return;
+    ++run_.changes;
+    add(t, "change", name, "cache", size_text({before}), size_text({after}), why);
 }
 
 void run_recorder::change(event_fields& f, std::int64_t t) {

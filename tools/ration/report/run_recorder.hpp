@@ -30,7 +30,6 @@ public:
 
 private:
     using handler = void (run_recorder::*)(event_fields&, std::int64_t);
-    [[nodiscard]] static std::unordered_map<std::string_view, handler> const& handlers();
 
     void run(event_fields& f, std::int64_t t);
     void job_started(event_fields& f, std::int64_t t);
@@ -41,6 +40,7 @@ private:
     void tier_reached(event_fields& f, std::int64_t t);
     void condition(event_fields& f, std::int64_t t);
     void decision(event_fields& f, std::int64_t t);
+    void item(event_fields& f, std::int64_t t);
     void change(event_fields& f, std::int64_t t);
     void deferred(event_fields& f, std::int64_t t);
     void rejected(event_fields& f, std::int64_t t);

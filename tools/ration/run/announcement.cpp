@@ -77,6 +77,10 @@ void announce(run_parts const& parts, job_table const& jobs, device_assigner& as
     if (auto const shared = parts.node.cpus().shared(); !shared.empty()) events.warn_once("cpus", shared, now);
     warn_of_placement(parts.topology, events, now);
     for (auto const& [job, sentence] : shared_metric_files(parts.config)) events.warn_once(job, sentence, now);
+    for (auto const& job : parts.config.jobs)
+        if (!job.reads.empty() && !parts.config.cache)
+            events.warn_once("cache", "'reads' of jobs has no effect without a cache; add cache = \"20GiB\" at the top",
+                             now);
 }
 
 }  // namespace ration::program

@@ -19,13 +19,17 @@
 #include "common/error_text.hpp"
 #include "common/exit_code.hpp"
 #include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "events/machine.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
+#include "run/item_cache.hpp"
 #include "run/job_environment.hpp"
 #include "run/job_table.hpp"
 #include "run/live_estimators.hpp"
+#include "run/reporter.hpp"
+#include "view/view.hpp"
 
 namespace ration::program {
 namespace {
@@ -262,6 +266,35 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     return exit_code::ok;
 }
 
+/// The files that would be in memory in the first round, if all jobs ran.
+void print_items(run_options const& options, run_config const& config, host_devices const& devices) {
+    job_table const board(config.jobs, supply_of(config, devices, machine_here().cpus));
+    auto warnings = reporter::with_listener([](event const& e) {
+        if (auto const line = plain_line(e); !line.empty()) std::fprintf(stderr, "ration: %s\n", line.c_str());
+    });
+    event_sink events(warnings);
+    auto const cache = item_cache::of(config, board, config.jobs.size(), false, events);
+    if (cache == nullptr) return;
+    auto const report = cache->plan();
+    if (!options.json)
+        fmt::print("\nand keep in memory, of {} for the files that jobs read\n", size_text(*config.cache));
+    for (auto const& change : report.changes) {
+        auto const& file = *cache->files().find(change.grant.job);
+        auto const reason = cache->reason(change.grant);
+        if (options.json)
+            std::puts(nlohmann::ordered_json{{"event", "planned"},
+                                             {"item", file.path},
+                                             {"resource", "cache"},
+                                             {"bytes", file.bytes},
+                                             {"reason", reason}}
+                          .dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace)
+                          .c_str());
+        else
+            fmt::print("  {:<65} {:>12}\n", printable(file.path), size_text({file.bytes}));
+        if (options.explain && !options.json) fmt::print("  {:<12} because {}\n", "", printable(reason));
+    }
+}
+
 }  // namespace
 
 exit_code dry_run(run_options const& options, run_config const& config, host_devices const& devices,
@@ -271,6 +304,7 @@ exit_code dry_run(run_options const& options, run_config const& config, host_dev
     for (auto const& choice : options.policies)
         if (auto const code = plan_policy(options, config, devices, topology, choice.policy); code != exit_code::ok)
             return code;
+    print_items(options, config, devices);
     return exit_code::ok;
 }
 

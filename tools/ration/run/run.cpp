@@ -19,6 +19,7 @@
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
 #include "run/job_table.hpp"
+#include "run/memory_lock.hpp"
 #include "run/one_run.hpp"
 #include "run/orphaned_runs.hpp"
 #include "run/run_order.hpp"
@@ -67,10 +68,19 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     if (make_policy(config, policy, log, problems) == nullptr) print_to_stderr(log, policy);
 }
 
+/// Of the policy for the files that jobs read. A fault without a place in the file is one of `--set`.
+void try_item_policy(run_config const& config, diagnostics& in_the_file, diagnostics& in_the_options) {
+    diagnostics found(config.file);
+    static_cast<void>(item_parameters(config, found));
+    for (auto const& one : found)
+        one.line > 0 ? in_the_file.add(one) : in_the_options.add({.file = "--set", .text = one.text});
+}
+
 /// The same for all policies of the command. A fault of a parameter without a place in the file is one of the command
 /// line.
 [[nodiscard]] bool try_policies(run_options const& options, run_config const& config) {
     diagnostics in_the_file(config.file), in_the_options;
+    try_item_policy(config, in_the_file, in_the_options);
     auto choices = options.policies;
     std::string const fallback(config.fallback_name());
     if (std::ranges::find(choices, fallback, &policy_choice::policy) == choices.end())
@@ -101,6 +111,12 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     return fmt::format("{}", fmt::join(policies_for_devices(board.store().schema()), ", "));
 }
 
+/// The quotas of tenants, and the memory for files.
+void check_amounts(run_config const& config, millicores cpu, host_devices const& devices, diagnostics& problems) {
+    check_quotas(config.tenants, cpu, std::ssize(devices.names()), problems);
+    check_cache(config, problems);
+}
+
 /// Whether the jobs can have the devices that they need, and the policies share them out and find the columns that they
 /// read.
 [[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config,
@@ -109,7 +125,7 @@ void try_out(run_config const& config, std::string const& policy, diagnostics& p
     std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
     if (report_problems(missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
     diagnostics problems(config.file);
-    check_quotas(config.tenants, {1000 * cpus}, std::ssize(devices.names()), problems);
+    check_amounts(config, {1000 * cpus}, devices, problems);
     job_table const board = board_of(config, devices);
     auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
     std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;

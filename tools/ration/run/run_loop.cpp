@@ -35,6 +35,7 @@ run_summary run_loop::run() {
         c_.hooks.advance(now);
         c_.tick_events.emit_policy_log(now);
         if (c_.ticks.is_due(now)) tick(now);
+        if (c_.items != nullptr) c_.items->advance(now);
         keep_tiers(now);
         take_turn(now);
         c_.status.show(notice_, now);

@@ -10,6 +10,7 @@
 #include "run/gpu_monitor.hpp"
 #include "run/health_monitor.hpp"
 #include "run/hook_runner.hpp"
+#include "run/item_cache.hpp"
 #include "run/job_launcher.hpp"
 #include "run/job_reaper.hpp"
 #include "run/job_source.hpp"
@@ -49,6 +50,7 @@ struct loop_components {
     record_writer& record;
     scheduler& ticks;
     tick_reporter& tick_events;
+    item_cache* items;  ///< null: the run has no cache
     event_sink& events;
     run_status& status;
     reporter& out;

@@ -65,6 +65,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
                record_, events_),
       tick_events_(parts.planned.choice.policy, std::string(parts.config.fallback_name()), policy_, parts.log, jobs_,
                    events_),
+      items_(item_cache::of(parts.config, jobs_, parts.slots, !parts.source.complete(), events_)),
       status_(parts, jobs_, progress_, usage_, elastic_, scheduler_, stopper_) {
     if (auto const opened = commands_.open(parts.directory.folder()); !opened)
         events_.warn_once("commands", to_text(opened.failure()), clock_.now());
@@ -101,6 +102,7 @@ result<run_summary> supervisor::run() {
                    .record = record_,
                    .ticks = scheduler_,
                    .tick_events = tick_events_,
+                   .items = items_.get(),
                    .events = events_,
                    .status = status_,
                    .out = parts_.out,

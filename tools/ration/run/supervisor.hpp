@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/announcement.hpp"
+#include "run/item_cache.hpp"
 #include "run/reattachment.hpp"
 #include "run/run_loop.hpp"
 
@@ -33,6 +34,7 @@ class supervisor {
     job_reaper reaper_;
     resize_controller resizes_;
     tick_reporter tick_events_;
+    std::unique_ptr<item_cache> items_;
     run_status status_;
 
 public:

@@ -15,6 +15,7 @@
 #include "config/tenants.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/job_table.hpp"
+#include "run/memory_lock.hpp"
 #include "serve/service_control.hpp"
 
 namespace ration::program {
@@ -61,6 +62,8 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
     config.jobs.clear();  // they were accepted before
     auto problems = missing_devices(config, devices, cpu);
     check_quotas(config.tenants, cpu, std::ssize(devices.names()), problems);
+    check_cache(config, problems);
+    static_cast<void>(item_parameters(config, problems));
     return problems;
 }
 
@@ -96,7 +99,8 @@ std::optional<service_configuration> read_configuration(serve_options const& opt
     if (config.policy.empty()) config.policy = default_policy;
     diagnostics problems;
     run_config given;
-    add_settings(options.settings, {config.policy, std::string(config.fallback_name())}, "run", given, problems);
+    add_settings(options.settings, {config.policy, std::string(config.fallback_name()), std::string(item_policy)},
+                 "run", given, problems);
     for (auto const& parameters : given.parameters) override_parameters(parameters, config);
     if (!is_good(problems, "ration: ")) return std::nullopt;
     if (options.cpus) config.cpus = options.cpus;

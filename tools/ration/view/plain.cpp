@@ -99,6 +99,11 @@ namespace {
                : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
 }
 
+[[nodiscard]] std::string sentence(item_changed const& e) {
+    return e.after > 0 ? fmt::format("{} is in memory with {}{}", e.item, size_text({e.after}), cordoned(e.reason))
+                       : fmt::format("{} is released from memory{}", e.item, cordoned(e.reason));
+}
+
 /// Too many of them to be told.
 template <class Body>
 [[nodiscard]] std::string sentence(Body const&) {
