@@ -187,6 +187,10 @@ TEST_CASE("our own format says everything there is, there and back", "[trace]") 
     w.model_names.push_back("rigid");
     w.jobs.push_back({.submitted = seconds(3), .model = 2, .request = 3, .least = 3, .most = 5, .length = 1.0 / 3});
     w.job_names.push_back("r");
+    w.items.push_back({"images, \"small\"", 1'000'000});
+    w.jobs[1].item = w.jobs[2].item = 0;
+    w.jobs[2].read = 0.5;
+    w.jobs[1].read = 3;
     std::string const text = trace::written(w);
     workload const again = good(text);
     CHECK(trace::written(again) == text);
@@ -199,6 +203,12 @@ TEST_CASE("our own format says everything there is, there and back", "[trace]") 
     CHECK(again.model_names.at(again.jobs[2].model) == "rigid");
     CHECK(again.jobs[2].length == 1.0 / 3);
     CHECK(again.jobs[2].most == 5);
+    REQUIRE(again.items.size() == 1);
+    CHECK(again.items[0].name == "images, \"small\"");
+    CHECK(again.items[0].bytes == 1'000'000);
+    CHECK(again.jobs[0].item == no_item);
+    CHECK(again.jobs[1].item == 0);
+    CHECK(again.jobs[2].read == 0.5);
 }
 
 TEST_CASE("a job whose model runs on processors has no devices, and nobody else may have none", "[trace]") {

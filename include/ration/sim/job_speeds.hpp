@@ -7,10 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include <ration/sim/allocation.hpp>
 #include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/event_queue.hpp>
+#include <ration/sim/item_reads.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
 
@@ -26,14 +29,16 @@ class job_speeds {
     ledger const& holdings_;
     node_states const& nodes_;
     event_queue& queue_;
+    item_reads reads_;
     held_devices held_;
 
 public:
     /// All arguments have to outlive the object.
     job_speeds(workload const& jobs, snapshot_store& store, sim_columns const& columns, live_jobs& live,
-               ledger const& holdings, node_states const& nodes, event_queue& queue) noexcept
+               ledger const& holdings, node_states const& nodes, event_queue& queue,
+               std::optional<item_cache_options> const& cache)
         : workload_(jobs), store_(store), columns_(columns), live_(live), holdings_(holdings), nodes_(nodes),
-          queue_(queue) {}
+          queue_(queue), reads_(jobs, cache) {}
 
     /// The present allocation of a job; valid until the next call of any member.
     [[nodiscard]] held_devices const& held(std::size_t row) noexcept {
@@ -46,7 +51,9 @@ public:
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
         job.saved = job.saved_at(now, live_.saves());
+        double const before = job.done;
         job.done = live_.steps_at(row, now);
+        reads_.count(live_.description(row), job.done - before, job.rate, job.full_rate);
         if (job.since < now) job.since = now;
     }
 
@@ -74,7 +81,8 @@ public:
             if (job.cores > 0) holds.slowest = nodes_.speeds()[cpu_node_of(holdings_.of({live_.id(row)}))];
             p = workload_.models[described.model]->at(described, holds, job.done);
         }
-        job.rate = p.steps_per_second;
+        job.full_rate = p.steps_per_second;
+        job.rate = reads_.limited(described, job.full_rate, now);
         job.until = p.until < described.length ? p.until : described.length;
         store_.at(columns_.standard.measured_steps_per_second, row) = job.rate;
         store_.at(columns_.of(resource_id::gpu).used, row) = static_cast<double>(job.devices);
@@ -88,6 +96,23 @@ public:
                      .version = job.version,
                      .row = static_cast<std::uint32_t>(row)});
     }
+
+    /// The time of the next choice of data sets for the cache; in the distant future without one.
+    [[nodiscard]] nanoseconds next_round() const noexcept { return reads_.next(); }
+    /// Chooses them if that time has come, and changes the speeds of their readers. O(rows).
+    void choose_items(nanoseconds now) {
+        if (now < reads_.next()) return;
+        reads_.begin_round();
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            if (live_.is_active(row)) reads_.add_reader(live_.description(row), live_[row].full_rate);
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            if (live_.is_active(row)) bring_up(row, now);  // while the data sets of the last round count
+        reads_.finish_round(now);
+        for (std::size_t row = 0; row < live_.rows(); ++row)
+            if (live_.is_active(row) && reads_.has_changed(live_.description(row))) set(row, now);
+    }
+    /// What each tenant has read; empty without a cache.
+    [[nodiscard]] std::vector<tenant_reads> const& reads() const noexcept { return reads_.by_tenant(); }
 
     /// Reads what the next event will need into the cache: jobs end in random order.
     void prefetch_next() const noexcept {

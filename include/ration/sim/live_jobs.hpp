@@ -52,6 +52,7 @@ struct live_job {
     double done = 0;            ///< steps up to `since`
     double saved = 0;           ///< steps in the last checkpoint before `since`
     double rate = 0;            ///< steps per second
+    double full_rate = 0;       ///< the same if all data that it reads were cached
     double until = 0;           ///< steps up to which the rate holds; at most the job's length
     double attained = 0;        ///< device-seconds up to `held_since`
     double cores = 0;           ///< CPU of a job that runs without devices

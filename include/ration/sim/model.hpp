@@ -14,6 +14,9 @@
 
 namespace ration::sim {
 
+/// The data set of a job that reads none.
+inline constexpr std::uint32_t no_item = 0xFFFF'FFFF;
+
 /// One job of a workload, as its trace describes it. A step is the model's unit of work: one second
 /// of service for a rigid job, one sample of effective training data for a job with a profile.
 struct job_description {
@@ -31,6 +34,8 @@ struct job_description {
     double length = 0;         ///< steps of the whole job, more than 0
     double restart_cost = 0;   ///< seconds without progress at each change of its devices, including the first start
     nanoseconds deadline{-1};  ///< absolute; -1 = none
+    std::uint32_t item = no_item;  ///< the data set that it reads: index into `workload::items`
+    double read = 0;               ///< bytes of it that a step reads
 };
 
 /// The allocation of a running job, as far as its speed depends on it.

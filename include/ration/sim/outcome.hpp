@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ration/host/check.hpp>
+#include <ration/host/tick_report.hpp>
 #include <ration/sim/model.hpp>
 #include <ration/units.hpp>
 
@@ -33,6 +34,12 @@ struct job_outcome {
         if (reached > 0 && acceptable.count < 0) acceptable = now;
         if (reached > 1 && objective.count < 0) objective = now;
     }
+};
+
+/// What the jobs of one tenant have read, of those that read a data set.
+struct tenant_reads {
+    double bytes = 0, cached = 0;           ///< cached: of them from the cache
+    double running = 0, at_full_speed = 0;  ///< seconds of their steps, and what these take with all data cached
 };
 
 /// The first grant of a run that was rejected.
@@ -104,8 +111,16 @@ struct run_outcome {
     std::uint64_t ticks = 0, events = 0, changes = 0, rejected = 0, refused_ticks = 0;
     /// The first rejected grant, if there was one.
     std::optional<bad_grant> first_bad;
-    std::uint64_t faults = 0;     ///< up to `end`; returns of nodes do not count
-    double capacity_seconds = 0;  ///< device-seconds that were available up to `end`
+    std::uint64_t faults = 0;           ///< up to `end`; returns of nodes do not count
+    double capacity_seconds = 0;        ///< device-seconds that were available up to `end`
+    std::vector<tenant_reads> reads{};  ///< by tenant; empty without a cache
+
+    /// Counts the rejected grants of a tick, and keeps the first one, which is of this job.
+    void note_rejections(tick_report const& report, std::uint64_t job) {
+        rejected += report.rejected.size();
+        auto const& first = report.rejected[0];
+        if (!first_bad) first_bad = bad_grant{report.number, report.now, report.grants[first.row], job, first.rule};
+    }
 };
 
 }  // namespace ration::sim

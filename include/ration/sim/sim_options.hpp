@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include <ration/host/column_memory.hpp>
@@ -14,6 +15,7 @@
 #include <ration/host/settle.hpp>
 #include <ration/policy.hpp>
 #include <ration/sim/faults.hpp>
+#include <ration/sim/item_reads.hpp>
 #include <ration/sim/outcome.hpp>
 #include <ration/sim/prediction_noise.hpp>
 #include <ration/sim/workload.hpp>
@@ -38,7 +40,8 @@ struct sim_options {
     nanoseconds half_life{0};  ///< of the usage of tenants; 0 = it never decays
     /// CPU of a node that its jobs get together at most. Policies see all of its cores
     double most_used_cores = std::numeric_limits<double>::infinity();
-    run_observer* observer = nullptr;  ///< outlives the run
+    std::optional<item_cache_options> cache{};  ///< without it, jobs read data sets at any speed
+    run_observer* observer = nullptr;           ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.
     std::size_t most_active = 1'048'576;
     /// Memory of the columns, for policies in worker processes; nullptr: the heap

@@ -96,7 +96,7 @@ private:
           backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
                   engine_options_of(options)),
-          speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_),
+          speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_, options_.cache),
           cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options),
           contention_(live_, engine_.holdings(), speed_segments_) {}
 
@@ -142,6 +142,7 @@ private:
         nanoseconds next{std::numeric_limits<std::int64_t>::max()};
         if (feed_.next() != nullptr) next = feed_.next()->submitted;
         if (!queue_.empty() && queue_.next().at < next) next = queue_.next().at;
+        next = std::min(next, speed_segments_.next_round());
         if (options_.interval.count > 0 && live_.active() > 0) {
             nanoseconds const round{(outcome_.end.count / options_.interval.count + 1) * options_.interval.count};
             if (round < next) next = round;
@@ -170,6 +171,7 @@ private:
             asks_ = true;
         }
         if (live_.compact()) speed_segments_.follow_rows();
+        speed_segments_.choose_items(now);
         cpu_.share(now);
         return {};
     }
@@ -312,11 +314,8 @@ private:
     }
 
     [[nodiscard]] bool note_rejections(tick_report const& report) noexcept {
-        outcome_.rejected += report.rejected.size();
-        auto const& first = report.rejected[0];
-        grant const& row = report.grants[first.row];
-        std::uint64_t const job = row.job < live_.rows() ? live_.id(row.job) : 0;
-        if (!outcome_.first_bad) outcome_.first_bad = bad_grant{report.number, report.now, row, job, first.rule};
+        std::uint32_t const row = report.grants[report.rejected[0].row].job;
+        outcome_.note_rejections(report, row < live_.rows() ? live_.id(row) : 0);
         if (options_.stop_at_bad_grant) outcome_.how = ending::bad_grant;
         return !options_.stop_at_bad_grant;
     }
@@ -386,6 +385,7 @@ private:
 
     void finish() noexcept {
         outcome_.capacity_seconds = nodes_.capacity_seconds(outcome_.end);
+        outcome_.reads = speed_segments_.reads();
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             if (!live_.is_active(row)) continue;
             if (live_[row].devices > 0) outcome_of(row).device_seconds = live_[row].attained_at(outcome_.end);

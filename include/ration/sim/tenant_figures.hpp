@@ -19,6 +19,8 @@ struct tenant_figures {
     double mean_wait = no_figure, p99_wait = no_figure,
            worst_wait = no_figure;  ///< from submission to the first devices
     double held = no_figure;        ///< its part of all device-seconds that were held
+    double cached = no_figure;      ///< part of the bytes that its jobs read which came from the cache
+    double speed = no_figure;       ///< mean speed of jobs that read, as a part of that with all data cached
     double weight = no_figure;      ///< its part by the weights: that of its parent, divided among the children
 };
 
@@ -35,6 +37,20 @@ namespace detail {
         shares[t] = above * tenants[t].weight / all;
     }
     return shares;
+}
+
+/// What the jobs of each tenant and of the tenants below it have read.
+[[nodiscard]] inline std::vector<tenant_reads> reads_with_children(std::vector<tenant_description> const& tenants,
+                                                                   std::vector<tenant_reads> const& own) {
+    std::vector<tenant_reads> all(tenants.size());
+    for (std::size_t t = 0; t < own.size(); ++t)
+        for (auto above = static_cast<std::uint32_t>(t); above != no_tenant; above = tenants[above].parent) {
+            all[above].bytes += own[t].bytes;
+            all[above].cached += own[t].cached;
+            all[above].running += own[t].running;
+            all[above].at_full_speed += own[t].at_full_speed;
+        }
+    return all;
 }
 
 }  // namespace detail
@@ -59,7 +75,10 @@ namespace detail {
                 waits[t].push_back(to_seconds(job.started - job.submitted));
         }
     }
+    auto const reads = detail::reads_with_children(tenants, run.reads);
     for (std::size_t t = 0; t < all.size(); ++t) {
+        if (reads[t].bytes > 0) all[t].cached = reads[t].cached / reads[t].bytes;
+        if (reads[t].running > 0) all[t].speed = reads[t].at_full_speed / reads[t].running;
         std::sort(waits[t].begin(), waits[t].end());
         all[t].mean_wait = mean_of(waits[t]);
         all[t].p99_wait = quantile(waits[t], 0.99);

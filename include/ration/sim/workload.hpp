@@ -13,6 +13,12 @@
 
 namespace ration::sim {
 
+/// A data set.
+struct data_set {
+    std::string name;
+    std::int64_t bytes = 0;
+};
+
 /// Jobs in the order of their submission. Readers of traces and generators make it; runs only read
 /// it, so threads can share it.
 struct workload {
@@ -27,6 +33,7 @@ struct workload {
     /// Indexed by `job_description::model`.
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
+    std::vector<data_set> items{};         ///< indexed by `job_description::item`
     std::size_t left_out = 0;  ///< rows of the trace that were skipped: without devices, or without a run time
 
     /// True if a job of this workload runs on processors instead of devices.

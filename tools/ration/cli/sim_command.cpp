@@ -10,6 +10,7 @@
 #include "cli/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "report/page.hpp"
 #include "report/simulation_page.hpp"
@@ -109,6 +110,26 @@ void add_input(CLI::App& to, simulation_options& into) {
         ->check(checked_by(parse_cluster));
 }
 
+[[nodiscard]] result<void, diagnostic> check_size(std::string_view word) {
+    if (parse_size(word)) return {};
+    return diagnostic{.text = program::quoted(word) +
+                              " is no size: write a number with B, KiB, MiB, GiB, TiB, kB, MB, "
+                              "GB or TB"};
+}
+
+void add_cache(CLI::App& to, simulation_options& into) {
+    auto* const cache = to.add_option_function<std::string>(
+        "--cache", [&into](std::string const& word) { into.cache = parse_size(word); },
+        "Memory for the data sets that jobs read, shared among tenants by shared_cache; prints figures of each tenant");
+    cache->type_name("SIZE")->check(checked_by(check_size));
+    to.add_option_function<std::string>(
+          "--storage", [&into](std::string const& word) { into.storage = *parse_size(word); },
+          "What a job reads in a second of a data set that is not cached; default 100MB")
+        ->type_name("SIZE")
+        ->check(checked_by(check_size))
+        ->needs(cache);
+}
+
 void add_tenants(CLI::App& to, simulation_options& into) {
     to.add_option("--tenants", into.tenants,
                   "A file with [[tenant]] and half_life, as in a jobs file; prints figures of each tenant")
@@ -200,6 +221,7 @@ void add_options(CLI::App& to, simulation_options& into, option_context& context
     to.footer(notes_of_sim);
     add_input(to, into);
     add_tenants(to, into);
+    add_cache(to, into);
     add_policies(to, into, context);
     add_times_and_faults(to, into, context);
     add_runs_and_output(to, into);

@@ -16,6 +16,7 @@
 #include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
+#include "policies/policy_registry.hpp"
 #include "sim/estimate_options.hpp"
 #include "sim/fault_options.hpp"
 #include "sim/noise_options.hpp"
@@ -332,6 +333,33 @@ std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
     return parse_duration(text);
 }
 
+namespace {
+
+void read_cache(simulation_options const& options, simulation_input& input, diagnostics& problems) {
+    if (!options.cache) return;
+    diagnostics found;
+    auto const sharing = item_parameters(input.settings, found);
+    for (auto const& one : found) problems.add({.file = "--set", .text = one.text});
+    if (sharing)
+        input.cache = sim::item_cache_options{
+            .bytes = options.cache->count, .storage = static_cast<double>(options.storage.count), .sharing = *sharing};
+}
+
+/// A cache needs jobs that read, and not more tenants than a round can serve.
+void check_reads(simulation_input const& input, diagnostics& problems) {
+    constexpr std::size_t most_tenants = 1000;
+    if (!input.cache) return;
+    for (auto const& s : input.samples)
+        if (s.stream || s.jobs.items.empty() || s.jobs.tenants.size() > most_tenants)
+            return problems.add(
+                {.file = "--cache",
+                 .text = fmt::format("the jobs of {} read no data set, or are of more than {} tenants; "
+                                     "name a trace with the columns data_set, data_bytes and read_bytes",
+                                     quoted(s.jobs.name), most_tenants)});
+}
+
+}  // namespace
+
 simulation_input read_simulation(simulation_options const& options, diagnostics& problems) {
     simulation_input input;
     auto machines = parse_cluster(options.cluster);
@@ -340,7 +368,10 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
         return input;
     }
     input.machines = *std::move(machines);
-    add_settings(options.settings, options.policies, "run", input.settings, problems);
+    auto names = options.policies;
+    if (options.cache) names.emplace_back(item_policy);
+    add_settings(options.settings, names, "run", input.settings, problems);
+    read_cache(options, input, problems);
     for (auto const& word : options.noise)
         if (auto const added = add_noise(word, input.noise); !added) problems.add(in_file("--noise", added.failure()));
     auto const library = std::make_shared<sim::model_library const>(read_library(options, input.machines, problems));
@@ -351,6 +382,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
                              : generate(options, *library, input, problems);
     if (!options.estimates.empty()) prepare_estimates(options.estimates, *library, input, problems);
     if (!options.tenants.empty()) read_tenants(options, input, problems);
+    if (problems.empty()) check_reads(input, problems);
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())
             problems.add(fit.failure());

@@ -42,7 +42,8 @@ struct simulation_input {
     std::vector<sample> samples;  ///< at least one, none of them empty
     sim::prediction_noise noise;  ///< of the predictions that policies read
     std::vector<bool> is_exact;   ///< by policy: it reads exact values beside estimates; empty without --estimate
-    nanoseconds half_life{};      ///< of the usage of tenants; 0 = it never decays
+    std::optional<sim::item_cache_options> cache{};  ///< for the data sets that jobs read
+    nanoseconds half_life{};                         ///< of the usage of tenants; 0 = it never decays
     settle_rules settle = sim::sim_options{}.settle;
     double most_used_cores = sim::sim_options{}.most_used_cores;  ///< as in `sim::sim_options`
     run_config settings;               ///< the parameters of policies, as a jobs file would say them

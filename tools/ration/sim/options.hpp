@@ -26,6 +26,8 @@ struct simulation_options {
     std::vector<std::string> estimates;    ///< as `check_estimate` takes them
     nanoseconds checkpoint{0};             ///< jobs save their state every so often; 0 = at all times
     nanoseconds save{0};                   ///< each of these saves
+    std::optional<bytes> cache;            ///< for the data sets that jobs read; empty: they read at any speed
+    bytes storage{100'000'000};            ///< a second that each job reads of a data set that is not cached
     std::vector<std::string> policies;     ///< names or paths of a .so
     std::vector<std::string> settings;     ///< as `add_setting` takes them
     nanoseconds interval = seconds(60);    ///< a tick at every multiple of it, besides those at events

@@ -142,7 +142,8 @@ public:
                          .save = options.save,
                          .noise = input.noise,
                          .half_life = input.half_life,
-                         .most_used_cores = input.most_used_cores};
+                         .most_used_cores = input.most_used_cores,
+                         .cache = input.cache};
     if (options.until) how.limit = *options.until;
     return how;
 }
@@ -176,7 +177,8 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     into.outcome = std::move(ran).value();
     if (!from.stream) into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
     watch.finish(into);
-    if (!options.tenants.empty() && !from.stream) into.tenants = tenant_figures_of(from.jobs, into.outcome);
+    if ((!options.tenants.empty() || options.cache) && !from.stream)
+        into.tenants = tenant_figures_of(from.jobs, into.outcome);
     if (auto const* const lost = timed.first_lost()) into.lost = *lost;
     into.decisions = timed.times();
     into.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

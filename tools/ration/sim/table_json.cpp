@@ -80,6 +80,8 @@ void write_tenants(json_writer& json, simulated_run const& run, sample const& fr
                 write(json, "worst_wait", one.worst_wait);
                 write(json, "held", one.held);
                 write(json, "weight", one.weight);
+                write(json, "cached", one.cached);
+                write(json, "speed", one.speed);
             });
     });
 }

@@ -12,7 +12,7 @@ namespace {
 
 /// Means over the samples.
 struct mean_tenant {
-    double jobs = 0, mean_wait = 0, p99_wait = 0, held = 0, weight = 0, samples = 0;
+    double jobs = 0, mean_wait = 0, p99_wait = 0, held = 0, weight = 0, cached = 0, speed = 0, samples = 0;
 
     void add(sim::tenant_figures const& one) noexcept {
         jobs += static_cast<double>(one.jobs);
@@ -20,6 +20,8 @@ struct mean_tenant {
         p99_wait += one.p99_wait;
         held += one.held;
         weight += one.weight;
+        cached += one.cached;
+        speed += one.speed;
         ++samples;
     }
 };
@@ -50,10 +52,12 @@ struct mean_tenant {
 }  // namespace
 
 std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all) {
-    if (all.options.tenants.empty()) return {};
+    bool const reads = all.options.cache.has_value();
+    if (all.options.tenants.empty() && !reads) return {};
     auto const times = unit_of(all);
     std::vector<std::vector<std::string>> table{{"tenant", "policy", "jobs", fmt::format("mean wait ({})", times.name),
                                                  fmt::format("p99 wait ({})", times.name), "held", "by weight"}};
+    if (reads) table.front().insert(table.front().end(), {"from cache", "speed"});
     for (auto const& name : names_of(all))
         for (std::size_t p = 0; p < all.policies.size(); ++p) {
             auto const mean = mean_of(all, p, name);
@@ -63,6 +67,9 @@ std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all
             table.push_back({p == 0 ? printable(name) : "", all.policies[p].label, count_text(mean.jobs / mean.samples),
                              text(mean.mean_wait, figure_unit::time), text(mean.p99_wait, figure_unit::time),
                              text(mean.held, figure_unit::share), text(mean.weight, figure_unit::share)});
+            if (reads)
+                table.back().insert(table.back().end(),
+                                    {text(mean.cached, figure_unit::share), text(mean.speed, figure_unit::share)});
         }
     return table;
 }

@@ -95,8 +95,9 @@ void read_traces(simulation_options const& options, std::shared_ptr<sim::model_l
         return problems.add(
             {.text = "there is no format " + program::quoted(options.format) +
                      suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()})});
-    // Faults, figures of tenants and the check of the machines need all jobs.
-    bool const streams = options.faults.empty() && options.tenants.empty() && devices_of(input.machines) > 0;
+    // Faults, a cache, figures of tenants and the check of the machines need all jobs.
+    bool const streams =
+        options.faults.empty() && options.tenants.empty() && !options.cache && devices_of(input.machines) > 0;
     for (auto const& path : options.traces) {
         auto const before = problems.size();
         auto stream = streams ? stream_of(path, library, as, problems) : std::nullopt;

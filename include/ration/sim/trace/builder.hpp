@@ -28,13 +28,14 @@ class builder {
     static constexpr domain no_device{0, 0, true, "0, or leave it empty: jobs of this model run on processors"};
     static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
     static constexpr domain amount{1e-9, 1e15, false, "a number above 0, at most 1e15"};
+    static constexpr domain file_size{1, 1e15, true, "a whole number of bytes from 1 to 1e15"};
     static constexpr domain samples{1, 1e12, true, "a whole number from 1 to 1e12"};
 
     field_parser fields_;
     model_library const& library_;
     workload made_;
     std::vector<double> submitted_;  // seconds, index = job
-    std::map<std::string, std::uint32_t, std::less<>> tenants_;
+    std::map<std::string, std::uint32_t, std::less<>> tenants_, items_;
     std::uint32_t last_tenant_ = 0;
 
 public:
@@ -68,7 +69,7 @@ public:
         }
         job_description& job = into.job;
         if (!set_request(r, job) || !fields_.submission(r, into.submitted) || !set_model(r, job) ||
-            !set_bounds(r, job) || !set_rest(r, job, into.submitted) || !set_tenant(r, job))
+            !set_bounds(r, job) || !set_rest(r, job, into.submitted) || !set_tenant(r, job) || !set_reads(r, job))
             return false;
         return !fields_.has(field::name) || fields_.is_word(r, field::name);
     }
@@ -199,6 +200,22 @@ private:
         if (!fields_.is_word(r, field::tenant)) return false;
         job.tenant = index_of_tenant(name);
         return true;
+    }
+
+    /// Sets the data set, and adds it at its first use.
+    [[nodiscard]] bool set_reads(row const& r, job_description& job) {
+        std::string_view const name = r[field::item];
+        if (name.empty()) return true;
+        double bytes = 0;
+        if (!fields_.is_word(r, field::item) || !fields_.number(r, field::item_bytes, file_size, bytes) ||
+            !fields_.number(r, field::read, amount, job.read))
+            return false;
+        auto const size = static_cast<std::int64_t>(bytes);
+        auto const known = items_.emplace(name, static_cast<std::uint32_t>(made_.items.size()));
+        if (known.second) made_.items.push_back({std::string(name), size});
+        job.item = known.first->second;
+        return made_.items[job.item].bytes == size ||
+               fields_.refuse(r, field::item_bytes, "the same in all rows of a data set");
     }
 
     /// The index of a tenant; most rows have the tenant of the row before.

@@ -28,10 +28,13 @@ enum class field : std::uint8_t {
     weight,
     restart_cost,
     deadline,
+    item,
+    item_bytes,
+    read,
     nothing  ///< a column that is not read
 };
 /// The number of fields with a meaning.
-inline constexpr std::size_t fields = 17;
+inline constexpr std::size_t fields = 20;
 
 /// A column of a format: its title, its meaning, and whether it is required.
 struct column {
@@ -85,7 +88,10 @@ inline constexpr column ration_columns[] = {{"job_id", field::name},
                                             {"length", field::length, false},
                                             {"weight", field::weight, false},
                                             {"restart_cost", field::restart_cost, false},
-                                            {"deadline", field::deadline, false}};
+                                            {"deadline", field::deadline, false},
+                                            {"data_set", field::item, false},
+                                            {"data_bytes", field::item_bytes, false},
+                                            {"read_bytes", field::read, false}};
 
 /// Microsoft's Philly, as condensed by the artifact of Pollux (OSDI'21).
 inline constexpr column philly_columns[] = {{"timestamp", field::submitted},

@@ -15,6 +15,8 @@
 /// | weight | among the jobs of its tenant | 1 |
 /// | restart_cost | seconds without progress at each change of its devices | that of its model; 0 for a rigid job |
 /// | deadline | seconds, on the clock of submit_time | none |
+/// | data_set | the data set that it reads | it reads none |
+/// | data_bytes, read_bytes | bytes of the data set, and of it that a step reads | |
 ///
 /// Required are the first three, and one of `duration`, `length` and `model`.
 #pragma once
@@ -61,6 +63,15 @@ inline void append(std::string& to, std::string_view word) {
     to += '"';
 }
 
+/// Appends the data set of a job, in a workload that has some.
+inline void append_reads(std::string& to, workload const& from, job_description const& job) {
+    if (job.item == no_item) return static_cast<void>(to += ",,,");
+    auto const& set = from.items[job.item];
+    append(to += ',', std::string_view(set.name));
+    append(to += ',', set.bytes);
+    append(to += ',', job.read);
+}
+
 /// Appends the line of one job.
 inline void append_job(std::string& to, workload const& from, std::size_t j) {
     job_description const& job = from.jobs[j];
@@ -82,6 +93,7 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
     cell(job.weight != 1, job.weight);
     cell(true, job.restart_cost);
     if (job.deadline.count >= 0) append(to, job.deadline);
+    if (!from.items.empty()) append_reads(to, from, job);
     to += '\n';
 }
 
@@ -90,7 +102,8 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
 /// The trace as text. `read` makes the same workload from it, given the same models. O(jobs).
 [[nodiscard]] inline std::string written(workload const& from) {
     std::string text =
-        "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline\n";
+        "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline";
+    text += from.items.empty() ? "\n" : ",data_set,data_bytes,read_bytes\n";
     text.reserve(text.size() + 80 * from.jobs.size());
     for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j);
     return text;
