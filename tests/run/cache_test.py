@@ -123,6 +123,10 @@ class Cache(RunTest):
         self.assertEqual(again["shared_cache"]["decisions"], len(rounds))
         self.assertEqual(again["shared_cache"]["same"], len(rounds))
         self.assertEqual(again["none"]["decisions"], len(self.named("decision")))
+        subprocess.run([RATION, "report", "log.jsonl", "--out", "page.html"], cwd=self.folder, check=True, capture_output=True, timeout=PATIENCE)
+        page = (self.folder / "page.html").read_text()
+        self.assertIn('"39.1 KiB","the item serves its readers in this round"', page)
+        self.assertNotIn('"item_decision"', page)
         # In a partition each tenant has room for one file, and both choose the common one
         divided = replayed("--set", "shared_cache.mode=partition")["shared_cache"]
         self.assertLess(divided["same"], len(rounds))
@@ -166,6 +170,8 @@ class Cache(RunTest):
         self.assertEqual(refused.returncode, 3, refused.stderr)
         self.assertIn("jobs.toml:1:9: 'cache' is 78.1 KiB, and this process may lock 64 KiB of memory; raise that limit (ulimit -l, or "
                       "LimitMEMLOCK= of a service), or write a smaller cache", refused.stderr)
+        self.assertIn("jobs.toml:1:9: 'cache' is the memory of one machine, and --nodes names several; leave 'cache' out",
+                      self.run_jobs("--nodes", "local:2").stderr)
         self.two_tenants(1, cache='cache = "4000TiB"\n')
         self.assertRegex(self.run_jobs().stderr, r"'cache' is 4000 TiB, and this machine has .* of memory; write a smaller cache")
         (self.folder / "common").unlink()

@@ -193,6 +193,21 @@ class Hostile(AccountsTest):
         self.assertIn("permission denied", ends[0]["why"])
         self.assertEqual(self.secret.read_text(), before)
 
+    def test_files_for_the_cache_are_opened_with_the_rights_of_the_user(self) -> None:
+        self.kill()
+        (self.folder / "serve.toml").write_text('cache = "64KiB"\nshared_cache = { round = 1 }\n')
+        self.begin()
+        own = self.homes[FIRST] / "data"
+        own.write_bytes(b"x" * 5000)
+        self.submit_as(FIRST, "sleep 300", f'reads = ["{self.secret}", "{own}"]\n')
+
+        def events() -> list[dict]:
+            return [json.loads(line) for line in (self.state / "events.jsonl").read_text().splitlines()]
+        self.wait_for(lambda: any(event["event"] == "item" for event in events()))
+        self.assertEqual([event["item"] for event in events() if event["event"] == "item"], [str(own)])
+        warnings = [event["message"] for event in events() if event["event"] == "warning"]
+        self.assertIn(f"{self.secret} cannot be opened (Permission denied); correct the path in 'reads', which is relative to the job's directory", warnings)
+
     def test_paths_of_a_job_are_opened_with_the_rights_of_its_user(self) -> None:
         own = self.homes[FIRST] / "own.csv"
         own.write_text("step,loss\n")
