@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 declare -A scripts=(
   [threads]=bench/threads/threads.py
   [run.policies]=bench/run/policies.py
+  [run.warm_launches]=bench/run/warm_launches.py
   [published.ray]=bench/published/ray_tune.py
   [published.elastic_rmi_live]=bench/published/elastic_rmi_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
@@ -32,7 +33,7 @@ cmake --preset release >/dev/null
 if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
-    threads) cmake/packages.sh pytorch ;;
+    threads | run.warm_launches) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
     slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)

@@ -4,7 +4,8 @@
 RATION_DEVICES names the devices of this node; without it there is one rank. Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE,
 MASTER_ADDR and MASTER_PORT, as torchrun gives them. SIGTERM, SIGINT and SIGHUP are passed on to all. When a rank fails the others are
 ended, and the exit status is that of the first that failed (128 and the signal's number when a signal ended it). Ranks do not outlive
-this process, however it ends; what they have started and left behind is ended with the last of them. Linux only.
+this process, however it ends; what they have started and left behind is ended with the last of them. Linux only. A launcher that
+ration.fork_server has forked forks the ranks too, with the modules that are imported already.
 """
 import ctypes
 import os
@@ -12,6 +13,8 @@ import signal
 import socket
 import sys
 import time
+
+from ration import fork_server
 
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _GRACE = 5.0  # seconds between asking the other ranks to end, after one has failed, and ending them
@@ -40,16 +43,20 @@ def _environments():
     return [{**os.environ, **common, "RANK": str(first + rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
 
 
-def _start(command, environment, mask):
+def _start(arguments, environment, mask):
     parent = os.getpid()
     pid = os.fork()
     if pid != 0:
         return pid
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the line above
+        os._exit(127)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if fork_server.is_forked():  # with all modules of `preload`
+        os.environ.update(environment)
+        fork_server.run(arguments)
     try:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() == parent:  # otherwise it ended before the line above
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            os.execve(command[0], command, environment)
+        os.execve(sys.executable, [sys.executable, *arguments], environment)
     finally:
         os._exit(127)
 
@@ -129,8 +136,7 @@ def main(arguments):
     signals = {signal.SIGCHLD, *_PASSED_ON}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    command = [sys.executable, *arguments]
-    ranks = _Ranks(_start(command, environment, before) for environment in _environments())
+    ranks = _Ranks(_start(arguments, environment, before) for environment in _environments())
     ranks.wait(signals)
     _end_strays()
     return ranks.failure

@@ -9,6 +9,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 import ration
+from ration import fork_server
 
 torch.manual_seed(3)
 inputs = torch.randn(300, 16)  # a batch of 96 reaches over the end of a pass
@@ -19,6 +20,7 @@ schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=20, gamma=0.7)
 run = ration.elastic(batch=100, seed=5)
 run.want(3)
 print(f"rank {run.rank} of {run.world} batch {run.batch}", flush=True)
+print("forked" if fork_server.is_forked() else "imported", flush=True)
 if "RATION_TEST_DDP" in os.environ:
     model = torch.nn.parallel.DistributedDataParallel(model)
 loader = DataLoader(TensorDataset(inputs, labels), batch_sampler=run.batches(len(inputs)))

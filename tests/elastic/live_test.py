@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` and real training: a PyTorch job whose number of processes changes again and again, by the dice.
 
-usage: live_test.py RESIZES    RATION_PROGRAM and RATION_RANDOM_SIZES name the program and the policy
+usage: live_test.py RESIZES [Live.CASE | Batches]    RATION_PROGRAM and RATION_RANDOM_SIZES name the program and the policy
 """
 import contextlib
 import io
@@ -59,11 +59,11 @@ class Runs(unittest.TestCase):
     def log_of(self, name):
         return next((self.folder / "ration-output").rglob(f"{name}.log")).read_text()
 
-    def run_jobs(self, text, done):
+    def run_jobs(self, text, done, *options):
         """Runs the jobs until `done()` holds; what ration has printed."""
         (self.folder / "jobs.toml").write_text(text)
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder)}
-        run = subprocess.Popen([os.environ["RATION_PROGRAM"], "run", "jobs.toml", "--log", "log.jsonl"], cwd=self.folder, env=environment,
+        run = subprocess.Popen([os.environ["RATION_PROGRAM"], "run", "jobs.toml", "--log", "log.jsonl", *options], cwd=self.folder, env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(run.communicate)
         self.addCleanup(run.kill)
@@ -75,9 +75,33 @@ class Runs(unittest.TestCase):
 
 
 class Live(Runs):
-    def test_random_sizes_lose_no_step_and_change_no_loss(self):
+    def test_random_sizes(self):
+        self.assertNotIn("forked", self.resize("", *self.options()))
+
+    def test_warm(self):
+        """Launches by a fork server, with the same outcome."""
+        self.assertIn("forked", self.resize('preload = ["torch"]', *self.options()))
+        self.assertFalse([event["text"] for event in self.events() if event["event"] == "warning"])
+        self.assertEqual(self.servers(), [])
+
+    @staticmethod
+    def options():
+        backend = os.environ.get("RATION_TEST_BACKEND")
+        return ["--backend", backend] if backend else []
+
+    def servers(self):
+        """Fork servers of this test's run that still exist."""
+        found = []
+        for place in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if b"ration.fork_server" in (place / "cmdline").read_bytes() and (place / "cwd").resolve() == self.folder.resolve():
+                    found.append(int(place.name))
+        return found
+
+    def resize(self, more, *options):
+        """No step is lost, and no loss changes. How the ranks have PyTorch, by launch."""
         policy = f"policy = {json.dumps(os.environ['RATION_RANDOM_SIZES'])}\n"
-        said = self.run_jobs(policy + HEAD + job("a", 1000000, 3), lambda: len(self.resizes("settled")) > RESIZES)
+        said = self.run_jobs(policy + HEAD + job("a", 1000000, 3, more), lambda: len(self.resizes("settled")) > RESIZES, *options)
         settled = [(event["from"], event["to"]) for event in self.resizes("settled")]
         self.assertGreater(len(settled), RESIZES, said)
         self.assertEqual(self.resizes("failed", "restored", "stuck"), [], said)
@@ -90,6 +114,7 @@ class Live(Runs):
         furthest = max(abs(split / one - 1) for one, (_, split) in zip(whole, losses))
         print(f"{len(settled) - 1} resizes, {len(losses)} steps, furthest from the unresized loss: {furthest:.2g}; sizes {[to for _, to in settled]}")
         self.assertLess(furthest, 1e-3)
+        return re.findall("^(forked|imported)$", self.log_of("a"), re.MULTILINE)
 
 
 class Batches(Runs):

@@ -34,6 +34,30 @@ TEST_CASE("parse_config: devices of the file") {
     CHECK(message_of_file("policy = 'none'\ndevices = { count = 4, cpus = 1 }").size() == 2);
 }
 
+TEST_CASE("parse_config: preload") {
+    CHECK(message_of_job("preload = 'torch'") ==
+          sentences{"jobs.toml:6:11: 'preload' must be an array with names of modules, such as [\"torch\"], not text"});
+    CHECK(message_of_job("preload = []") ==
+          sentences{"jobs.toml:6:11: 'preload' names no module; write [\"torch\"], or leave the key out"});
+    for (auto const* other : {"1", "'import os'", "'.torch'", "''"})
+        CHECK(message_of_job(std::string("preload = ['torch', ") + other + "]") ==
+              sentences{"jobs.toml:6:21: 'preload' has an entry that is not the name of a module; write names such as "
+                        "\"torch\""});
+    std::string const no_python =
+        "'preload' is for a script of Python; write command = [\"python3\", \"train.py\"] or "
+        "[\"python3\", \"-m\", \"module\"]";
+    auto const preloads_for = [](std::string const& command) {
+        return reply("policy = 'none'\n[[job]]\nname = 'a'\ntarget = { loss = { objective = 1 } }\ncommand = " +
+                     command + "\npreload = ['torch.nn']\n");
+    };
+    for (auto const* other : {"['x']", "['x','y']", "['python3']", "['python3','-c','pass']", "['python3','-m']"}) {
+        CAPTURE(other);
+        CHECK(preloads_for(other) == sentences{"jobs.toml:6:11: " + no_python});
+    }
+    CHECK(preloads_for("['python3','train.py']").empty());
+    CHECK(preloads_for("['/opt/bin/python3.12','-m','ration.ranks','train.py']").empty());
+}
+
 TEST_CASE("parse_config: devices of a job") {
     CHECK(message_of_job("bounds = { gpu = 'many' }") ==
           sentences{

@@ -132,7 +132,8 @@ struct job_config {
     std::vector<std::string> command;  ///< at least the program; no zero bytes
     std::string directory;             ///< empty: where ration was started
     std::vector<std::pair<std::string, std::string>> environment;
-    nanoseconds at;  ///< start, counted from the start of the run
+    std::vector<std::string> preload;  ///< modules of Python that a fork server imports; empty: no server
+    nanoseconds at;                    ///< start, counted from the start of the run
     target_config target;
     bounds cpu;                             ///< millicores
     std::optional<bytes> memory;            ///< limit
@@ -154,7 +155,7 @@ struct job_config {
     /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
     std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys
-    position name_at, command_at, directory_at, log_at, reads_at;
+    position name_at, command_at, directory_at, log_at, reads_at, preload_at;
 
     /// A path of the job, from where ration stands.
     [[nodiscard]] std::string from_here(std::string const& path) const {

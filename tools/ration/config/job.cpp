@@ -15,6 +15,7 @@
 #include "config/log.hpp"
 #include "config/metrics.hpp"
 #include "config/parameters.hpp"
+#include "config/preload.hpp"
 #include "config/target.hpp"
 
 namespace ration::program {
@@ -47,6 +48,7 @@ public:
         read_place();
         read_environment();
         read_launch_parameters(keys_, job_, problems_);
+        read_preload(keys_, job_, problems_);
         read_start();
         job_.target = read_target(keys_, title(), job_.where, problems_);
         read_bounds();

@@ -7,6 +7,7 @@
 
 #include <ration/progress/token.hpp>
 
+#include "common/error_text.hpp"
 #include "run/job_environment.hpp"
 #include "run/job_ranks.hpp"
 
@@ -53,20 +54,35 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     job.launching = true;
     record_.save();  // the token, by which a later start finds a process that was started and not recorded yet
     auto const command = command_of(job, static_cast<std::int64_t>(assigned.ranks));
-    auto child = node_.launch({job.id, job.config->name, job.token.view(), job.config->memory, assigned.cpu,
-                               assigned.place.cpus, assigned.filter, assigned.memory},
-                              {.command = command,
-                               .working_directory = job.config->directory,
-                               .environment = std::move(environment).value(),
-                               .output_file = output_of(job),
-                               .journal = directory_.launches(),
-                               .journal_entry = std::string(job.token.view()) + '\n',
-                               .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt});
+    auto child = launch_process(job,
+                                {job.id, job.config->name, job.token.view(), job.config->memory, assigned.cpu,
+                                 assigned.place.cpus, assigned.filter, assigned.memory},
+                                {.command = command,
+                                 .working_directory = job.config->directory,
+                                 .environment = std::move(environment).value(),
+                                 .output_file = output_of(job),
+                                 .journal = directory_.launches(),
+                                 .journal_entry = std::string(job.token.view()) + '\n',
+                                 .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt},
+                                now);
     job.launching = false;
     if (!child) return child.failure();
     job.process = std::move(child).value();
     job.placed = true;
     return {};
+}
+
+/// By the job's fork server where that is ready, which the first launch starts.
+result<process::child> job_launcher::launch_process(live_job const& job, job_start const& what,
+                                                    process::launch_spec const& spec, nanoseconds now) {
+    if (auto* const server = servers_.ready_for(job, now)) {
+        auto child = node_.launch(what, spec, server);
+        if (child || child.failure().code != errc::gone) return child;
+        servers_.fail(job, to_text(child.failure()), now);
+    }
+    auto child = node_.launch(what, spec);
+    if (child) servers_.start(job, spec, now);
+    return child;
 }
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,

@@ -8,6 +8,7 @@
 
 #include "run/device_assigner.hpp"
 #include "run/event_sink.hpp"
+#include "run/fork_servers.hpp"
 #include "run/health_monitor.hpp"
 #include "run/job_table.hpp"
 #include "run/node_backend.hpp"
@@ -28,6 +29,7 @@ class job_launcher {
     progress_monitor& progress_;
     health_monitor& health_;
     share_monitor& shares_;
+    fork_servers& servers_;
     scheduler& scheduler_;
     record_writer& record_;
     event_sink& events_;
@@ -36,10 +38,10 @@ public:
     /// `output_folder`: for the output and the checkpoints of the jobs.
     job_launcher(node_backend& node, job_table const& jobs, run_directory const& directory, std::string output_folder,
                  device_assigner& assigner, progress_monitor& progress, health_monitor& health, share_monitor& shares,
-                 scheduler& scheduler, record_writer& record, event_sink& events)
+                 fork_servers& servers, scheduler& scheduler, record_writer& record, event_sink& events)
         : node_(node), jobs_(jobs), directory_(directory), output_folder_(std::move(output_folder)),
-          assigner_(assigner), progress_(progress), health_(health), shares_(shares), scheduler_(scheduler),
-          record_(record), events_(events) {}
+          assigner_(assigner), progress_(progress), health_(health), shares_(shares), servers_(servers),
+          scheduler_(scheduler), record_(record), events_(events) {}
 
     /// Starts the next incarnation. Errors: those of the token, the folder, the masks, the backend and the launch.
     [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
@@ -50,6 +52,8 @@ private:
     [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job,
                                                                   device_assignment const& assigned) const;
     [[nodiscard]] result<void> start_process(live_job& job, device_assignment const& assigned, nanoseconds now);
+    [[nodiscard]] result<process::child> launch_process(live_job const& job, job_start const& what,
+                                                        process::launch_spec const& spec, nanoseconds now);
     void emit_start(live_job const& job, std::vector<std::string> const& command, device_assignment const& assigned,
                     nanoseconds now);
 };

@@ -54,6 +54,7 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
     models_.warn_if_missing(job, now);
     gpus_.forget_probe(job);  // it was for another question
     if (job.devices != nullptr) job.devices->ended(gpus_.has_left_devices(job, now), now);
+    servers_.end(job);
     scheduler_.release(job.id);
     // A failure has a better reason, and its last line of output
     if (auto const unread = progress_.unread_output(job); !unread.empty() && how != condition::failed)

@@ -7,6 +7,7 @@
 #include "run/command_channel.hpp"
 #include "run/event_sink.hpp"
 #include "run/exit_classifier.hpp"
+#include "run/fork_servers.hpp"
 #include "run/gpu_monitor.hpp"
 #include "run/hook_runner.hpp"
 #include "run/job_stopper.hpp"
@@ -29,6 +30,7 @@ class job_reaper {
     gpu_monitor& gpus_;
     model_delivery& models_;
     hook_runner& hooks_;
+    fork_servers& servers_;
     scheduler& scheduler_;
     record_writer& record_;
     event_sink& events_;
@@ -36,9 +38,11 @@ class job_reaper {
 public:
     job_reaper(node_backend& node, progress_monitor& progress, exit_classifier& exits, usage_meter& usage,
                command_channel& commands, job_stopper& stopper, gpu_monitor& gpus, model_delivery& models,
-               hook_runner& hooks, scheduler& scheduler, record_writer& record, event_sink& events)
+               hook_runner& hooks, fork_servers& servers, scheduler& scheduler, record_writer& record,
+               event_sink& events)
         : node_(node), progress_(progress), exits_(exits), usage_(usage), commands_(commands), stopper_(stopper),
-          gpus_(gpus), models_(models), hooks_(hooks), scheduler_(scheduler), record_(record), events_(events) {}
+          gpus_(gpus), models_(models), hooks_(hooks), servers_(servers), scheduler_(scheduler), record_(record),
+          events_(events) {}
 
     /// The first process of the job has ended, and its reports were read. Ends the job, or this incarnation of it; does
     /// nothing while the end may be that of a GPU, which the next probe shows.

@@ -33,7 +33,8 @@ result<void> node_backend::plan(setting const& wanted, job_plan& out) noexcept {
     });
 }
 
-result<process::child> node_backend::launch(job_start const& what, process::launch_spec spec) {
+result<process::child> node_backend::launch(job_start const& what, process::launch_spec spec,
+                                            process::fork_server* server) {
     spec.open_files = open_files_;
     auto const placer = jobs_->prepare(what, spec);
     if (!placer) return placer.failure();
@@ -43,7 +44,7 @@ result<process::child> node_backend::launch(job_start const& what, process::laun
         return (*placer)(pid);
     };
     spec.place = place;
-    auto child = process::launch(spec);
+    auto child = server != nullptr ? server->launch(spec) : process::launch(spec);
     if (!child) {
         static_cast<void>(jobs_->remove(what.job));  // not known yet if the launch failed early
         gpus_.remove(what.job);

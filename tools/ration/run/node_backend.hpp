@@ -10,6 +10,7 @@
 #include <string>
 
 #include <ration/host/backend.hpp>
+#include <ration/process/fork_server.hpp>
 #include <ration/process/launch.hpp>
 
 #include "run/cpu_caps.hpp"
@@ -56,8 +57,9 @@ public:
     [[nodiscard]] operation_text describe(operation const& op) noexcept { return op->describe(); }
 
     // --- Jobs
-    /// Starts the job. Its limits apply from its first instruction on.
-    [[nodiscard]] result<process::child> launch(job_start const& what, process::launch_spec spec);
+    /// Starts the job, by its fork server if it has one. Its limits apply from its first instruction on.
+    [[nodiscard]] result<process::child> launch(job_start const& what, process::launch_spec spec,
+                                                process::fork_server* server = nullptr);
     /// Applies the limits of a launch to a process that an earlier run started, except those on memory and CPU.
     [[nodiscard]] result<void> reattach(job_start const& what, process::child const& running) noexcept;
     /// After the end of the job's first process: kills the remaining processes and removes the limits.

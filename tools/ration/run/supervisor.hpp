@@ -29,6 +29,7 @@ class supervisor {
     health_monitor health_;
     model_delivery models_;
     hook_runner hooks_;
+    fork_servers servers_;
     job_launcher launcher_;
     exit_classifier exits_;
     job_reaper reaper_;

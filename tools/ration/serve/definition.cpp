@@ -35,6 +35,8 @@ parsed_config read_definition(std::string const& text) {
     auto const& job = jobs.front();
     if (job.name.size() > longest_submitted_name)
         problems.add(job.name_at, "the name has more than 36 characters; choose a shorter one");
+    if (!job.preload.empty())
+        problems.add(job.preload_at, "'preload' is for the jobs of ration run; leave it out of a submission");
     if (job.at.count != 0) problems.add(job.where, "a submitted job starts as soon as it can; leave out 'at'");
     return read;
 }

@@ -272,6 +272,23 @@ struct launch_files {
     return launch_files{std::move(directory).value(), std::move(program).value(), std::move(in_and_out).value()};
 }
 
+/// Starts the program with these files.
+[[nodiscard]] inline result<child> start(launch_spec const& spec, launch_files files) noexcept {
+    spawn_plan const plan{.program = files.program.c_str(),
+                          .arguments = pointers(spec.command),
+                          .environment = pointers(spec.environment),
+                          .directory = files.directory.get(),
+                          .input = files.in_and_out.input.get(),
+                          .output = files.in_and_out.output.get(),
+                          .journal = spec.journal,
+                          .journal_entry = spec.journal_entry,
+                          .open_files = spec.open_files ? &*spec.open_files : nullptr,
+                          .user = spec.user ? &*spec.user : nullptr};
+    auto held = spawn(plan, spec.clone_directory);
+    if (!held) return held.failure();
+    return send_off(spec, files.program, std::move(held).value(), std::move(files.in_and_out.reader));
+}
+
 }  // namespace detail
 
 /// Starts a process. After success exec has happened, and the program is running. It leads a new
@@ -283,19 +300,7 @@ struct launch_files {
     if (auto const checked = detail::check(spec); !checked) return checked.failure();
     auto files = detail::open_files_of(spec);
     if (!files) return files.failure();
-    detail::spawn_plan const plan{.program = files->program.c_str(),
-                                  .arguments = detail::pointers(spec.command),
-                                  .environment = detail::pointers(spec.environment),
-                                  .directory = files->directory.get(),
-                                  .input = files->in_and_out.input.get(),
-                                  .output = files->in_and_out.output.get(),
-                                  .journal = spec.journal,
-                                  .journal_entry = spec.journal_entry,
-                                  .open_files = spec.open_files ? &*spec.open_files : nullptr,
-                                  .user = spec.user ? &*spec.user : nullptr};
-    auto held = detail::spawn(plan, spec.clone_directory);
-    if (!held) return held.failure();
-    return detail::send_off(spec, files->program, std::move(held).value(), std::move(files->in_and_out.reader));
+    return detail::start(spec, std::move(files).value());
 }
 
 }  // namespace ration::process

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "run/fork_servers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <string_view>
+#include <utility>
+
+#include <ration/process/environment.hpp>
+
+#include "common/error_text.hpp"
+
+namespace ration::program {
+namespace {
+
+/// The command that runs python/ration/fork_server.py.
+[[nodiscard]] std::vector<std::string> command_of_server(job_config const& job) {
+    std::vector<std::string> command{job.command.front(), "-m", "ration.fork_server"};
+    command.insert(command.end(), job.preload.begin(), job.preload.end());
+    return command;
+}
+
+/// One thread, since a fork loses all others; and a token of no job, which a launched process replaces by its own.
+[[nodiscard]] std::vector<std::string> environment_of_server(std::vector<std::string> entries) {
+    auto const is_ours = [](std::string const& entry) { return entry.starts_with("RATION_"); };
+    auto const ours = std::ranges::remove_if(entries, is_ours);
+    entries.erase(ours.begin(), ours.end());
+    for (auto& entry : entries) {
+        auto const name = std::string_view(entry).substr(0, entry.find('='));
+        if (std::ranges::find(process::thread_count_variables, name) != process::thread_count_variables.end())
+            entry = std::string(name) + "=1";
+    }
+    entries.push_back(process::mark_of("0000000000000000"));
+    return entries;
+}
+
+}  // namespace
+
+process::fork_server* fork_servers::ready_for(live_job const& job, nanoseconds now) {
+    auto* const server = jobs_[job].server.get();
+    if (server == nullptr) return nullptr;
+    if (auto const ended = server->ended()) {
+        fail(job, fmt::format("it has ended, with exit code {}", ended->number), now);
+        return nullptr;
+    }
+    return server->is_ready() ? server : nullptr;
+}
+
+void fork_servers::start(live_job const& job, process::launch_spec spec, nanoseconds now) {
+    auto& its = jobs_[job];
+    if (job.config->preload.empty() || its.server || its.has_failed) return;
+    spec.command = command_of_server(*job.config);
+    spec.environment = environment_of_server(std::move(spec.environment));
+    spec.journal = -1;
+    auto started = process::fork_server::start(spec);
+    if (!started) return fail(job, to_text(started.failure()), now);
+    its.server = std::move(started).value();
+}
+
+void fork_servers::fail(live_job const& job, std::string const& why, nanoseconds now) {
+    jobs_[job] = {.server = nullptr, .has_failed = true};
+    events_.warn_once(job.config->name,
+                      fmt::format("its fork server cannot be used: {}; its launches import their modules again", why),
+                      now);
+}
+
+}  // namespace ration::program
