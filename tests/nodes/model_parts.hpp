@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "nodes/node_lease.hpp"
+#include "nodes/node_registry.hpp"
+#include "nodes/start_deadline.hpp"
 
 namespace model {
 
@@ -37,6 +41,8 @@ struct message_model {
     nanoseconds clock{};
     std::vector<part_model> jobs;
     bool is_hello = false;
+    bool is_resumed = false;  ///< a hello of an agent that has kept its jobs
+    bool has_list = true;
 };
 
 struct in_flight {
@@ -63,9 +69,48 @@ struct machine_model {
     std::vector<process_model> processes;
     std::optional<agent_model> agent;            // the one with the lock
     std::optional<std::string> waiting_session;  // an agent that waits for the lock
+    std::optional<std::string> relayed_session;  // a later command, which waits for the agent
     nanoseconds ready_at{};                      // when it has ended what an earlier one left
     nanoseconds skew{};                          // of its clock
     bool dead = false;                           // without power
 };
+
+inline constexpr std::size_t nodes_count = 3, jobs_count = 4, devices_count = 3;
+inline constexpr node_times times{
+    .start = seconds(8), .silence = seconds(3), .lease = seconds(20), .ending = seconds(6)};
+inline constexpr nanoseconds beat = seconds(1), step = milliseconds(250);
+inline constexpr nanoseconds start_limit = seconds(8);
+inline constexpr int steps = 400;
+
+using rng = std::mt19937_64;
+[[nodiscard]] inline bool one_in(rng& random, unsigned n) { return random() % n == 0; }
+[[nodiscard]] inline nanoseconds up_to(rng& random, nanoseconds most) {
+    return nanoseconds{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count))};
+}
+
+/// A job, as the controller knows it.
+struct job_model {
+    std::vector<std::size_t> wanted{};  ///< nodes, in order
+    std::vector<std::size_t> placed{};  ///< those of its incarnation
+    std::uint64_t incarnation = 0;
+    bool has_failed = false;  ///< a part of it
+    start_deadline start{};
+    nanoseconds placed_at{};
+    std::set<std::size_t> launched{};  ///< nodes that have reported their launches
+};
+
+/// The controller's side of a conversation.
+struct link_model {
+    std::string session;
+    std::uint64_t sent = 0, grants = 0, last = 0;
+    nanoseconds clock{}, next_beat{}, next_start{};
+    bool open = false;
+};
+
+/// How many the test runs.
+[[nodiscard]] inline std::uint64_t schedules() {
+    char const* const text = std::getenv("RATION_NODE_SCHEDULES");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 2000;
+}
 
 }  // namespace model

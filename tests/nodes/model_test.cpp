@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // A model of a controller, its nodes and the lines between them, in virtual time and with random faults. However
-// messages are lost, late, doubled or out of order, and whatever crashes: no two incarnations of a job run at a time,
-// no part of one runs twice, and no device is in two jobs. Jobs are on one node or on two.
+// messages are lost, late, doubled or out of order, and whatever crashes, also the controller: no two incarnations of a
+// job run at a time, no part of one runs twice, and no device is in two jobs. Jobs are on one node or on two.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -24,46 +23,19 @@ using namespace model;
 
 namespace {
 
-constexpr std::size_t nodes_count = 3, jobs_count = 4, devices_count = 3;
-constexpr node_times times{.start = seconds(8), .silence = seconds(3), .lease = seconds(20), .ending = seconds(6)};
-constexpr nanoseconds beat = seconds(1), step = milliseconds(250);
-constexpr nanoseconds start_limit = seconds(8);
-constexpr int steps = 400;
-
-using rng = std::mt19937_64;
-[[nodiscard]] bool one_in(rng& random, unsigned n) { return random() % n == 0; }
-[[nodiscard]] nanoseconds up_to(rng& random, nanoseconds most) {
-    return nanoseconds{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count))};
-}
-
 class world {
     rng random_;
     nanoseconds now_{};
     node_registry registry_{nodes_count, jobs_count, times};
     std::array<machine_model, nodes_count> machines_;
     std::vector<in_flight> wires_;
-    struct job_model {
-        std::vector<std::size_t> wanted{};  ///< nodes, in order
-        std::vector<std::size_t> placed{};  ///< those of its incarnation
-        std::uint64_t incarnation = 0;
-        bool has_failed = false;  ///< a part of it
-        start_deadline start{};
-        nanoseconds placed_at{};
-        std::set<std::size_t> launched{};  ///< nodes that have reported their launches
-    };
     std::array<job_model, jobs_count> jobs_;
-    struct link {
-        std::string session;
-        std::uint64_t sent = 0, grants = 0, last = 0;
-        nanoseconds clock{}, next_beat{}, next_start{};
-        bool open = false;
-    };
-    std::array<link, nodes_count> links_;
+    std::array<link_model, nodes_count> links_;
     std::uint64_t sessions_ = 0, incarnations_ = 0;
 
 public:
     std::string violation;
-    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0;
+    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0, resumes = 0, crashes = 0;
 
     explicit world(std::uint64_t seed) : random_(seed) {
         for (auto& machine : machines_) machine.skew = up_to(random_, seconds(1000));
@@ -92,6 +64,27 @@ private:
             machine = {};
             machine.dead = true;
         }
+        if (one_in(random_, 300)) replace_controller();
+    }
+
+    /// The controller is killed, and another one continues its run from the record: where each job may be. It was
+    /// written before the lists that changed it.
+    void replace_controller() {
+        ++crashes;
+        auto const before = registry_;
+        registry_ = node_registry(nodes_count, jobs_count, times);
+        for (std::size_t job = 0; job < jobs_count; ++job) {
+            auto const nodes = before.nodes_of(job);
+            if (!nodes.empty()) registry_.expect(job, nodes, jobs_[job].placed.size(), before.is_leaving(job), now_);
+            jobs_[job].launched.clear();
+            jobs_[job].start = {};
+            jobs_[job].start.begin(now_);
+            jobs_[job].placed_at = now_;
+        }
+        for (std::size_t node = 0; node < nodes_count; ++node) {
+            if (machines_[node].agent) machines_[node].agent->connected = false;
+            start_agent(node);
+        }
     }
 
     /// Its jobs run on. The protocol relies on another agent that ends them before the lease is over, or on a site that
@@ -101,8 +94,16 @@ private:
         auto const over = machine.agent->lease.until() - machine.skew;
         for (auto& p : machine.processes)
             if (!p.ends_at) p.ends_at = std::max(now_, over);
-        machine.agent.reset();
+        end_agent(node);
         cut(node);
+    }
+
+    /// A command that waits for the agent ends with it.
+    void end_agent(std::size_t node) {
+        auto& machine = machines_[node];
+        machine.agent.reset();
+        if (machine.relayed_session && *machine.relayed_session == links_[node].session) cut(node);
+        machine.relayed_session.reset();
     }
 
     void cut(std::size_t node) {
@@ -121,7 +122,8 @@ private:
         links_[node].open = true;
         links_[node].next_start = {INT64_MAX};
         if (machines_[node].dead) return;
-        machines_[node].waiting_session = session;
+        auto& arrived = machines_[node].agent ? machines_[node].relayed_session : machines_[node].waiting_session;
+        arrived = session;
         machines_[node].ready_at = now_ + up_to(random_, seconds(3));
     }
 
@@ -154,6 +156,7 @@ private:
         if (agent->lease.is_over(clock_of(m.node))) return;
         agent->last = m.what.number;
         agent->lease.renew(m.what.clock, clock_of(m.node));
+        if (!m.what.has_list) return;
         agent->grants = m.what.grants;
         agent->assigned = m.what.jobs;
     }
@@ -203,9 +206,10 @@ private:
             if (!p.ends_at && (over || !is_assigned(p.job)))
                 p.ends_at = now_ + up_to(random_, nanoseconds{times.ending.count - 2 * step.count});
         if (over) {
-            if (machine.processes.empty()) machine.agent.reset();
+            if (machine.processes.empty()) end_agent(node);
             return;
         }
+        take_over(node);
         auto const runs = [&](std::size_t job) {
             return std::ranges::find(machine.processes, job, &process_model::job) != machine.processes.end();
         };
@@ -241,14 +245,32 @@ private:
         if (agent.connected) send({node, false, {}, {agent.session, ++agent.sent, 0, clock_of(node), {}, true}});
     }
 
+    /// A later command continues the conversation. The numbers of lists begin again.
+    void take_over(std::size_t node) {
+        auto& machine = machines_[node];
+        auto& agent = *machine.agent;
+        if (!machine.relayed_session || agent.connected || agent.silent || now_ < machine.ready_at) return;
+        agent.session = *machine.relayed_session;
+        machine.relayed_session.reset();
+        agent.connected = links_[node].session == agent.session && links_[node].open;
+        agent.last = agent.sent = agent.grants = 0;
+        agent.next_beat = clock_of(node);
+        if (agent.connected) send({node, false, {}, {agent.session, ++agent.sent, 0, clock_of(node), {}, true, true}});
+    }
+
     // --- The controller
+
+    [[nodiscard]] bool accept(in_flight const& m) {
+        if (!m.what.is_hello) return registry_.message(m.node, m.what.session, now_);
+        bool const is_accepted = registry_.hello(m.node, m.what.session, now_, m.what.is_resumed);
+        resumes += is_accepted && m.what.is_resumed ? 1 : 0;
+        return is_accepted;
+    }
 
     void take_report(in_flight const& m) {
         auto& link = links_[m.node];
         if (!m.what.is_hello && m.what.number <= link.last && m.what.session == link.session) return;
-        bool const accepted = m.what.is_hello ? registry_.hello(m.node, m.what.session, now_)
-                                              : registry_.message(m.node, m.what.session, now_);
-        if (!accepted) return;
+        if (!accept(m)) return;
         link.last = m.what.number;
         link.clock = std::max(link.clock, m.what.clock);
         if (m.what.is_hello) return;
@@ -335,6 +357,10 @@ private:
         auto& link = links_[node];
         if (registry_.state(node) != node_state::up || now_ < link.next_beat) return;
         link.next_beat = now_ + beat;
+        if (registry_.awaits_report(node)) {
+            send({node, true, {}, {link.session, ++link.sent, 0, link.clock, {}, false, false, false}});
+            return;
+        }
         std::vector<part_model> jobs;
         for (std::size_t job = 0; job < jobs_count; ++job)
             if (registry_.is_assigned(job, node)) jobs.push_back({job, jobs_[job].incarnation});
@@ -342,15 +368,10 @@ private:
     }
 };
 
-[[nodiscard]] std::uint64_t schedules() {
-    char const* const text = std::getenv("RATION_NODE_SCHEDULES");
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : 2000;
-}
-
 }  // namespace
 
 TEST_CASE("no schedule runs a job twice") {
-    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0;
+    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0, resumes = 0, crashes = 0;
     for (std::uint64_t seed = 1; seed <= schedules(); ++seed) {
         world one(seed);
         one.run();
@@ -362,12 +383,16 @@ TEST_CASE("no schedule runs a job twice") {
         gangs += one.gangs;
         hangs += one.hangs;
         lasting += one.lasting;
+        resumes += one.resumes;
+        crashes += one.crashes;
     }
     // The model is alive: jobs start, on several nodes too, hang, last, move, and lose their nodes
     CHECK(gangs > schedules() / 2);
     CHECK(hangs > schedules());
     CHECK(lasting > schedules());
     CHECK(launches > schedules());
+    CHECK(resumes > schedules());
+    CHECK(crashes > schedules());
     CHECK(moves > schedules());
     CHECK(losses > schedules() / 20);
 }

@@ -219,3 +219,44 @@ TEST_CASE("each phase of a start on several nodes has the whole time") {
     CHECK(start.phase() == start_phase::launching);
     CHECK(!start.is_over(seconds(229), seconds(30)));
 }
+
+TEST_CASE("a node that has kept its jobs has those of its first report") {
+    auto nodes = two_nodes(2);
+    nodes.assign(0, {{a, 1}});
+    nodes.assign(1, {{a, 7}});
+    nodes.closed(a);
+    nodes.start(a, "t", seconds(1));
+    CHECK(!nodes.hello(a, "s", seconds(2), true));  // of the connection that has ended
+    CHECK(nodes.hello(a, "t", seconds(2), true));
+    CHECK(nodes.awaits_report(a));
+    CHECK(nodes.state(a) == node_state::up);
+    CHECK(nodes.is_on(0, a));
+    CHECK(!nodes.may_assign(0, b));
+    report(nodes, a, 0, {0});  // it has never received the list with the second job
+    CHECK(nodes.is_on(0, a));
+    CHECK(nodes.is_free(1));
+    CHECK(!nodes.awaits_report(a));
+    nodes.assign(1, {{a, 1}});
+    report(nodes, a, 0, {0});  // sent before list 1 has arrived
+    CHECK(nodes.is_on(1, a));
+}
+
+TEST_CASE("a later controller expects the jobs of an earlier one until their nodes have reported or are lost") {
+    node_registry nodes(2, 3, times);
+    nodes.expect(0, {a}, 1, false, seconds(5));
+    nodes.expect(1, {b}, 2, false, seconds(5));
+    nodes.expect(2, {a}, 1, true, seconds(5));
+    CHECK(nodes.is_leaving(2));
+    CHECK(nodes.is_broken(1));  // one of its two parts had left
+    for (auto const node : {a, b}) nodes.start(node, "s", seconds(5));
+    CHECK(nodes.hello(a, "s", seconds(6)));  // another agent, which has ended what was left
+    CHECK(nodes.is_free(0));
+    CHECK(nodes.is_free(2));
+    nodes.advance(seconds(100));  // longer than a first start may take
+    CHECK(nodes.state(b) == node_state::starting);
+    nodes.advance(nanoseconds{seconds(335).count - 1});
+    CHECK(!nodes.is_free(1));
+    nodes.advance(seconds(335));
+    CHECK(nodes.state(b) == node_state::lost);
+    CHECK(nodes.is_free(1));
+}

@@ -6,6 +6,7 @@ drop: loses each list that assigns a part without rank 0.
 """
 import json
 import itertools
+import os
 import pathlib
 import queue
 import subprocess
@@ -47,12 +48,14 @@ def cut_within_a_message(source, target) -> None:
             return
 
 
-node = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+# As on another machine, a signal to the command does not reach the node
+node = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 threading.Thread(target=forward, args=(sys.stdin.buffer, node.stdin), daemon=True).start()
 mark = pathlib.Path("cut")
 if MODE == "cut" and not mark.exists():
     mark.touch()
     cut_within_a_message(node.stdout, sys.stdout.buffer)
+    os._exit(0)  # at once, although a thread reads
 else:
     if MODE == "slow":
         print("Welcome to this node", flush=True)

@@ -62,7 +62,7 @@ void add_nodes_options(CLI::App& to, run_options& into) {
         ->type_name("TIME")
         ->check(checked_by(parse_lease))
         ->needs(nodes);
-    for (auto const* const other : {"--compare", "--dry-run", "--reattach", "--metrics", "--cpus"})
+    for (auto const* const other : {"--compare", "--dry-run", "--metrics", "--cpus"})
         nodes->excludes(to.get_option(other));
 }
 

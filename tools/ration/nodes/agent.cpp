@@ -14,8 +14,9 @@
 #include <utility>
 
 #include "common/error_text.hpp"
+#include "nodes/agent_claims.hpp"
 #include "nodes/agent_jobs.hpp"
-#include "nodes/checkpoint_claims.hpp"
+#include "nodes/agent_socket.hpp"
 #include "nodes/ending_time.hpp"
 #include "nodes/lease_guard.hpp"
 #include "nodes/node_lock.hpp"
@@ -42,18 +43,10 @@ void wait_for(int fd, short events, nanoseconds longest) {
     ::poll(&one, 1, static_cast<int>(longest.count / 1'000'000));
 }
 
-/// Waits a moment until the controller has read everything.
-void send_rest(wire_channel& channel) {
-    for (int i = 0; i < 20 && channel.has_unsent(); ++i) {
-        wait_for(channel.output(), POLLOUT, milliseconds(100));
-        channel.flush();
-    }
-}
-
 /// Reports why the node cannot work.
 [[nodiscard]] exit_code give_up(agent_session& session, exit_code code, std::string sentence) {
     session.send(error_report{std::move(sentence)});
-    send_rest(session.channel);
+    session.channel.drain();
     return code;
 }
 
@@ -97,12 +90,15 @@ void send_rest(wire_channel& channel) {
     return fmt::format("node {} of run {}", hello.node, hello.run);
 }
 
+[[nodiscard]] std::string lock_path(hello_order const& hello) {
+    return fmt::format("{}.node-{}-{}", run_directory::base(), hello.run, hello.node);
+}
+
 /// One agent at a time: an earlier one of this node ends its jobs when its lease is over. None: the controller has
 /// left.
 [[nodiscard]] std::optional<node_lock> await_lock(agent_session& session, hello_order const& hello) {
-    auto const path = fmt::format("{}.node-{}-{}", run_directory::base(), hello.run, hello.node);
     for (;;) {
-        if (auto lock = node_lock::try_lock(path)) return lock;
+        if (auto lock = node_lock::try_lock(lock_path(hello))) return lock;
         for (auto const& order : session.receive(nullptr))
             if (std::holds_alternative<end_order>(order)) return std::nullopt;
         if (session.channel.at_end()) return std::nullopt;
@@ -154,17 +150,25 @@ void send_rest(wire_channel& channel) {
 /// They outlive an agent that is killed, until its guard has ended the jobs.
 struct agent_locks {
     node_lock const& node;
-    checkpoint_claims const& claims;
+    agent_claims const& claims;
 };
+
+/// Later commands for this node find the socket by the lock.
+[[nodiscard]] result<agent_socket> listen_in(run_directory const& directory, node_lock const& lock) {
+    auto const path = directory.folder() + "/agent";
+    auto socket = agent_socket::open(path);
+    if (socket) lock.note(path);
+    return socket;
+}
+
+constexpr char const* no_devices =
+    "this node has no GPU; write devices = { count = 4, cpu = 0.5 } into the jobs file for CPU devices";
 
 /// Runs what the controller assigns until its end.
 [[nodiscard]] exit_code run_jobs(agent_session& session, agent_task const& task, agent_locks const& locks,
                                  run_config const& config, std::vector<job_config> jobs) {
     auto const devices = host_devices::find(config);
-    if (devices.names().empty())
-        return give_up(
-            session, exit_code::no_backend,
-            "this node has no GPU; write devices = { count = 4, cpu = 0.5 } into the jobs file for CPU devices");
+    if (devices.names().empty()) return give_up(session, exit_code::no_backend, no_devices);
     auto signals = stop_signals::open();
     if (!signals) return give_up(session, exit_code::internal, to_text(signals.failure()));
     run_options options;
@@ -184,8 +188,10 @@ struct agent_locks {
     auto guard = lease_guard::start(
         {.record = config.file, .lock = locks.node, .ending = ending_time(jobs), .jobs = jobs.size()}, lease.until());
     if (!guard) return give_up(session, exit_code::no_backend, to_text(guard.failure()));
-    session.send(report_of(task.hello, devices, resources->node));
-    agent_jobs own(session, task.hello, lease, {*guard, locks.claims}, std::move(jobs), grants);
+    auto socket = listen_in(resources->directory, locks.node);
+    if (!socket) return give_up(session, exit_code::no_backend, to_text(socket.failure()));
+    agent_jobs own(session, {task.hello, report_of(task.hello, devices, resources->node)}, lease,
+                   {*guard, locks.claims, *socket}, std::move(jobs), grants);
     source = &own;
     planned_run const planned{.choice = {.policy = "sent_grants"}, .folder = {}};
     auto const ended =
@@ -194,7 +200,7 @@ struct agent_locks {
     if (!ended) return give_up(session, exit_code::no_backend, to_text(ended.failure()));
     guard->release();
     session.send(ended_report{});
-    send_rest(session.channel);
+    session.channel.drain();
     return exit_code::ok;
 }
 
@@ -219,6 +225,11 @@ exit_code serve_node(node_options const&) {
     agent_session session{.channel = channel, .name = first->head.session, .received = first->head.number};
     auto hello = std::get<hello_order>(std::move(first->body));
     if (hello.version != wire_version) return give_up(session, exit_code::bad_input, version_sentence(hello.version));
+    if (auto agent = hello.reattach ? agent_socket::connect(node_lock::note_in(lock_path(hello))) : std::nullopt) {
+        agent->send(to_line(first->head, hello));
+        relay(channel, *agent);
+        return exit_code::ok;
+    }
     auto task = await_task(session, std::move(hello));
     if (!task) return exit_code::ok;
     auto const lock = await_lock(session, task->hello);
@@ -230,7 +241,8 @@ exit_code serve_node(node_options const&) {
     std::vector<job_config> jobs;
     auto const config = read_task(*task, jobs);
     if (!config) return give_up(session, exit_code::bad_input, config.failure());
-    checkpoint_claims const claims(jobs, task->hello.run);
+    agent_claims claims(jobs, task->hello.run);
+    claims.add_run_folder(task->hello.output);
     claims.share();
     return run_jobs(session, *task, {*lock, claims}, *config, std::move(jobs));
 }

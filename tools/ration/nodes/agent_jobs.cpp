@@ -30,6 +30,8 @@ namespace {
 }
 
 constexpr nanoseconds hold_time = milliseconds(200);
+/// Of events while no controller is connected; the ends of jobs are kept in any case.
+constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
 
 /// Its devices are free, and no process of it is left.
 [[nodiscard]] bool is_cleared(live_job const& job) noexcept {
@@ -81,9 +83,11 @@ std::vector<node_order> agent_session::receive(node_lease* lease) {
     return out;
 }
 
-agent_jobs::agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, agent_limits limits,
+agent_jobs::agent_jobs(agent_session& session, agent_greetings greetings, node_lease lease, agent_limits limits,
                        std::vector<job_config> known, std::shared_ptr<grant_list> grants)
-    : session_(session), lease_(lease), limits_(limits), beat_(hello.beat), grants_(std::move(grants)) {
+    : session_(session), lease_(lease), limits_(limits), greetings_(std::move(greetings)), grants_(std::move(grants)) {
+    session_.send(greetings_.report);
+    greetings_.report.reattached = true;  // in the next conversation
     for (auto& job : known) {
         job.at = {};  // the controller knows when it arrives
         auto name = job.name;
@@ -95,10 +99,38 @@ void agent_jobs::report(event const& what) {
     if (!is_for_controller(what.body)) return;
     dirty_ = dirty_ || !std::holds_alternative<job_progress>(what.body);
     auto const* const end = std::get_if<job_ended>(&what.body);
-    if (end == nullptr || ending_) return session_.send(event_report{event_line(what)});
+    if (end == nullptr || ending_) return send_event(event_line(what));
     if (ends_.empty()) ends_at_ = process::now() + hold_time;
     ends_.push_back(event_line(what));
     held_.emplace(end->job);
+    reported_ends_.insert_or_assign(std::string(end->job), ends_.back());
+}
+
+void agent_jobs::send_event(std::string line) {
+    if (!session_.channel.at_end()) return session_.send(event_report{std::move(line)});
+    if (kept_bytes_ + line.size() > most_kept_bytes) return;
+    kept_bytes_ += line.size();
+    kept_.push_back(std::move(line));
+}
+
+/// Another controller continues the run, or the command of this one was started again. A job of the last list that is
+/// not in the run yet never starts: the first report tells the controller that this node does not have it.
+void agent_jobs::reattach() {
+    auto next = ending_ ? std::nullopt : limits_.socket.accept(greetings_.order);
+    if (!next) return;
+    session_.channel = std::move(next->channel);
+    session_.name = next->head.session;
+    session_.received = next->head.number;
+    session_.sent = 0;
+    std::erase_if(assigned_, [&](assigned_job const& job) { return !present_.contains(job.job); });
+    incoming_.clear();
+    list_ = grants_->number = grants_->answered = 0;
+    session_.send(greetings_.report);
+    for (auto& line : std::exchange(kept_, {})) session_.send(event_report{std::move(line)});
+    for (auto const& [job, line] : reported_ends_)
+        if (!held_.contains(job)) session_.send(event_report{line});
+    kept_bytes_ = 0;
+    dirty_ = true;
 }
 
 void agent_jobs::interrupted() {
@@ -110,13 +142,14 @@ void agent_jobs::interrupted() {
 }
 
 void agent_jobs::send_ends() {
-    for (auto const& line : ends_) session_.send(event_report{line});
-    ends_.clear();
+    for (auto& line : std::exchange(ends_, {})) send_event(std::move(line));
     held_.clear();
 }
 
 nanoseconds agent_jobs::join(std::vector<pollfd>& fds) const {
-    if (!session_.channel.at_end()) fds.push_back({session_.channel.input(), POLLIN, 0});
+    bool const is_connected = !session_.channel.at_end();
+    if (is_connected || !ending_)
+        fds.push_back({is_connected ? session_.channel.input() : limits_.socket.awaited(), POLLIN, 0});
     if (session_.channel.has_unsent()) fds.push_back({session_.channel.output(), POLLOUT, 0});
     if (new_list_) return process::now();
     if (!ends_.empty()) return ends_at_;
@@ -146,8 +179,7 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     if (lease_.is_over(lease_clock())) end();
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
     limits_.guard.renew(lease_.until());
-    // The controller was killed, and its run is started again
-    if (session_.channel.at_end() && limits_.claims.are_requested()) end();
+    if (session_.channel.at_end()) limits_.claims.are_requested() ? end() : reattach();
     set_grants(jobs);
     stop_others(jobs, orders);
     orders.tick = grants_->answered != grants_->number;
@@ -211,6 +243,7 @@ void agent_jobs::stop_others(job_table const& jobs, turn_orders& orders) {
         orders.forget.push_back(job.id);
         present_.erase(name);
         stopped_.erase(name);
+        reported_ends_.erase(name);
         dirty_ = true;
     }
 }
@@ -239,7 +272,7 @@ void agent_jobs::end() noexcept {
 void agent_jobs::send_state(job_table const& jobs) {
     dirty_ = false;
     reported_ = grants_->answered;
-    next_beat_ = process::now() + beat_;
+    next_beat_ = process::now() + greetings_.order.beat;
     std::vector<std::string> rows;
     for (auto const& job : jobs.jobs())
         if (!job.forgotten && present_.contains(job.config->name) && !continuing_.contains(job.config->name))

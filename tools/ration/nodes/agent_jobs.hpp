@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "nodes/checkpoint_claims.hpp"
+#include "nodes/agent_claims.hpp"
+#include "nodes/agent_socket.hpp"
 #include "nodes/lease_guard.hpp"
 #include "nodes/node_lease.hpp"
 #include "nodes/sent_grants.hpp"
@@ -32,17 +33,24 @@ struct agent_session {
     [[nodiscard]] std::vector<node_order> receive(node_lease* lease);
 };
 
-/// The guard and the locks of an agent, which outlive its connection.
+/// The parts of an agent that outlive its connection.
 struct agent_limits {
     lease_guard& guard;
-    checkpoint_claims const& claims;
+    agent_claims const& claims;
+    agent_socket& socket;
+};
+
+/// The first message of each side.
+struct agent_greetings {
+    hello_order order;
+    hello_report report;
 };
 
 class agent_jobs final : public job_source {
     agent_session& session_;
     node_lease lease_;
     agent_limits limits_;
-    nanoseconds beat_;
+    agent_greetings greetings_;
     std::map<std::string, std::shared_ptr<job_config const>, std::less<>> known_;
     std::shared_ptr<grant_list> grants_;
     std::vector<assigned_job> assigned_, incoming_;
@@ -52,14 +60,19 @@ class agent_jobs final : public job_source {
     /// before this one: such a job has not ended, and continues elsewhere.
     std::vector<std::string> ends_;
     std::set<std::string, std::less<>> held_, continuing_;  // names: of `ends_`; of jobs that continue elsewhere
-    nanoseconds ends_at_{};                                 // when `ends_` are reported
+    /// By job: the event of its end, until the controller withdraws the job. The pipe of a controller that was killed
+    /// can have lost it.
+    std::map<std::string, std::string, std::less<>> reported_ends_;
+    std::vector<std::string> kept_;  // events for the next controller
+    std::size_t kept_bytes_ = 0;
+    nanoseconds ends_at_{};  // when `ends_` are reported
     nanoseconds next_beat_{}, ending_since_{};
     std::uint64_t reported_ = 0;  // the list of the last state
     bool ending_ = false, kill_ = false, dirty_ = true, new_list_ = false;
 
 public:
-    /// `known`: the jobs of the file.
-    agent_jobs(agent_session& session, hello_order const& hello, node_lease lease, agent_limits limits,
+    /// Sends its greeting. `known`: the jobs of the file.
+    agent_jobs(agent_session& session, agent_greetings greetings, node_lease lease, agent_limits limits,
                std::vector<job_config> known, std::shared_ptr<grant_list> grants);
 
     /// Sends an event of the run to the controller.
@@ -79,6 +92,8 @@ public:
 
 private:
     void take(node_order const& order);
+    void send_event(std::string line);
+    void reattach();
     [[nodiscard]] assigned_job const* find(std::string_view job) const noexcept;
     void set_grants(job_table const& jobs);
     void stop_others(job_table const& jobs, turn_orders& orders);

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <poll.h>
 #include <utility>
 
 #include "common/diagnostics.hpp"
@@ -15,9 +14,9 @@
 #include "common/printable.hpp"
 #include "comparison/comparison.hpp"
 #include "comparison/output.hpp"
-#include "nodes/checkpoint_claims.hpp"
-#include "nodes/cluster_loop.hpp"
+#include "nodes/cluster_start.hpp"
 #include "nodes/ending_time.hpp"
+#include "nodes/node_orphans.hpp"
 #include "nodes/slurm_allocation.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
@@ -31,8 +30,7 @@ namespace ration::program {
 namespace {
 
 /// `lost_margin`: for the guard of a lease, which ends the jobs of an agent that did not.
-constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), end_patience = seconds(20),
-                      stop_margin = seconds(20);
+constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), stop_margin = seconds(20);
 
 [[nodiscard]] bool print_problems(diagnostics const& problems, char const* prefix = "") {
     print_to_stderr(problems, prefix);
@@ -98,45 +96,21 @@ struct cluster_command {
     run_policies& policies;
     reporter& out;
     stop_signals& signals;
+    std::vector<earlier_run> const& ended;  ///< runs of these jobs whose agents have to end
+    earlier_run const* reattached;          ///< the run that this one continues; null: a new one
 };
 
-/// Until no agent of a run whose controller was killed is left: its jobs write to the same folders. False: the user
-/// interrupted it.
-[[nodiscard]] bool await_earlier_agents(checkpoint_claims const& claims, cluster_command const& c) {
-    if (claims.take()) return true;
+struct run_place {
+    std::string run, folder;
+};
+
+/// Until no agent of another run whose controller was killed is left: its jobs write to the same folders, or are the
+/// same. False: the user interrupted it.
+[[nodiscard]] bool await_earlier_agents(agent_claims const& claims, cluster_command const& c) {
+    bool const are_own = c.reattached != nullptr && !claims.are_requested();
+    if (are_own || claims.take()) return true;
     c.out.print("agents of a killed run still train these jobs; they save and stop them, then the jobs continue");
-    while (!claims.take()) {
-        pollfd one{c.signals.fd(), POLLIN, 0};
-        ::poll(&one, 1, 200);
-        if (c.signals.read() > 0) return false;
-    }
-    return true;
-}
-
-/// Until each node is up or left out. False: the user interrupted it.
-[[nodiscard]] bool await_nodes(cluster_nodes& nodes, stop_signals& signals, run_clock clock) {
-    nodes.start(clock.now());
-    while (!nodes.all_started()) {
-        std::vector<pollfd> fds{{signals.fd(), POLLIN, 0}};
-        nodes.join(fds);
-        ::poll(fds.data(), fds.size(), 100);
-        nodes.receive([](std::size_t, node_report&&) {}, clock.now());
-        nodes.advance(clock.now());
-        if (signals.read() > 0) return false;
-    }
-    return true;
-}
-
-/// Waits until the commands of all nodes have ended, and kills those that do not.
-void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
-    nodes.end(false);
-    auto const until = clock.now() + patience;
-    while (!nodes.have_ended(clock.now() >= until) && clock.now() < until + end_patience) {
-        std::vector<pollfd> fds;
-        nodes.join(fds);
-        ::poll(fds.data(), fds.size(), 50);
-        nodes.receive([](std::size_t, node_report&&) {}, clock.now());
-    }
+    return await_agents(claims, c.signals);
 }
 
 [[nodiscard]] cluster_task task_of(cluster_command const& c, std::string const& run, std::string const& output) {
@@ -151,6 +125,10 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
             .file = c.config.source};
 }
 
+[[nodiscard]] cluster_record head_of(cluster_command const& c, std::string const& run, run_clock clock) {
+    return {.run = run, .file = absolute_file(c.config.file), .began = start_of(clock), .lease = c.options.lease};
+}
+
 [[nodiscard]] bool any_up(cluster_nodes const& nodes) {
     for (std::size_t node = 0; node < nodes.registry().size(); ++node)
         if (nodes.registry().state(node) == node_state::up) return true;
@@ -158,16 +136,21 @@ void end_nodes(cluster_nodes& nodes, run_clock clock, nanoseconds patience) {
 }
 
 [[nodiscard]] result<run_summary, exit_code> run_jobs_on(cluster_command const& c, cluster_nodes& nodes,
-                                                         run_clock clock, event_sink& events) {
-    if (!await_nodes(nodes, c.signals, clock)) return exit_code::interrupted;
+                                                         run_clock clock, event_sink& events, run_place const& place) {
+    auto const* const earlier = c.reattached != nullptr ? &c.reattached->record : nullptr;
+    if (earlier != nullptr) expect_jobs(*earlier, c.config, nodes, clock.now());
+    auto early = await_nodes(nodes, c.signals, clock, earlier != nullptr);
+    if (!early) return exit_code::interrupted;
     if (!any_up(nodes)) return fail(exit_code::no_backend, "no node is up; test the command of --nodes by hand");
     replaceable_policy policy(c.policies.policy, *c.policies.fallback);
-    cluster_jobs jobs(c.config, nodes, policy);
-    if (print_problems(too_large(c.config, nodes))) return exit_code::no_backend;
+    cluster_jobs jobs(c.config, nodes, policy, earlier != nullptr ? earlier->devices : 0);
+    if (earlier == nullptr && print_problems(too_large(c.config, nodes))) return exit_code::no_backend;
     if (auto const bound = jobs.bind(); !bound) return fail(exit_code::no_backend, to_text(bound.failure()));
+    if (earlier != nullptr) restore_jobs(*earlier, jobs, clock.now());
+    cluster_record_writer record(place.folder, head_of(c, place.run, clock), nodes, jobs, events);
     cluster_loop loop(c.config, c.planned, clock, c.out, c.signals, events, nodes, jobs, *c.policies.policy, policy,
-                      c.policies.log);
-    return loop.run();
+                      c.policies.log, record);
+    return loop.run(std::move(*early));
 }
 
 [[nodiscard]] exit_code code_of(run_summary const& run) {
@@ -200,32 +183,45 @@ void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
             : to_text(set.failure()));
 }
 
+/// An agent that is out of reach keeps its jobs until its lease is over; the next run waits for it.
+void forget(agent_claims const& claims, std::string const& folder, bool has_ended) {
+    if (!claims.take()) return;
+    claims.remove();
+    if (has_ended) forget_run(folder);
+}
+
 [[nodiscard]] exit_code run_cluster(cluster_command const& c, slurm_allocation allocation) {
-    auto const run = new_run_name();
-    if (!run) return fail(exit_code::no_backend, to_text(run.failure()));
-    auto directory = run_directory::create(*run);
+    auto const fresh = new_run_name();
+    if (!fresh) return fail(exit_code::no_backend, to_text(fresh.failure()));
+    auto directory = run_directory::create(*fresh);
     if (!directory) return fail(exit_code::no_backend, to_text(directory.failure()));
     auto const locks = lock_checkpoints(c.config);
     if (!locks) return fail(exit_code::no_backend, to_text(locks.failure()));
-    checkpoint_claims const claims(c.config.jobs, *run);
+    auto const& run = c.reattached != nullptr ? c.reattached->record.run : *fresh;
+    agent_claims claims(c.config.jobs, run);
+    for (auto const& other : c.ended) claims.add_run_folder(other.folder);
     if (!await_earlier_agents(claims, c)) return exit_code::interrupted;
+    for (auto const& other : c.ended) forget_run(other.folder);
+    if (c.reattached != nullptr || !c.ended.empty()) remove_folders_of_dead_runs();
     run_output output({.config = c.config,
                        .planned = c.planned,
-                       .run = *run,
+                       .run = run,
                        .log = c.options.log,
                        .private_folder = directory->folder(),
-                       .reattached = nullptr},
+                       .reattached = c.reattached != nullptr ? &c.reattached->folder : nullptr},
                       c.out);
-    run_clock const clock{process::now()};
+    auto const lock = c.reattached == nullptr ? lock_controller(output.folder()) : process::descriptor{};
+    claims.add_run_folder(output.folder());
+    auto const clock = c.reattached != nullptr ? clock_of(c.reattached->record) : run_clock{process::now()};
     event_sink events(c.out);
     stop_timer timer;
     if (allocation.end) set_stop(c, timer, *allocation.end);
     auto const ending = ending_time(c.config.jobs) + lost_margin;
     cluster_nodes nodes(std::move(allocation.nodes), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
-                        task_of(c, *run, output.folder()), events);
-    auto const ended = run_jobs_on(c, nodes, clock, events);
-    end_nodes(nodes, clock, end_patience);
-    claims.remove();
+                        task_of(c, run, output.folder()), events);
+    auto const ended = run_jobs_on(c, nodes, clock, events, {run, output.folder()});
+    end_nodes(nodes, clock);
+    forget(claims, output.folder(), ended || c.reattached == nullptr);
     directory->remove_at_end();
     c.out.close();
     if (!ended) return ended.failure();
@@ -236,7 +232,8 @@ void set_stop(cluster_command const& c, stop_timer& timer, std::int64_t end) {
 
 }  // namespace
 
-exit_code run_on_nodes(run_options const& options, run_config const& config) {
+exit_code run_on_nodes(run_options const& asked, run_config const& config) {
+    auto options = asked;
     if (print_problems(unsuitable(options, config))) return exit_code::bad_input;
     auto allocation = find_nodes(options, config);
     if (!allocation) return fail(exit_code::bad_input, to_text(allocation.failure()));
@@ -245,10 +242,18 @@ exit_code run_on_nodes(run_options const& options, run_config const& config) {
     auto out = reporter::open(options);
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     static_cast<void>(raise_open_files());
+    auto earlier = find_earlier_runs(config.file);
+    auto const reattached = choose_run(options, config, allocation->nodes, earlier);
+    if (!reattached) return fail(exit_code::no_backend, to_text(reattached.failure()));
+    if (*reattached) options.lease = (*reattached)->record.lease;
+    if (options.reattach && !*reattached)
+        out->print("no earlier run to reattach was found: all jobs start from the beginning");
     auto const planned = order_runs(options.policies, 1).front();
     auto const chosen = with_parameters(config, planned.choice);
     run_policies policies(chosen, planned.choice.policy);
-    return run_cluster({options, chosen, planned, policies, *out, *signals}, std::move(*allocation));
+    return run_cluster(
+        {options, chosen, planned, policies, *out, *signals, earlier, *reattached ? &**reattached : nullptr},
+        std::move(*allocation));
 }
 
 }  // namespace ration::program

@@ -21,11 +21,11 @@ namespace {
     return out;
 }
 
-[[nodiscard]] host_supply supply_of(run_config const& config, cluster_nodes const& nodes) {
+[[nodiscard]] std::int64_t most_devices_of(run_config const& config, cluster_nodes const& nodes) {
     std::int64_t most = 1;
     auto const largest = devices_of_largest(nodes);
     for (auto const& job : config.jobs) most = std::max(most, reachable_devices(largest, job));
-    return {.cpu = {}, .memory = {}, .devices = most, .tenants = config.tenants};
+    return most;
 }
 
 constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
@@ -34,9 +34,11 @@ constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
 
 }  // namespace
 
-cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy)
-    : nodes_(nodes), jobs_(config.jobs, supply_of(config, nodes)), progress_(initial_progress(jobs_.jobs())),
-      withheld_(nodes.registry().size()), incoming_(nodes.registry().size()),
+cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy,
+                           std::int64_t devices)
+    : nodes_(nodes), most_devices_(std::max(devices, most_devices_of(config, nodes))),
+      jobs_(config.jobs, {.cpu = {}, .memory = {}, .devices = most_devices_, .tenants = config.tenants}),
+      progress_(initial_progress(jobs_.jobs())), withheld_(nodes.registry().size()), incoming_(nodes.registry().size()),
       backend_(nodes.registry(), names_of(nodes), config.jobs.size()),
       launches_(nodes, backend_, config.jobs.size(), config.devices.of_shares()),
       pooled_(
@@ -56,6 +58,36 @@ result<void> cluster_jobs::bind() {
     return engine_.bind({.jobs = jobs_.capacity(),
                          .nodes = nodes_.registry().size(),
                          .tenants = jobs_.store().rows(table_id::tenants)});
+}
+
+void cluster_jobs::restore(recorded_launch const& recorded, nanoseconds now) {
+    auto* const found = find(recorded.job);
+    if (found == nullptr) return;
+    auto& job = *found;
+    auto const number = number_of(job);
+    auto& progress = progress_of(job);
+    job.run.value = recorded.incarnation;
+    job.started_at = job.launched_at = recorded.started;
+    progress.step = recorded.step;
+    progress.acceptable_at = recorded.acceptable;
+    progress.objective_at = recorded.objective;
+    auto& launch = launches_.of(number);
+    launch.attained_before = recorded.attained;
+    if (recorded.how) {
+        job.now = *recorded.how;
+        job.why = recorded.why;
+        job.ended_at = recorded.ended.value_or(now);
+    }
+    for (auto const& part : recorded.layout)
+        if (auto const node = find_node(nodes_, part.node)) set_share(launch.layout, *node, part.devices);
+    launch.incarnation = recorded.incarnation;
+    launch.trained = launch.layout;
+    launch.has_trained = recorded.step > 0;
+    launch.start.begin(now);
+    if (job.over() || recorded.leaving || nodes_.registry().is_free(number)) return;
+    backend_.set(number, {.shares = launch.layout, .batch = recorded.batch});
+    for (auto const& share : launch.layout)
+        engine_.reattach({job.id, static_cast<std::uint32_t>(share.node), resource_id::gpu, share.devices}, now);
 }
 
 live_job* cluster_jobs::find(std::string_view name) noexcept {
@@ -91,7 +123,8 @@ result<void, std::string> cluster_jobs::take_state(std::size_t node, state_repor
 
 void cluster_jobs::take_rows(std::size_t node, std::uint64_t list, std::vector<node_row> rows, nanoseconds now) {
     std::vector<std::size_t> present;
-    bool const is_latest = list == nodes_.list_of(node);
+    // An agent that has kept its jobs reports the devices in force; they are no answer to a list
+    bool const is_latest = nodes_.registry().awaits_report(node) || list == nodes_.list_of(node);
     for (auto& row : rows) {
         auto& job = *find(row.job);
         present.push_back(number_of(job));
@@ -109,6 +142,7 @@ void cluster_jobs::take_row(live_job& job, std::size_t node, bool is_latest, nod
                          before->second.most != row.most || before->second.resizable != row.resizable;
     if (changed) request_tick();
     job.run.value = std::max(job.run.value, row.incarnation);
+    if (nodes_.registry().awaits_report(node) && job.waiting() && row.devices > 0) job.now = row.now;
     bool const ends = is_over(row.now) && (row.now != condition::stopped || nodes_.is_ending() || launch.has_parts());
     if (!job.over() && ends && launches_.end_part(number, node, row.now, row.why)) finish(job, row.now, row.why, now);
     auto const sent = launches_.sent_to(number, node);

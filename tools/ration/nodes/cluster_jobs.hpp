@@ -10,6 +10,7 @@
 #include <ration/policies/none.hpp>
 
 #include "nodes/cluster_launches.hpp"
+#include "nodes/cluster_record.hpp"
 #include "nodes/node_limit_policy.hpp"
 #include "nodes/node_row.hpp"
 #include "nodes/pool_policy.hpp"
@@ -22,6 +23,7 @@ namespace ration::program {
 
 class cluster_jobs {
     cluster_nodes& nodes_;
+    std::int64_t most_devices_;
     job_table jobs_;
     std::vector<training_progress> progress_;
     std::vector<std::int64_t> withheld_;           // by node: devices of jobs that were lost since the last tick
@@ -38,12 +40,17 @@ class cluster_jobs {
 
 public:
     /// `policy` outlives this.
-    cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy);
+    /// `devices`: the most that a job can have, if nodes are not up now; 0 if all are.
+    cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy, std::int64_t devices);
     cluster_jobs(cluster_jobs const&) = delete;
     cluster_jobs& operator=(cluster_jobs const&) = delete;
 
     /// Errors: the policy needs columns that this host does not have.
     [[nodiscard]] result<void> bind();
+
+    /// Continues a launch of an earlier controller. Pre: `bind`, all jobs of the record have arrived, and the registry
+    /// expects them.
+    void restore(recorded_launch const& recorded, nanoseconds now);
 
     // --- Events
     /// A report of a node, complete or in part. Errors: a sentence on it.
@@ -70,6 +77,8 @@ public:
     [[nodiscard]] static std::size_t number_of(live_job const& job) noexcept { return job.id.value - 1; }
     [[nodiscard]] cluster_launches& launches() noexcept { return launches_; }
     [[nodiscard]] cluster_launches const& launches() const noexcept { return launches_; }
+    /// The most devices that a job can have at once.
+    [[nodiscard]] std::int64_t most_devices() const noexcept { return most_devices_; }
     [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
 
 private:

@@ -72,6 +72,7 @@ public:
     [[nodiscard]] std::int64_t granted_to(std::size_t job) const noexcept {
         return devices_in(grants_.grant_of(job).shares);
     }
+    [[nodiscard]] std::int64_t batch_of(std::size_t job) const noexcept { return grants_.grant_of(job).batch; }
     /// Whether the job has to leave its nodes before it can run with its grant.
     [[nodiscard]] bool moves(std::size_t job) const;
     /// The part of the job in the next list of this node. `incarnations`: of the job so far.

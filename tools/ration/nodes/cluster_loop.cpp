@@ -20,13 +20,16 @@ constexpr nanoseconds longest_cluster_wait = milliseconds(250);
 
 cluster_loop::cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
                            stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
-                           any_policy& chosen, replaceable_policy& policy, policy_log& log)
+                           any_policy& chosen, replaceable_policy& policy, policy_log& log,
+                           cluster_record_writer& record)
     : config_(config), planned_(planned), clock_(clock), out_(out), signals_(signals), events_(events), nodes_(nodes),
       jobs_(jobs), chosen_(chosen), policy_(policy),
-      ticks_(planned.choice.policy, std::string(config.fallback_name()), policy, log, jobs.table(), events) {}
+      ticks_(planned.choice.policy, std::string(config.fallback_name()), policy, log, jobs.table(), events),
+      record_(record) {}
 
-run_summary cluster_loop::run() {
+run_summary cluster_loop::run(std::vector<early_report> early) {
     announce(clock_.now());
+    for (auto const& report : early) handle(report.node, report.what, clock_.now());
     while (!are_over()) {
         wait(clock_.now());
         nanoseconds const now = clock_.now();
@@ -192,6 +195,7 @@ void cluster_loop::send(nanoseconds now) {
         auto const& job = std::as_const(jobs_).table().job({number + 1});
         return launches.part(number, node, job.config->name, job.run.value);
     };
+    record_.save_changes(now);
     nodes_.send(part, std::as_const(jobs_).table().jobs().size(), now);
 }
 

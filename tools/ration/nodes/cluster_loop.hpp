@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nodes/cluster_jobs.hpp"
+#include "nodes/cluster_record_writer.hpp"
 #include "policies/policy_log.hpp"
 #include "run/reporter.hpp"
 #include "run/run_clock.hpp"
@@ -13,6 +15,12 @@
 #include "run/tick_reporter.hpp"
 
 namespace ration::program {
+
+/// A report that a node has sent while the controller waited for other nodes.
+struct early_report {
+    std::size_t node = 0;
+    node_report what;
+};
 
 class cluster_loop {
     run_config const& config_;
@@ -26,6 +34,7 @@ class cluster_loop {
     any_policy& chosen_;
     replaceable_policy& policy_;
     tick_reporter ticks_;
+    cluster_record_writer& record_;
     nanoseconds next_tick_{};
     std::string notice_;
     bool interrupted_ = false;
@@ -34,10 +43,10 @@ public:
     /// `chosen`: the policy of the command line, at the start that of `policy`.
     cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
                  stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
-                 any_policy& chosen, replaceable_policy& policy, policy_log& log);
+                 any_policy& chosen, replaceable_policy& policy, policy_log& log, cluster_record_writer& record);
 
-    /// Until the last job has ended. The nodes still run.
-    [[nodiscard]] run_summary run();
+    /// Until the last job has ended. The nodes still run. `early`: reports that came before.
+    [[nodiscard]] run_summary run(std::vector<early_report> early);
 
 private:
     [[nodiscard]] bool are_over() const noexcept;

@@ -17,6 +17,39 @@ constexpr int most_starts = 4;
 constexpr nanoseconds long_time = seconds(60);
 constexpr std::size_t most_node_devices = 4096;
 
+void send_task(node_link& link, cluster_task const& task, bool reattach) {
+    auto hello = task.hello;
+    hello.node = link.name();
+    hello.reattach = reattach;
+    link.send(hello);
+    std::string_view left = task.file;
+    while (!left.empty()) {
+        auto part = left.substr(0, file_part_bytes);
+        // A character of several bytes stays in one message
+        while (part.size() > 1 && part.size() < left.size() &&
+               (static_cast<unsigned char>(left[part.size()]) & 0xC0) == 0x80)
+            part.remove_suffix(1);
+        link.send(file_order{std::string(part)});
+        left.remove_prefix(part.size());
+    }
+    link.send(begin_order{.backend = task.backend, .cpus = link.spec().cpus, .devices = link.spec().devices});
+}
+
+/// In messages that are short enough.
+void send_list(node_link& link, jobs_order list) {
+    auto const all = std::exchange(list.jobs, {});
+    for (auto const& job : all) {
+        if (list.jobs.size() == jobs_in_message) {
+            list.more = true;
+            link.send(list);
+            list.jobs.clear();
+        }
+        list.jobs.push_back(job);
+    }
+    list.more = false;
+    link.send(list);
+}
+
 }  // namespace
 
 cluster_nodes::cluster_nodes(std::vector<node_spec> specs, std::size_t jobs, node_times times, cluster_task task,
@@ -25,8 +58,11 @@ cluster_nodes::cluster_nodes(std::vector<node_spec> specs, std::size_t jobs, nod
     for (auto& spec : specs) members_.push_back({.link = node_link(std::move(spec))});
 }
 
-void cluster_nodes::start(nanoseconds now) {
-    for (std::size_t node = 0; node < members_.size(); ++node) start(node, now);
+void cluster_nodes::start(bool reattach, nanoseconds now) {
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        members_[node].was_up = reattach;
+        start(node, now);
+    }
 }
 
 void cluster_nodes::start(std::size_t node, nanoseconds now) {
@@ -40,24 +76,7 @@ void cluster_nodes::start(std::size_t node, nanoseconds now) {
         return close(node, now);
     }
     m.lists = 0;
-    begin(m);
-}
-
-void cluster_nodes::begin(member& m) {
-    auto hello = task_.hello;
-    hello.node = m.link.name();
-    m.link.send(hello);
-    std::string_view left = task_.file;
-    while (!left.empty()) {
-        auto part = left.substr(0, file_part_bytes);
-        // A character of several bytes stays in one message
-        while (part.size() > 1 && part.size() < left.size() &&
-               (static_cast<unsigned char>(left[part.size()]) & 0xC0) == 0x80)
-            part.remove_suffix(1);
-        m.link.send(file_order{std::string(part)});
-        left.remove_prefix(part.size());
-    }
-    m.link.send(begin_order{.backend = task_.backend, .cpus = m.link.spec().cpus, .devices = m.link.spec().devices});
+    send_task(m.link, task_, m.was_up);
 }
 
 void cluster_nodes::join(std::vector<pollfd>& fds) {
@@ -71,9 +90,11 @@ void cluster_nodes::join(std::vector<pollfd>& fds) {
 
 nanoseconds cluster_nodes::next_wakeup(nanoseconds now) const noexcept {
     auto next = std::min(registry_.next_change(), now + task_.hello.beat);
-    for (auto const& m : members_) {
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        auto const& m = members_[node];
         if (m.restart_at) next = std::min(next, *m.restart_at);
-        if (m.dirty && !m.link.session().empty()) next = std::min(next, now);
+        bool const has_list = m.dirty && !registry_.awaits_report(node);
+        if (has_list && !m.link.session().empty()) next = std::min(next, now);
     }
     return next;
 }
@@ -112,7 +133,8 @@ void cluster_nodes::take_hello(std::size_t node, hello_report&& hello, nanosecon
              now);
         return m.link.close();
     }
-    if (!registry_.hello(node, m.link.session(), now)) return;
+    if (!registry_.hello(node, m.link.session(), now, hello.reattached)) return;
+    m.was_up = true;
     m.up_since = now;
     m.devices = std::ssize(hello.devices);
     m.facts = std::move(hello);
@@ -157,6 +179,7 @@ void cluster_nodes::show_state(std::size_t node, nanoseconds now) {
     auto const subject = "node " + m.link.name();
     switch (state) {
         case node_state::up:
+            if (registry_.awaits_report(node)) return events_.print(subject + " is up, and has kept its jobs");
             return events_.print(fmt::format("{} is up, with {} device{}", subject, m.facts.devices.size(),
                                              m.facts.devices.size() == 1 ? "" : "s"));
         case node_state::suspect:
@@ -180,25 +203,23 @@ void cluster_nodes::send(part_of const& describe, std::size_t jobs, nanoseconds 
         auto const state = registry_.state(node);
         if (state != node_state::up && state != node_state::suspect) continue;
         if (m.link.channel() != nullptr) m.link.channel()->flush();
-        if (!m.dirty && now < m.next_beat) continue;
+        bool const has_list = m.dirty && describe && !registry_.awaits_report(node);
+        if (!has_list && now < m.next_beat) continue;
         m.next_beat = now + task_.hello.beat;
-        if (!std::exchange(m.dirty, false)) {
+        if (!has_list) {
             m.link.send(beat_order{});
             continue;
         }
+        m.dirty = false;
         jobs_order list{.grants = ++m.lists, .jobs = {}};
-        for (std::size_t job = 0; job < jobs; ++job) {
-            if (!registry_.is_assigned(job, node)) continue;
-            if (list.jobs.size() == jobs_in_message) {
-                list.more = true;
-                m.link.send(list);
-                list.jobs.clear();
-            }
-            list.jobs.push_back(describe(job, node));
-        }
-        list.more = false;
-        m.link.send(list);
+        for (std::size_t job = 0; job < jobs; ++job)
+            if (registry_.is_assigned(job, node)) list.jobs.push_back(describe(job, node));
+        send_list(m.link, std::move(list));
     }
+}
+
+bool cluster_nodes::has_changed_lists() const noexcept {
+    return std::ranges::any_of(members_, [](member const& m) { return m.dirty; });
 }
 
 void cluster_nodes::end(bool kill) {
@@ -234,6 +255,12 @@ bool cluster_nodes::all_started() const noexcept {
     for (std::size_t node = 0; node < members_.size(); ++node)
         if (registry_.state(node) == node_state::starting) return false;
     return true;
+}
+
+std::optional<std::size_t> find_node(cluster_nodes const& nodes, std::string_view name) noexcept {
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
+        if (nodes.name(node) == name) return node;
+    return std::nullopt;
 }
 
 }  // namespace ration::program

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <poll.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nodes/cluster_backend.hpp"
@@ -33,6 +35,7 @@ class cluster_nodes {
         std::optional<nanoseconds> restart_at{};
         int starts = 0;  ///< in a row, none of which was up for long
         nanoseconds up_since{};
+        bool was_up = false;  ///< so that an agent may live there
         node_state shown = node_state::gone;
     };
     std::vector<member> members_;
@@ -47,7 +50,8 @@ public:
     cluster_nodes(std::vector<node_spec> specs, std::size_t jobs, node_times times, cluster_task task,
                   event_sink& events);
 
-    void start(nanoseconds now);
+    /// `reattach`: an earlier controller has started them, and their agents may live.
+    void start(bool reattach, nanoseconds now);
     /// Adds the descriptors to wait for.
     void join(std::vector<pollfd>& fds);
     [[nodiscard]] nanoseconds next_wakeup(nanoseconds now) const noexcept;
@@ -56,7 +60,8 @@ public:
     /// Time passes: silent nodes, commands to be started again.
     void advance(nanoseconds now);
     using part_of = std::function<assigned_job(std::size_t job, std::size_t node)>;
-    /// Sends the lists that have changed, and beats. `describe`: the part of one of `jobs` on a node.
+    /// Sends the lists that have changed, and beats. `describe`: the part of one of `jobs` on a node; empty: only
+    /// beats, before the first lists.
     void send(part_of const& describe, std::size_t jobs, nanoseconds now);
     /// The nodes end their jobs, and then themselves.
     void end(bool kill);
@@ -71,6 +76,8 @@ public:
     [[nodiscard]] std::uint64_t list_of(std::size_t node) const noexcept {
         return members_[node].dirty ? members_[node].lists + 1 : members_[node].lists;
     }
+    /// Whether a list has changed since the last `send`.
+    [[nodiscard]] bool has_changed_lists() const noexcept;
     [[nodiscard]] node_registry& registry() noexcept { return registry_; }
     [[nodiscard]] node_registry const& registry() const noexcept { return registry_; }
     [[nodiscard]] std::string const& name(std::size_t node) const noexcept { return members_[node].link.name(); }
@@ -86,12 +93,14 @@ public:
 
 private:
     void start(std::size_t node, nanoseconds now);
-    void begin(member& m);
     void close(std::size_t node, nanoseconds now);
     void take(std::size_t node, node_report&& report, report_handler const& handle, nanoseconds now);
     void take_hello(std::size_t node, hello_report&& hello, nanoseconds now);
     void warn(std::size_t node, std::string_view sentence, nanoseconds now);
     void show_state(std::size_t node, nanoseconds now);
 };
+
+/// The node of this name.
+[[nodiscard]] std::optional<std::size_t> find_node(cluster_nodes const& nodes, std::string_view name) noexcept;
 
 }  // namespace ration::program

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "nodes/node_lock.hpp"
 
+#include <array>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,6 +26,19 @@ node_lock::~node_lock() {
 
 void node_lock::remove_file(std::string const& path, int file) noexcept {
     if (is_at(path, file)) ::unlink(path.c_str());
+}
+
+void node_lock::note(std::string_view text) const noexcept {
+    auto const written = ::pwrite(file_.get(), text.data(), text.size(), 0);
+    if (written >= 0) static_cast<void>(::ftruncate(file_.get(), written));
+}
+
+std::string node_lock::note_in(std::string const& path) {
+    process::descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<char, 256> text{};
+    if (!file || !is_at(path, file.get())) return {};
+    auto const got = ::read(file.get(), text.data(), text.size());
+    return {text.data(), static_cast<std::size_t>(got > 0 ? got : 0)};
 }
 
 std::optional<node_lock> node_lock::try_lock(std::string const& path) {

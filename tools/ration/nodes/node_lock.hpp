@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <ration/process/descriptor.hpp>
 
@@ -25,6 +26,11 @@ public:
     [[nodiscard]] std::string const& path() const noexcept { return path_; }
     /// A process with a copy of this descriptor holds the lock too.
     [[nodiscard]] int get() const noexcept { return file_.get(); }
+
+    /// Writes text that others can read, for example how to reach this process.
+    void note(std::string_view text) const noexcept;
+    /// The text that the holder of a lock has written; empty if none did, or if the file belongs to another user.
+    [[nodiscard]] static std::string note_in(std::string const& path);
 
     /// Removes the file of a lock. `file`: a copy of its descriptor. The file of a later lock remains.
     static void remove_file(std::string const& path, int file) noexcept;

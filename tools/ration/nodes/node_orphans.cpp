@@ -37,4 +37,11 @@ result<void> end_node_orphans(std::string const& record, nanoseconds grace) {
                  .remedy = "end them on that node: ration clean"};
 }
 
+void remove_folders_of_dead_runs() {
+    auto found = find_orphaned_runs();
+    if (!found) return;
+    for (auto& run : *found)
+        if (run.alive.empty()) static_cast<void>(orphan_cleaner(false).remove(std::move(run)));
+}
+
 }  // namespace ration::program

@@ -14,4 +14,7 @@ namespace ration::program {
 /// `find_orphaned_runs`; `busy` if a job does not end.
 [[nodiscard]] result<void> end_node_orphans(std::string const& record, nanoseconds grace);
 
+/// Removes the private folders of dead runs without live jobs, for example that of a controller that was killed.
+void remove_folders_of_dead_runs();
+
 }  // namespace ration::program

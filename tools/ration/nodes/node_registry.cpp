@@ -23,14 +23,29 @@ void node_registry::start(std::size_t node, std::string session, nanoseconds now
     n.started = now;
 }
 
-bool node_registry::hello(std::size_t node, std::string_view session, nanoseconds now) {
+bool node_registry::hello(std::size_t node, std::string_view session, nanoseconds now, bool has_kept_jobs) {
     auto& n = nodes_[node];
     if (n.state != node_state::starting || n.session != session) return false;
     n.state = node_state::up;
     n.last_message = now;
     n.was_up = true;
-    release_jobs(node);
+    n.awaits_report = has_kept_jobs;
+    if (!has_kept_jobs) release_jobs(node);
+    for (auto& job : jobs_)
+        for (auto& part : job.parts)
+            if (part.node == node) part.number = 0;
     return true;
+}
+
+void node_registry::expect(std::size_t job, std::vector<std::size_t> const& nodes, std::size_t assigned, bool leaving,
+                           nanoseconds now) {
+    jobs_[job].assigned = assigned;
+    for (auto const node : nodes) {
+        jobs_[job].parts.push_back({.node = node, .number = 0, .leaving = leaving});
+        nodes_[node].state = node_state::suspect;
+        nodes_[node].was_up = true;
+        nodes_[node].last_message = now;
+    }
 }
 
 bool node_registry::message(std::size_t node, std::string_view session, nanoseconds now) {
@@ -43,10 +58,12 @@ bool node_registry::message(std::size_t node, std::string_view session, nanoseco
 }
 
 void node_registry::report(std::size_t node, std::uint64_t number, std::span<std::size_t const> present) {
+    nodes_[node].awaits_report = false;
     for (std::size_t at = 0; at < jobs_.size(); ++at) {
         if (std::ranges::find(present, at) != present.end()) continue;
-        std::erase_if(jobs_[at].parts,
-                      [&](part const& p) { return p.node == node && p.leaving && number >= p.number; });
+        std::erase_if(jobs_[at].parts, [&](part const& p) {
+            return p.node == node && (p.leaving || p.number == 0) && number >= p.number;
+        });
     }
 }
 

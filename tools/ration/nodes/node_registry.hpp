@@ -44,11 +44,14 @@ class node_registry {
         node_state state = node_state::gone;
         std::string session;
         nanoseconds started{}, last_message{};
-        bool was_up = false;  ///< so that jobs of it can be alive
+        bool was_up = false;         ///< so that jobs of it can be alive
+        bool awaits_report = false;  ///< of the jobs that it has kept
     };
     struct part {
         std::size_t node = 0;
-        std::uint64_t number = 0;  ///< of the list that has assigned it, or has withdrawn it
+        /// Of the list that has assigned it, or has withdrawn it. 0: one of an earlier session, so that a report
+        /// without the job shows that it is gone
+        std::uint64_t number = 0;
         bool leaving = false;
     };
     struct job {
@@ -66,9 +69,10 @@ public:
     /// A command for the node was started, the first or another one, for a new session. Pre: the node is neither
     /// lost nor, after it was up, gone.
     void start(std::size_t node, std::string session, nanoseconds now);
-    /// The first message of a session. A node sends it once it has ended all jobs of its earlier sessions. False: it is
-    /// to be ignored, as after `message`.
-    [[nodiscard]] bool hello(std::size_t node, std::string_view session, nanoseconds now);
+    /// The first message of a session. A node sends it once it has ended all jobs of its earlier sessions, or
+    /// `has_kept_jobs`: then its first report lists them, under number 0. False: it is to be ignored, as after
+    /// `message`.
+    [[nodiscard]] bool hello(std::size_t node, std::string_view session, nanoseconds now, bool has_kept_jobs = false);
     /// Any message. False: it is of another session, or the node is lost or gone; it is to be ignored.
     [[nodiscard]] bool message(std::size_t node, std::string_view session, nanoseconds now);
     /// The complete list of the jobs of a node, after it has acted upon the list `number`. Pre: `message` was true.
@@ -79,6 +83,12 @@ public:
     void ended(std::size_t node);
     /// Time passes.
     void advance(nanoseconds now);
+
+    /// An earlier controller has assigned the job to these nodes, and was killed. `leaving`: it has withdrawn the job,
+    /// which had `assigned` parts. The nodes can be alive: each counts as silent from `now` on. Pre: no node was
+    /// started.
+    void expect(std::size_t job, std::vector<std::size_t> const& nodes, std::size_t assigned, bool leaving,
+                nanoseconds now);
 
     // --- Orders
     /// The first list of a node that names the job, or the first one that does not.
@@ -101,6 +111,9 @@ public:
     [[nodiscard]] bool is_free(std::size_t job) const noexcept { return jobs_[job].parts.empty(); }
     /// Whether a part of the job is, or may still be, on the node.
     [[nodiscard]] bool is_on(std::size_t job, std::size_t node) const noexcept { return find(job, node) != nullptr; }
+    /// Whether the next report of the node lists the jobs that it has kept. Before it, a list could assign a job that
+    /// it does not have, and that the report then frees.
+    [[nodiscard]] bool awaits_report(std::size_t node) const noexcept { return nodes_[node].awaits_report; }
     /// The nodes where the job is, or may still be.
     [[nodiscard]] std::vector<std::size_t> nodes_of(std::size_t job) const;
     [[nodiscard]] bool is_leaving(std::size_t job) const noexcept;

@@ -35,6 +35,7 @@ void write_body(json_writer& json, hello_order const& m) {
     json.member("directory", m.directory);
     json.member("output", m.output);
     json.member("marker", m.marker);
+    json.member("reattach", m.reattach);
 }
 
 void write_body(json_writer& json, file_order const& m) { json.member("text", m.text); }
@@ -83,6 +84,7 @@ void write_body(json_writer& json, hello_report const& m) {
     });
     json.member("backend", m.backend);
     json.member("approximate", m.approximate);
+    json.member("reattached", m.reattached);
 }
 
 void write_body(json_writer& json, error_report const& m) { json.member("message", m.message); }
@@ -127,6 +129,11 @@ template <class Message>
     return static_cast<std::uint32_t>(std::min<std::int64_t>(*value, std::numeric_limits<std::uint32_t>::max()));
 }
 
+/// A key that the first version of the wire did not have.
+[[nodiscard]] bool flag_or_false(event_fields& fields, char const* name) {
+    return fields.has(name) && fields.boolean(name);
+}
+
 /// A century: the sum of a clock and such a period fits.
 constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
 
@@ -141,6 +148,7 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
     out.directory = fields.text("directory");
     out.output = fields.text("output");
     out.marker = fields.text("marker");
+    out.reattach = flag_or_false(fields, "reattach");
     if (!is_node_name(out.run) || !is_node_name(out.node))
         fault = "its run or its node has a name with other characters than letters, digits, '.', '-', '_' and '@'";
     else if (std::max(out.lease, out.beat) > longest_period)
@@ -196,6 +204,7 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
     }
     out.backend = fields.text("backend");
     out.approximate = fields.text("approximate");
+    out.reattached = flag_or_false(fields, "reattached");
     return out;
 }
 

@@ -48,6 +48,7 @@ struct hello_order {
     std::string directory;  ///< where relative paths of the jobs file begin
     std::string output;     ///< the folder of the jobs' outputs and checkpoints
     std::string marker;     ///< a file in it, which shows that it is the same folder
+    bool reattach = false;  ///< an agent of this node may live, and keeps its jobs
 };
 /// A part of the jobs file, in order.
 struct file_order {
@@ -90,6 +91,7 @@ struct hello_report {
     std::vector<std::string> devices;
     std::string backend;      ///< that limits the jobs
     std::string approximate;  ///< what it cannot do exactly; empty: nothing
+    bool reattached = false;  ///< it has the jobs of an earlier session; its first state lists them
 };
 /// All jobs of the node, after it has acted upon the list `grants`.
 struct state_report {

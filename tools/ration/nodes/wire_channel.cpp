@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 #include <utility>
 
@@ -51,6 +52,14 @@ void wire_channel::flush() {
         if (put < 0 && errno == EINTR) continue;
         if (put < 0 && errno != EAGAIN) broken_ = true;  // the input shows its end
         if (put <= 0) return;
+    }
+}
+
+void wire_channel::drain() {
+    for (int i = 0; i < 20 && has_unsent(); ++i) {
+        pollfd one{output(), POLLOUT, 0};
+        ::poll(&one, 1, 100);
+        flush();
     }
 }
 

@@ -35,8 +35,8 @@ public:
     /// Writes what the other side takes now.
     void flush();
     [[nodiscard]] bool has_unsent() const noexcept { return !broken_ && !unsent_.empty(); }
-    /// No more orders or reports follow.
-    void close_output() noexcept { out_.reset(); }
+    /// Waits a moment until the other side has read everything.
+    void drain();
 
     [[nodiscard]] int input() const noexcept { return in_.get(); }
     [[nodiscard]] int output() const noexcept { return out_.get(); }

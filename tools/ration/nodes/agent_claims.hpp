@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The checkpoint folders of a run on several nodes, which all nodes see. Agents live on when their controller is
-/// killed, and hold a shared lock beside each folder. The next run of the same jobs requests their end, and waits for
-/// it.
+/// The folders to which the jobs of a run on several nodes write, and which all nodes see: that of the run, and those
+/// of its checkpoints. Agents live on when their controller is killed, and hold a shared lock for each folder. The next
+/// run of the same jobs requests their end, and waits for it.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace ration::program {
 
-class checkpoint_claims {
+class agent_claims {
     struct claim {
         process::descriptor file;
         std::string path;
@@ -25,7 +25,9 @@ class checkpoint_claims {
 public:
     /// Opens `.NAME.ration` beside each folder NAME that a job names by `checkpoint`. Where it cannot be written, the
     /// folder has no such protection.
-    checkpoint_claims(std::span<job_config const> jobs, std::string run);
+    agent_claims(std::span<job_config const> jobs, std::string run);
+    /// Opens `.agents` in the folder of a run. So jobs without `checkpoint` have this protection too.
+    void add_run_folder(std::string const& folder);
 
     // --- Agents
     /// Locks all files until the last process with these descriptors ends.
@@ -38,6 +40,9 @@ public:
     [[nodiscard]] bool take() const noexcept;
     /// The run and its agents have ended.
     void remove() const noexcept;
+
+private:
+    void add(std::string path);
 };
 
 }  // namespace ration::program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "nodes/checkpoint_claims.hpp"
+#include "nodes/agent_claims.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -38,32 +38,37 @@ void write_to(int file, std::string_view text) noexcept {
 
 }  // namespace
 
-checkpoint_claims::checkpoint_claims(std::span<job_config const> jobs, std::string run) : run_(std::move(run)) {
+agent_claims::agent_claims(std::span<job_config const> jobs, std::string run) : run_(std::move(run)) {
     std::set<fs::path> known;  // jobs of one file may share a folder
     for (auto const& job : jobs) {
         if (!job.elastic || job.elastic->checkpoint.empty()) continue;
         std::error_code failure;
         auto const folder = fs::canonical(job.elastic->checkpoint, failure);
         if (failure || !known.insert(folder).second) continue;
-        auto path = claim_path(folder);
-        auto file = open_claim(path);
-        if (file) claims_.push_back({process::above_standard(std::move(file)), std::move(path)});
+        add(claim_path(folder));
     }
 }
 
+void agent_claims::add(std::string path) {
+    auto file = open_claim(path);
+    if (file) claims_.push_back({process::above_standard(std::move(file)), std::move(path)});
+}
+
+void agent_claims::add_run_folder(std::string const& folder) { add(folder + "/.agents"); }
+
 /// It waits for a controller that tries the lock, which is a moment.
-void checkpoint_claims::share() const noexcept {
+void agent_claims::share() const noexcept {
     for (auto const& claim : claims_) static_cast<void>(::flock(claim.file.get(), LOCK_SH));
 }
 
-bool checkpoint_claims::are_requested() const {
+bool agent_claims::are_requested() const {
     return std::ranges::any_of(claims_, [&](auto const& claim) {
         auto const run = process::read_input(claim.path, {.most_bytes = 128});
         return run && !run->empty() && *run != run_;
     });
 }
 
-bool checkpoint_claims::take() const noexcept {
+bool agent_claims::take() const noexcept {
     bool is_free = true;
     for (auto const& claim : claims_) {
         write_to(claim.file.get(), run_);
@@ -73,7 +78,7 @@ bool checkpoint_claims::take() const noexcept {
     return is_free;
 }
 
-void checkpoint_claims::remove() const noexcept {
+void agent_claims::remove() const noexcept {
     for (auto const& claim : claims_) ::unlink(claim.path.c_str());
 }
 
