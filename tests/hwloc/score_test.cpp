@@ -11,7 +11,7 @@ namespace {
 
 /// Package 0: fast cores 0 and 1 below one L3, 2 to 4 below another, GPUs 0 and 1 below one switch. Package 1: slow
 /// cores 5 and 6, GPUs 2 and 3 below nothing in common.
-[[nodiscard]] machine small_machine() {
+[[nodiscard]] machine seven_cores() {
     machine m;
     m.nodes = {{.number = 0, .package = 0, .memory = {1}}, {.number = 1, .package = 1, .memory = {1}}};
     for (std::uint32_t i = 0; i < 7; ++i) {
@@ -34,7 +34,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("the score of a set of GPUs") {
-    machine const m = small_machine();
+    machine const m = seven_cores();
     gpu_market market{.free = {1, 1, 1, 1}, .near_cores = {1, 1}, .cores = 4};
     using set = std::vector<std::uint32_t>;
     CHECK(same(gpu_chooser(m, market).score(set{0, 1, 2}), {.weakest_link = -25,
@@ -55,7 +55,7 @@ TEST_CASE("the score of a set of GPUs") {
 }
 
 TEST_CASE("the score of a set of cores") {
-    core_map const map(small_machine());
+    core_map const map(seven_cores());
     REQUIRE(map.domains().size() == 3);
     std::vector<std::uint32_t> const free{2, 3, 1}, own{0, 0, 1}, take{1, 2, 1};
     core_home const home{.package = 0, .node = 0};

@@ -37,7 +37,7 @@ void write(std::string const& path, std::string const& text) { std::ofstream(pat
     return out.str();
 }
 
-[[nodiscard]] std::string refusal(std::string const& file) {
+[[nodiscard]] std::string refusal_to_replace(std::string const& file) {
     auto const done = replace_jobs_file(file, "old", "new");
     return done ? "replaced" : to_text(done.failure()).substr(file.size());
 }
@@ -51,7 +51,7 @@ TEST_CASE("replace_jobs_file: the mode and a link to the file stay") {
     REQUIRE(::chmod(file.c_str(), 0640) == 0);
     fs::create_symlink("jobs.toml", link);
     CHECK(static_cast<bool>(check_replaceable(link)));
-    CHECK(refusal(link) == "replaced");
+    CHECK(refusal_to_replace(link) == "replaced");
     CHECK((content(file) == "new" && fs::is_symlink(link)));
     struct stat about{};
     REQUIRE(::stat(file.c_str(), &about) == 0);
@@ -63,21 +63,23 @@ TEST_CASE("replace_jobs_file: refuses a file that changed, with the file as it i
     folder const here;
     auto const file = here.file("jobs.toml");
     write(file, "other");
-    CHECK(refusal(file) == ": it cannot be replaced: it changed during the measurement; put the list into it yourself");
+    CHECK(refusal_to_replace(file) ==
+          ": it cannot be replaced: it changed during the measurement; put the list into it yourself");
     CHECK((content(file) == "other" && here.files() == 1));
 }
 
 TEST_CASE("replace_jobs_file: refuses files whose other names or places it would cut off") {
     folder const here;
     auto const file = here.file("jobs.toml");
-    CHECK(refusal(file) == ": it cannot be replaced: it is not there any more; put the list into it yourself");
+    CHECK(refusal_to_replace(file) ==
+          ": it cannot be replaced: it is not there any more; put the list into it yourself");
     write(file, "old");
     fs::create_hard_link(file, here.file("second.toml"));
-    CHECK(refusal(file) ==
+    CHECK(refusal_to_replace(file) ==
           ": it cannot be replaced: it has hard links, which would keep the old text; put the list into it yourself");
     CHECK_FALSE(static_cast<bool>(check_replaceable(file)));
     REQUIRE(::mkfifo(here.file("pipe").c_str(), 0600) == 0);
-    CHECK(refusal(here.file("pipe")) ==
+    CHECK(refusal_to_replace(here.file("pipe")) ==
           ": it cannot be replaced: it is not a regular file; put the list into it yourself");
     CHECK(content(file) == "old");
 }

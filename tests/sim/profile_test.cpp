@@ -48,16 +48,17 @@ using spread = std::vector<std::int32_t>;
     return model_of(application).time(s, sum(s), local);
 }
 
-struct view {
+struct shown_values {
     std::vector<double> goodput, fixed;
     std::vector<std::int64_t> batch;
 };
-[[nodiscard]] view shown(named_model const& of, std::int64_t batch, double step, std::int64_t per_node,
-                         std::int64_t most = 64) {
+[[nodiscard]] shown_values shown(named_model const& of, std::int64_t batch, double step, std::int64_t per_node,
+                                 std::int64_t most = 64) {
     job_description job = of.usual;
     job.batch = batch;
     auto const width = static_cast<std::size_t>(most + 1);
-    view v{std::vector<double>(width, -1), std::vector<double>(width, -1), std::vector<std::int64_t>(width, -1)};
+    shown_values v{std::vector<double>(width, -1), std::vector<double>(width, -1),
+                   std::vector<std::int64_t>(width, -1)};
     of.model->show(job, step, 0, per_node, {v.goodput, v.fixed, v.batch});
     return v;
 }
@@ -154,7 +155,7 @@ TEST_CASE("what is impossible has speed 0", "[profile]") {
     CHECK(cifar10.model->at(job, {}, 0).steps_per_second == 0);
     job.batch = 4096;
     CHECK(cifar10.model->at(job, {.spread = many, .devices = 68}, 0).steps_per_second == 0);
-    view const v = shown(cifar10, 256, 0, 4, 70);
+    shown_values const v = shown(cifar10, 256, 0, 4, 70);
     CHECK(v.fixed[8] > 0);
     CHECK(v.fixed[9] == 0);
     CHECK(v.goodput[64] > 0);
@@ -200,7 +201,7 @@ TEST_CASE("what policies are shown is what they get", "[profile]") {
             for (double const part : {0.0, 0.3, 0.9})
                 for (std::int64_t const per_node : {4, 3}) {  // prepared, and computed when asked
                     double const step = part * one.usual.length;
-                    view const v = shown(one, batch, step, per_node, one.usual.most);
+                    shown_values const v = shown(one, batch, step, per_node, one.usual.most);
                     job_description job = one.usual;
                     job.batch = batch;
                     for (std::int64_t k = 1; k <= one.usual.most; ++k) {
@@ -219,7 +220,7 @@ TEST_CASE("what policies are shown is what they get", "[profile]") {
 TEST_CASE("the best batch is near the best of all batches", "[profile]") {
     for (char const* const name : {"cifar10", "bert", "yolov3"}) {
         named_model const& one = named(name);
-        view const v = shown(one, 0, 0.5 * one.usual.length, 4);
+        shown_values const v = shown(one, 0, 0.5 * one.usual.length, 4);
         for (std::int64_t const k : {1, 2, 3, 6, 16, 40}) {
             double best = 0;
             spread const s = on_nodes_of(4, k);
@@ -237,7 +238,7 @@ TEST_CASE("the best batch is near the best of all batches", "[profile]") {
 
 TEST_CASE("a fixed batch is never another one", "[profile]") {
     for (std::int64_t const batch : {32768, 1024}) {
-        view const v = shown(named("ncf"), batch, 0, 4, 1);
+        shown_values const v = shown(named("ncf"), batch, 0, 4, 1);
         CHECK(v.batch[1] == batch);
         CHECK(v.goodput[1] == v.fixed[1]);
         CHECK(v.fixed[1] > 0);

@@ -14,7 +14,7 @@ using namespace ration::program;
 
 namespace {
 
-[[nodiscard]] event_log opened(std::string const& path) {
+[[nodiscard]] event_log opened_log(std::string const& path) {
     auto log = event_log::open(path);
     REQUIRE(log);
     return std::move(*log);
@@ -33,7 +33,7 @@ namespace {
 
 TEST_CASE("event_log: events go into the file batch by batch") {
     temporary_file const file;
-    auto log = opened(file.path());
+    auto log = opened_log(file.path());
     log.write(numbered(1));
     log.write(numbered(2));
     CHECK(file.content().empty());
@@ -62,7 +62,7 @@ TEST_CASE("event_log: a log that cannot be opened says why") {
 
 TEST_CASE("event_log: a full disk: one warning, then silence, and the count at the end") {
     if (::access("/dev/full", W_OK) != 0) SKIP_TEST("/dev/full is not here");
-    auto log = opened("/dev/full");
+    auto log = opened_log("/dev/full");
     log.write(numbered(0));
     CHECK(
         log.flush({}) ==

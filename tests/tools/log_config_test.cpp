@@ -16,12 +16,12 @@ namespace {
                         "jobs.toml");
 }
 
-[[nodiscard]] parsed_config read(std::string const& log, std::string const& metric = "loss") {
+[[nodiscard]] parsed_config read_log(std::string const& log, std::string const& metric = "loss") {
     return read_line("log = " + log, metric);
 }
 
 [[nodiscard]] std::string problem(std::string const& log, std::string const& metric = "loss") {
-    auto const made = read(log, metric);
+    auto const made = read_log(log, metric);
     REQUIRE(made.problems.size() == 1);
     CHECK(made.problems.front().line == 6);
     return made.problems.front().text;
@@ -33,11 +33,11 @@ namespace {
 
 TEST_CASE("log is a pattern, a list, or a preset") {
     using patterns = std::vector<std::string>;
-    CHECK(read(R"('loss (?<loss>\S+)')").config.jobs[0].log == patterns{R"(loss (?<loss>\S+))"});
-    CHECK(read(R"x(["a(?<loss>\\d)", 'b(?<step>\d)'])x").config.jobs[0].log ==
+    CHECK(read_log(R"('loss (?<loss>\S+)')").config.jobs[0].log == patterns{R"(loss (?<loss>\S+))"});
+    CHECK(read_log(R"x(["a(?<loss>\\d)", 'b(?<step>\d)'])x").config.jobs[0].log ==
           patterns{R"(a(?<loss>\d))", R"(b(?<step>\d))"});
     for (auto const name : log_presets()) {
-        auto const made = read("{ preset = '" + std::string(name) + "' }", "val_loss");
+        auto const made = read_log("{ preset = '" + std::string(name) + "' }", "val_loss");
         INFO(name);
         CHECK(made.problems.empty());
         CHECK(made.config.jobs[0].log == *preset_patterns(name, "val_loss"));
@@ -60,7 +60,7 @@ TEST_CASE("a pattern that TOML's quotes break gets the quotes that do not") {
     CHECK(says(problem(R"(''loss': (?<loss>\S+)')"), "log = '''...'''"));
     CHECK(says(problem(R"x("loss: (?P<loss>\S+)")x"), "log = '''...'''"));
     CHECK_FALSE(says(problem("'x' y"), "'''"));
-    CHECK(read(R"('''\'loss': (?<loss>\S+)''')").problems.empty());
+    CHECK(read_log(R"('''\'loss': (?<loss>\S+)''')").problems.empty());
 }
 
 TEST_CASE("metrics names a file and its columns") {
