@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long do the estimators take for a job and a tick, over the life of a job that makes a step at each tick?
 #include <benchmark/benchmark.h>
+#include <vector>
 
+#include <ration/estimators/phase_fit.hpp>
+#include <ration/estimators/phases.hpp>
 #include <ration/estimators/remaining.hpp>
 #include <ration/estimators/speed.hpp>
 #include <ration/host/any_estimator.hpp>
@@ -87,6 +90,44 @@ void speed(benchmark::State& state) {
     report(state, allocated, static_cast<double>(ticks));
 }
 
+/// 100 jobs, whose use changes at each tick of a second; a sample is taken each `range(0)` seconds.
+void phases(benchmark::State& state) {
+    constexpr std::int64_t ticks = 1000;
+    std::vector<ration::estimators::usage_sample> recorded;
+    for (std::size_t i = 0; i < 400; ++i)
+        recorded.push_back({.at = static_cast<double>(i),
+                            .cpu = 100 * static_cast<double>(i / 80) + static_cast<double>(i % 7),
+                            .memory = 1e8 * static_cast<double>(i / 80)});
+    auto const model = ration::estimators::fit_phases(std::vector<decltype(recorded)>{recorded},
+                                                      {.period = static_cast<double>(state.range(0))});
+    std::size_t allocated = 0;
+    for (auto _ : state) {
+        state.PauseTiming();
+        unit::host host(jobs);
+        ration::estimator_adapter<ration::estimators::phases> estimator{ration::estimators::phases({model})};
+        static_cast<void>(unit::must(host.store.declare<std::uint32_t>("jobs/class")));
+        static_cast<void>(unit::must(host.store.declare<double>("jobs/throttled.cpu")));
+        unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
+        auto const cpu = host.store[host.of(ration::resource_id::cpu).used];
+        auto const memory = host.store[host.of(ration::resource_id::memory).used];
+        std::size_t const before = allocations();
+        state.ResumeTiming();
+        for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+            for (std::size_t row = 0; row < jobs; ++row) {
+                cpu[row] = static_cast<double>((tick + static_cast<std::int64_t>(row)) % 500);
+                memory[row] = 1e6 * cpu[row];
+            }
+            estimator.estimate({.now = ration::seconds(static_cast<double>(tick)), .data = host.store.view()},
+                               host.store);
+        }
+        state.PauseTiming();
+        allocated += allocations() - before;
+        state.ResumeTiming();
+    }
+    report(state, allocated, static_cast<double>(ticks));
+}
+
+BENCHMARK(phases)->Arg(1)->Arg(4)->Unit(benchmark::kMillisecond);
 BENCHMARK(speed)->Arg(4)->Arg(64)->Unit(benchmark::kMillisecond);
 BENCHMARK(remaining)->Arg(100)->Arg(1000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 
