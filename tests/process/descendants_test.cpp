@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Jobs that are followed without a look at all processes of the machine: by the children that the kernel lists.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <linux/sched.h>
 #include <sys/syscall.h>
@@ -53,24 +54,22 @@ struct descent {
 TEST_CASE("the descendants of a process include the children of its threads, and no other process") {
     auto outside = start(shell("exec sleep 30"));
     int const status = in_another_process([&] {
-        pid_t of_thread = 0;
-        int gate[2] = {};
-        if (!process::lists_children() || ::pipe(gate) != 0) return 1;
+        if (!process::lists_children()) return 1;
+        std::atomic<pid_t> of_thread{0};
+        std::atomic<bool> done{false};
         // The thread lives on, since the children of a thread that ends go to another one
         std::thread forks([&] {
-            of_thread = ::fork();
-            if (of_thread == 0) ::_exit(::pause());
-            char byte = 0;
-            static_cast<void>(::write(gate[1], "x", 1));
-            while (::read(gate[0], &byte, 1) == 1 && byte != 'e') ::usleep(1000);
+            pid_t const child = ::fork();
+            if (child == 0) ::_exit(::pause());
+            for (of_thread = child; !done;) ::usleep(1000);
         });
-        ::usleep(50'000);
+        while (of_thread == 0) ::usleep(1000);
         process::process_table table;
         bool const scanned = static_cast<bool>(table.scan_below({}, ::getpid()));
         bool const found = table.find(of_thread) != nullptr && table.find(::getpid()) != nullptr;
         bool const more = table.find(outside.pid()) != nullptr || table.find(1) != nullptr || table.whole();
         ::kill(of_thread, SIGKILL);
-        static_cast<void>(::write(gate[1], "e", 1));
+        done = true;
         forks.join();
         return scanned && found && !more ? 0 : 2;
     });
