@@ -55,6 +55,8 @@ class Cache(RunTest):
             file.write(os.urandom(SIZE))
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if resident(path) > 0:
+            self.skipTest("files in this folder stay in memory, as in a tmpfs")
         return path
 
     def two_tenants(self, seconds: float, cache: str = 'cache = "80000B"\n', command: list[str] | None = None) -> None:
@@ -91,6 +93,7 @@ class Cache(RunTest):
         (other,) = {"a", "b"} - {mine}
         # Own files take turns
         self.wait_for(lambda: any(pathlib.Path(e["item"]).name == mine and e["after"] == 0 for e in self.named("item")))
+        self.wait_for(lambda: resident(self.folder / mine) == 0)
         self.wait_for(lambda: other in loaded())
         self.assertEqual(resident(self.folder / "common"), 1)
         run.send_signal(2)
@@ -104,7 +107,8 @@ class Cache(RunTest):
         self.record(4.5)
         rounds = self.named("item_decision")
         self.assertGreaterEqual(len(rounds), 3)
-        for one in rounds:
+        first_end = self.named("job_ended")[0]["t"]
+        for one in (one for one in rounds if one["t"] < first_end):
             self.assertEqual(one["columns"]["nodes/capacity.cache"], [80_000])
             self.assertEqual(len(one["items"]), 3)
             self.assertEqual(one["tenants"], ["a", "b"])

@@ -27,6 +27,7 @@ TEST_CASE("plain view: the events worth a line, each as one sentence") {
               "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
               "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
               "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
+              "[  0.0 s] data/a.bin is in memory with 4 KiB (it serves)",
           });
 }
 
