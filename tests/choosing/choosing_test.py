@@ -19,7 +19,8 @@ FIGURES = {"mean JCT": "mean_jct", "p99 JCT": "p99_jct", "mean wait": "mean_wait
            "rho > 1": "unfair", "Jain's index": "jain", "deadlines met": "deadlines_met", "not done": "unfinished", "above the bound": "mean_jct_gap"}
 # What every policy reads to know its jobs at all: who they are, whether they run, what they hold, may hold and request.
 TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request|requested)\.\w+)")
-CORES = 'cpus = 1\n[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 1 } }\n'
+CORES = 'cpus = 1\nphases = { models = "phases.json" }\n[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 1 } }\n'
+PHASES = json.dumps({"classes": [{"class": "a", "period": 1, "horizon": 1, "cpu": {"mean": 0, "deviation": 1}, "memory": {"mean": 0, "deviation": 1}, "phases": []}]})
 DEVICES = "devices = { count = 1, cpu = 0.5 }\n" + CORES + "bounds = { gpu = 1 }\n"
 
 
@@ -123,6 +124,7 @@ class Policies(Folder):
     def test_where_they_run(self) -> None:
         for kind, text in (("cores", CORES), ("devices", DEVICES)):
             (self.folder / f"{kind}.toml").write_text(text)
+        (self.folder / "phases.json").write_text(PHASES)
         not_simulated = re.findall(r"`ration sim` runs all but `(\w+)`", PAGE)
         self.assertEqual(len(not_simulated), 1)
         (self.folder / "one.csv").write_text("job_id,submit_time,num_gpus,duration\na,0,1,10\n")

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include <ration/estimator.hpp>
-#include <ration/estimators/detail/usage_sampler.hpp>
 #include <ration/estimators/phase_model.hpp>
+#include <ration/estimators/usage_sampler.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 

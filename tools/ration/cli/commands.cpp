@@ -68,6 +68,8 @@ constexpr subcommand all[] = {
      make<tune_options, measure_tune>},
     {"measure serve", "Measure the rate of requests that servers sustain, alone and two of them together",
      make<serve_measure_options, measure_serve>},
+    {"measure phases", "Learn the phases of jobs from the logs of earlier runs, for policy phase_limits",
+     make<phases_options, measure_phases>},
     {"replay", "Show the answers of other policies in a recorded run", make<replay_options, replay>},
     {"twin", "Compare a recorded run with its simulation, also under other policies", make<twin_options, show_twin>},
     {"report", "Make a page with charts of recorded runs, or of a simulation", make<report_options, report>},

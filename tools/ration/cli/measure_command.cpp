@@ -50,6 +50,17 @@ With two servers, the first one is also held at 25, 50 and 75 % of its own rate 
 Exit codes: 0 all rates are known; 1 a server failed; 2 wrong command line or file; 3 this machine has too few devices,
 or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
 
+constexpr int most_phases = 8;
+
+constexpr auto notes_of_phases = R"(Examples:
+  ration run jobs.toml --log run.jsonl && ration measure phases run.jsonl
+  ration measure phases monday.jsonl tuesday.jsonl --json > phases.json
+
+Jobs of one name are one class. The columns are the 0.5-, 0.9- and 0.99-quantiles of the cores and the memory that a job
+uses within the horizon after a sample of the phase. With phases = { models = "phases.json" } in the jobs file, the
+policy phase_limits applies the models.
+Exit codes: 0 a job has phases; 1 every job has too few samples; 2 wrong command line or file.)";
+
 [[nodiscard]] result<void, diagnostic> check_duration(std::string_view word) {
     if (parse_duration(word)) return {};
     return diagnostic{.text = program::quoted(word) + " is not a duration; write a number and one of ms, s, m, h"};
@@ -133,6 +144,20 @@ void add_options(CLI::App& to, serve_measure_options& into, option_context&) {
         ->type_name("N")
         ->check(checked_by(parse_seed));
     to.add_flag("--json", into.json, "The figures as one JSON line");
+}
+
+void add_options(CLI::App& to, phases_options& into, option_context&) {
+    to.footer(notes_of_phases);
+    to.add_option("LOG", into.logs, "Event logs that 'ration run --log' wrote")->required()->type_name("");
+    to.add_option("--phases", into.phases, "Phases of each class at most; default 5")
+        ->type_name("N")
+        ->check(number_check(most_phases, "phases"));
+    add_duration(to, "--period", into.period, "Time from one sample to the next; default 2s");
+    add_duration(to, "--horizon", into.horizon, "Time for which the demand is estimated; default 1m");
+    to.add_option("--seed", into.seed, "Seed of the first centres; default 123")
+        ->type_name("N")
+        ->check(checked_by(parse_seed));
+    to.add_flag("--json", into.json, "The models as one JSON line, which ration run reads");
 }
 
 }  // namespace ration::program

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/command.hpp"
+#include "measure/phases.hpp"
 #include "measure/scaling.hpp"
 #include "measure/serve_load.hpp"
 #include "measure/tune.hpp"
@@ -12,5 +13,6 @@ namespace ration::program {
 void add_options(CLI::App& to, scaling_options& into, option_context& context);
 void add_options(CLI::App& to, tune_options& into, option_context& context);
 void add_options(CLI::App& to, serve_measure_options& into, option_context& context);
+void add_options(CLI::App& to, phases_options& into, option_context& context);
 
 }  // namespace ration::program

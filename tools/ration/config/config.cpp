@@ -227,11 +227,13 @@ private:
         config_.isolations.push_back({e.key, where, e.held.at});
     }
 
-    /// A table that no key of ours explains is the table of a policy, if there is such a policy.
+    /// A table that no key of ours explains is the table of a policy, if there is such a policy, or of the estimator
+    /// that takes models.
     void read_parameters(entry const& e) {
         auto const* const from = std::get_if<table>(&e.held.data);
         auto names = names_of_policies();
         names.push_back(item_policy);
+        names.emplace_back("phases");
         bool const known = rules_.policies.empty() || std::ranges::find(names, e.key) != names.end();
         if (known && from == nullptr && std::ranges::find(names, e.key) != names.end())
             return keys_.wrong_kind(e.key, e.held, "the table of the policy's parameters");

@@ -223,6 +223,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
 [[nodiscard]] host_supply supply_of(run_config const& config, host_devices const& devices, std::uint32_t cpus) {
     host_supply out{
         .cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory, .tenants = config.tenants};
+    if (auto phases = phase_models_of(config)) out.phases = std::move(phases).value();
     if (config.shares_devices()) out.devices = static_cast<std::int64_t>(devices.names().size());
     return out;
 }
@@ -233,7 +234,8 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
-    job_table board(config.jobs, supply_of(config, devices, cpus));
+    auto const supply = supply_of(config, devices, cpus);
+    job_table board(config.jobs, supply);
     dry_run_backend backend(options.backend, board);
     dry_run_devices dry_run_target(devices, topology, cpus);
     dry_run_target.add(board);
@@ -245,7 +247,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
-    live_estimators estimators;
+    live_estimators estimators(supply.phases.models);
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()),
                                     {.half_life = board.half_life(), .estimates = estimators.stage()});

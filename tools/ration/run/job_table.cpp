@@ -50,12 +50,16 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 job_table::job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity)
     : capacity_(std::max(capacity, jobs.size())), last_id_(jobs.size()), tenants_(tenants_of(jobs, supply.tenants)),
-      half_life_(supply.tenants.half_life) {
+      half_life_(supply.tenants.half_life), phases_(supply.phases) {
     auto declared = standard_columns::declare(store_, host_resources(supply.devices.has_value()));
     RATION_ASSERT(declared, "an empty store takes the standard columns");
     columns_ = *declared;
     RATION_ASSERT(columns_.add(store_, "jobs/loss.target") && columns_.add(store_, "jobs/total_steps"),
                   "the store has none of these names");
+    if (!phases_.empty())
+        for (auto const name :
+             {"jobs/throttled.cpu", "jobs/class", "jobs/phase", "jobs/expected.cpu", "jobs/expected.memory"})
+            RATION_ASSERT(columns_.add(store_, name), "the store has none of these names");
     if (supply.devices)
         devices_.emplace(store_, columns_, most_devices_of(jobs, *supply.devices, supply.open), capacity_);
     RATION_ASSERT(store_.resize(table_id::nodes, 1), "memory for the nodes table");
@@ -144,6 +148,7 @@ void job_table::describe(live_job const& job) noexcept {
     store_[of(resource_id::cpu).minimum][row] = config.cpu.minimum;
     store_[of(resource_id::cpu).maximum][row] = config.cpu.maximum;
     store_[of(resource_id::memory).maximum][row] = config.memory ? config.memory->count : unlimited;
+    if (!phases_.empty()) store_[columns_.get<"jobs/class">()][row] = phases_.class_of(config.name);
     if (devices_) devices_->describe(job);
 }
 

@@ -14,6 +14,7 @@
 
 #include "run/device_columns.hpp"
 #include "run/live_job.hpp"
+#include "run/phase_models.hpp"
 #include "run/training_progress.hpp"
 
 namespace ration::program {
@@ -25,6 +26,7 @@ struct host_supply {
     std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
     tenant_tree tenants{};                  ///< of the jobs file
     bool open = false;                      ///< further jobs can be added
+    phase_models phases{};                  ///< none: this run offers no columns for phases
 };
 
 /// The resources that a run divides, without and with devices: the first of the standard resources, so that their
@@ -49,6 +51,7 @@ class job_table {
     std::optional<device_columns> devices_;
     tenant_rows tenants_;  // empty: no job names one
     nanoseconds half_life_;
+    phase_models phases_;  // of the classes
 
 public:
     /// `capacity`: the number of jobs that can be in the table at once, if that is more than `jobs`.

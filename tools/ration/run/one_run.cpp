@@ -88,6 +88,8 @@ result<run_summary> run_one(run_session const& s, run_resources& resources, run_
                             std::function<void(run_summary const&)> const& end) {
     auto const shares = shares_of(s, resources.directory.folder(), task.output_folder);
     if (!shares) return shares.failure();
+    // It was read before; if the file has changed since, a policy that needs it is refused
+    auto phases = phase_models_of(task.config);
     supervisor one({.config = task.config,
                     .source = task.source,
                     .slots = s.slots,
@@ -105,7 +107,8 @@ result<run_summary> run_one(run_session const& s, run_resources& resources, run_
                     .output_folder = task.output_folder,
                     .signals = s.signals,
                     .settle = task.settle,
-                    .reattached = s.reattached},
+                    .reattached = s.reattached,
+                    .phases = phases ? std::move(phases).value() : phase_models{}},
                    std::move(resources.receiver));
     auto ended = one.run();
     if (!ended) print_to_stderr(task.policies.log, task.planned.choice.policy);

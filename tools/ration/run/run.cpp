@@ -22,6 +22,7 @@
 #include "run/memory_lock.hpp"
 #include "run/one_run.hpp"
 #include "run/orphaned_runs.hpp"
+#include "run/phase_models.hpp"
 #include "run/run_order.hpp"
 #include "run/run_output.hpp"
 
@@ -102,7 +103,9 @@ void try_item_policy(run_config const& config, diagnostics& in_the_file, diagnos
 
 /// The columns of a run with these devices, without what the machine supplies.
 [[nodiscard]] job_table board_of(run_config const& config, host_devices const& devices) {
-    return {config.jobs, {.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())}};
+    host_supply supply{.cpu = {}, .memory = {}, .devices = static_cast<std::int64_t>(devices.names().size())};
+    if (auto phases = phase_models_of(config)) supply.phases = std::move(phases).value();
+    return {config.jobs, supply};
 }
 
 /// "fifo, las": those that the jobs of this file can have.
@@ -267,6 +270,12 @@ void print_result(reporter& out, run_options const& options, std::vector<run_sum
 
 exit_code run(run_options const& options, run_config const& config) {
     if (!try_policies(options, config)) return exit_code::bad_input;
+    if (auto const phases = phase_models_of(config); !phases) {
+        diagnostics problems;
+        problems.add(phases.failure());
+        print_to_stderr(problems);
+        return exit_code::bad_input;
+    }
     auto const devices = host_devices::find(config);
     if (auto const code = check_devices(options, config, devices); code != exit_code::ok) return code;
     auto const topology = topology_for(devices);

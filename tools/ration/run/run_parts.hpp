@@ -14,6 +14,7 @@
 #include "run/job_source.hpp"
 #include "run/node_backend.hpp"
 #include "run/orphaned_runs.hpp"
+#include "run/phase_models.hpp"
 #include "run/reporter.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_order.hpp"
@@ -41,6 +42,7 @@ struct run_parts {
     stop_signals& signals;
     settle_rules settle{};                     ///< the hysteresis of grants
     orphaned_run const* reattached = nullptr;  ///< an earlier run to continue
+    phase_models phases{};                     ///< of the classes of jobs; empty: no policy reads phases
 };
 
 }  // namespace ration::program

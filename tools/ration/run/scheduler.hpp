@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <ration/host/engine.hpp>
 #include <ration/policies/none.hpp>
@@ -38,6 +39,7 @@ public:
     struct timing {
         nanoseconds interval;  ///< between two ticks without a request
         settle_rules settle{};
+        std::vector<estimators::phase_model> phases{};  ///< by `jobs/class`
     };
     scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
               timing const& times, event_sink& events);

@@ -18,7 +18,8 @@ namespace {
     host_supply out{.cpu = parts.node.jobs().capacity(),
                     .memory = memory_of_machine(),
                     .tenants = parts.config.tenants,
-                    .open = !parts.source.complete()};
+                    .open = !parts.source.complete(),
+                    .phases = parts.phases};
     if (parts.config.shares_devices()) out.devices = static_cast<std::int64_t>(parts.devices.names().size());
     return out;
 }
@@ -47,7 +48,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       elastic_(parts.devices.names()), jobs_(parts.config.jobs, supply_of(parts), parts.slots),
       progress_(std::move(receiver), parts.directory.folder(), jobs_, parts.node, events_), commands_(parts.slots),
       usage_(parts.slots), policy_(parts.policy, parts.fallback),
-      scheduler_(policy_, parts.node, jobs_, usage_, {parts.config.tick, parts.settle}, events_),
+      scheduler_(policy_, parts.node, jobs_, usage_, {parts.config.tick, parts.settle, parts.phases.models}, events_),
       gpus_(parts.devices, elastic_.table(), parts.slots, scheduler_, events_),
       assigner_(parts.devices, parts.shares, parts.topology, elastic_, gpus_, parts.node, events_),
       shares_(parts.shares, parts.devices, elastic_.table(), parts.node, jobs_, events_),
