@@ -67,6 +67,24 @@ class Estimates(RunTest):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertRegex(done.stdout, "one +devices +0 -> [12] ")
 
+    def advice_for(self, name: str, busy: float, limit: float) -> list[str]:
+        words = [PYTHON, str(HERE / "paced_job.py"), "9", str(busy)]
+        self.write(job(name, words, f"bounds = {{ cpu = {{ max = {limit} }} }}"), head='policy = "equal_share"\ntick = "200ms"\n')
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line for line in done.stdout.splitlines() if line.startswith("advice: ")]
+
+    def test_a_job_that_its_own_limit_stops_gets_one_line_of_advice(self) -> None:
+        self.assertEqual(self.advice_for("limited", 1, 0.1),
+                         ["advice: limited: its limit of 0.1 cores stops it for more than a tenth of the time; raise max of bounds.cpu"])
+        stopped = [one["columns"]["jobs/throttled.cpu"][0] for one in self.decisions()]
+        self.assertGreater(max(stopped), 0.3)
+
+    def test_a_job_that_waits_for_input_gets_one_line_of_advice(self) -> None:
+        self.assertEqual(self.advice_for("waiting", 0.1, 0.15),
+                         ["advice: waiting: it uses less CPU than it could, as if it waited for input; load its data ahead, "
+                          "or reduce max of bounds.cpu"])
+
     def check_replay(self, policy: str) -> None:
         """The log has the estimates: a replay, which has no estimator, answers the same."""
         done = subprocess.run([RATION, "replay", "log.jsonl", "--policy", policy, "--json"], cwd=self.folder, text=True, capture_output=True,

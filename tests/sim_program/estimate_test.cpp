@@ -25,7 +25,7 @@ namespace {
 
 TEST_CASE("--estimate: a name without an estimator, noise on top, and no losses are refused in one sentence") {
     CHECK(refusal(with({"--policy", "srtf", "--estimate", "speedup"})) ==
-          "ration: --estimate: 'speedup' has no estimator; choose remaining or speed");
+          "ration: --estimate: 'speedup' has no estimator; choose remaining, speed, duration");
     CHECK(ran(estimated({"--policy", "srtf", "--noise", "remaining=0.5"})).problem() ==
           "--estimate: an estimate has its own errors: leave --noise remaining out");
     CHECK(ran(with({"--policy", "srtf", "--estimate", "remaining"})).problem() ==
@@ -87,6 +87,19 @@ TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, 
         CHECK(mean(policy) != mean(policy + 1));
         CHECK(mean(policy) < 1.33 * mean(policy + 1));
     }
+}
+
+TEST_CASE(
+    "--estimate duration: policies learn lengths as jobs end; gittins pays nothing, and sjf stays ahead of fifo") {
+    ran const both(with({"--policy", "fifo,gittins,sjf", "--estimate", "duration"}));
+    REQUIRE(both.problems.empty());
+    REQUIRE(both.results().policies.size() == 5);
+    auto const mean = [&](int policy) { return figures(both, policy)["mean_jct"]["mean"].get<double>(); };
+    CHECK(mean(1) != mean(2));
+    CHECK(mean(1) < 1.1 * mean(2));
+    CHECK(mean(3) > mean(4));
+    CHECK(mean(3) < 0.5 * mean(0));
+    CHECK(headline(both.results()).ends_with(", estimated duration"));
 }
 
 TEST_CASE("--estimate remaining,speed: good_enough, which reads both, pays less than half and stays ahead of srtf") {

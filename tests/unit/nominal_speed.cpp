@@ -20,10 +20,13 @@ namespace {
 struct measured_devices {
     host on{1};
     ration::column<std::int64_t> request = must(on.store.declare<std::int64_t>("jobs/request.gpu"));
+    ration::column<double> target = must(on.store.declare<double>("jobs/loss.target")),
+                           reported = must(on.store.declare<double>("jobs/total_steps.reported"));
     ration::estimator_adapter<nominal_speed> estimator;
 
     measured_devices() {
         on.store.at(request, 0) = 4;
+        on.store.at(target, 0) = 0.5;
         must(estimator.bind(on.store, {.jobs = 1, .nodes = 1}));
     }
     double estimate(std::int64_t held, double steps_per_second) {
@@ -54,7 +57,28 @@ TEST_CASE("nominal_speed: on other devices in proportion, until the requested on
     CHECK(job.estimate(2, 5) == 9);
 }
 
+TEST_CASE("nominal_speed: a job of which only the time can be known has 1 step/s until one is measured",
+          "[estimator]") {
+    measured_devices job;
+    job.on.store.at(job.target, 0) = std::nan("");
+    CHECK(job.estimate(0, 0) == 1);
+    CHECK(job.estimate(4, 0) == 1);
+    job.on.store.at(job.reported, 0) = 100;
+    CHECK(std::isnan(job.estimate(4, 0)));
+    job.on.store.at(job.reported, 0) = 0;
+    CHECK(job.estimate(2, 5) == 10);
+}
+
 TEST_CASE("nominal_speed keeps the laws of an Estimator", "[laws][estimator]") {
-    auto const kept = ration::testing::estimator_laws([] { return nominal_speed{}; }, {.allocations = allocations});
+    auto const fill = [](ration::snapshot_store& store, std::uint64_t) {
+        auto const reported = must(store.declare<double>("jobs/total_steps.reported"));
+        auto const target = must(store.find<double>("jobs/loss.target"));
+        for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+            store[reported][row] = row % 2 == 0 ? 0 : 100;
+            if (row % 4 == 0) store[target][row] = std::nan("");
+        }
+    };
+    auto const kept =
+        ration::testing::estimator_laws([] { return nominal_speed{}; }, {.fill = fill, .allocations = allocations});
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
 }

@@ -12,18 +12,25 @@
 
 #include <ration/estimator.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/target.hpp>
 
 namespace ration::estimators {
 
 /// The last measured speed of a job on the devices that it requested. Until there is one, its last measured speed on
-/// other devices counts, in proportion to their number; NaN before it has run. O(jobs). State: 9 bytes for each job.
+/// other devices counts, in proportion to their number; NaN before it has run.
+///
+/// A job without a number of steps and without a loss to reach has 1 step/s until one is measured. Its length is then a
+/// time, that of similar jobs (`duration`), which is known before it runs.
+///
+/// O(jobs). State: 9 bytes for each job.
 class nominal_speed {
 public:
     /// Declares the class as an estimator.
     using estimator_concept = estimator_tag;
     /// The columns that `estimate` reads.
     using inputs = columns<in<std::uint64_t, "jobs/id">, in<double, "jobs/measured_steps_per_second">,
-                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/request.gpu">>;
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "jobs/request.gpu">,
+                           in<double, "jobs/loss.target">, in<double, "jobs/total_steps.reported">>;
     /// The columns that `estimate` writes.
     using outputs = columns<out<double, "jobs/nominal_steps_per_second">>;
     /// Identity of the estimator.
@@ -42,7 +49,9 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             jobs_[row].take(t.get<"jobs/measured_steps_per_second">()[row], t.get<"jobs/held.gpu">()[row],
                             t.get<"jobs/request.gpu">()[row]);
-            to.get<"jobs/nominal_steps_per_second">()[row] = jobs_[row].per_second;
+            double const per_second = jobs_[row].per_second;
+            to.get<"jobs/nominal_steps_per_second">()[row] =
+                is_finite(per_second) || has_length(t, row) ? per_second : 1;
         }
     }
 
@@ -67,6 +76,11 @@ private:
     };
 
     job_memory<speed> jobs_;
+
+    /// It has a number of steps, or will have one once its losses predict it.
+    [[nodiscard]] static bool has_length(tick<inputs> const& t, std::size_t row) noexcept {
+        return t.get<"jobs/total_steps.reported">()[row] > 0 || is_finite(t.get<"jobs/loss.target">()[row]);
+    }
 };
 
 static_assert(Estimator<nominal_speed>);

@@ -37,9 +37,10 @@ struct engine_options {
 
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
 /// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
-/// jobs/measured_steps_per_second, jobs/held.*, nodes/free.*, the table held and the sums of tenants. It keeps those
-/// sums if a policy reads the table tenants, or a tenant has a limit. A row that the host erases takes along what it
-/// shows; a new one is blank.
+/// jobs/measured_steps_per_second, jobs/held.*, nodes/free.*, the table held, the sums of tenants and, where the host
+/// declares it, jobs/throttled.cpu: the part of the time in which a quota stopped the job. It keeps those sums if a
+/// policy reads the table tenants, or a tenant has a limit. A row that the host erases takes along what it shows; a new
+/// one is blank.
 template <Backend B>
 class engine {
     B& backend_;
@@ -59,8 +60,7 @@ class engine {
         rate_meter cpu_time, steps, throttled;
     };
     job_memory<job_meters> meters_;
-    column<double> speedup_{.width = 0};  // width 0: this host has none
-    column<double> throttled_{.width = 0};
+    column<double> speedup_{.width = 0}, throttled_{.width = 0};  // width 0: this host has none
     buffer<grant> space_;
     buffer<checked_grant> accepted_;
     buffer<rejection> rejected_;
@@ -269,7 +269,9 @@ private:
             store_.at(of(resource_id::memory).used, row) = static_cast<double>(seen->memory.count);
             if (throttled_.width == 0) continue;
             meters_[row].throttled.read(now, seen->throttled.count);
-            store_.at(throttled_, row) = meters_[row].throttled.per_second() * 1e-9;  // ns per s
+            // The kernel adds up the times of several processors
+            double const part = meters_[row].throttled.per_second() * 1e-9;
+            store_.at(throttled_, row) = part < 1 ? part : 1;
         }
     }
 

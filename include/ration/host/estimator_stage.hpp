@@ -20,6 +20,7 @@ namespace ration {
 struct estimator_supply {
     std::span<any_estimator* const> available{};   ///< they outlive the engine; the first one of a column counts
     std::span<std::string_view const> unfilled{};  ///< columns that the host declares and does not fill
+    std::span<std::string_view const> wanted{};    ///< columns that the host itself reads
 };
 
 /// Runs those estimators that compute a column which a policy, or another estimator, reads and the host does not fill.
@@ -37,13 +38,15 @@ public:
 
     /// Chooses the estimators for these policies. An estimator that ran before keeps what it remembers. Errors, with
     /// the column as their subject: `not_found`, neither the host nor an estimator has it; `conflict`, its estimator
-    /// needs it itself; those of `any_estimator::bind`.
+    /// needs it itself, or computes it besides, and the host fills it; those of `any_estimator::bind`.
     [[nodiscard]] result<void> bind(snapshot_store& store, any_policy const& policy, any_policy const& fallback,
                                     limits const& most) noexcept override {
         order_.clear();
         marks_.clear();
         for (std::size_t i = 0; i < supply_.available.size(); ++i) marks_.push_back(mark::none);
-        auto const is_read = [&](std::string_view name) { return policy.reads(name) || fallback.reads(name); };
+        auto const is_read = [&](std::string_view name) {
+            return policy.reads(name) || fallback.reads(name) || contains(supply_.wanted, name);
+        };
         for (auto const name : supply_.unfilled)
             if (is_read(name) && computing(name) == supply_.available.size()) return no_source_of(name);
         for (std::size_t i = 0; i < supply_.available.size(); ++i)
@@ -52,21 +55,23 @@ public:
                     if (auto placed = place(store, i, output.name); !placed) return placed;
         for (auto* const estimator : order_.view()) {
             for (auto const& output : estimator->outputs())
+                if (is_filled(store, output.name)) return filled_twice(output.name);
+            for (auto const& output : estimator->outputs())
                 if (find_column(store.schema(), output.name) == nullptr) declared_.push_back(output.name);
             if (auto bound = estimator->bind(store, most); !bound) return bound;
         }
         return {};
     }
 
-    /// Whether an estimator that computes an unfilled column which one of these policies reads has the column among its
-    /// inputs or outputs.
+    /// Whether an estimator that computes an unfilled column which one of these policies reads, or another such
+    /// estimator, has the column among its inputs or outputs.
     [[nodiscard]] bool uses(std::string_view column, any_policy const& policy,
                             any_policy const& fallback) const noexcept {
         for (auto const* const estimator : supply_.available)
             if (has(estimator->inputs(), column) || has(estimator->outputs(), column))
                 for (auto const& output : estimator->outputs())
                     if (contains(supply_.unfilled, output.name) &&
-                        (policy.reads(output.name) || fallback.reads(output.name)))
+                        is_needed(output.name, policy, fallback, supply_.available.size()))
                         return true;
         return false;
     }
@@ -85,6 +90,19 @@ private:
     [[nodiscard]] static bool contains(std::span<std::string_view const> names, std::string_view name) noexcept {
         for (auto const one : names)
             if (one == name) return true;
+        return false;
+    }
+    /// A policy reads the column, or an estimator of an unfilled column that is needed itself. `depth`: estimators in a
+    /// row at most, since a cycle is not refused yet.
+    [[nodiscard]] bool is_needed(std::string_view column, any_policy const& policy, any_policy const& fallback,
+                                 std::size_t depth) const noexcept {
+        if (policy.reads(column) || fallback.reads(column)) return true;
+        if (depth == 0) return false;
+        for (auto const* const estimator : supply_.available)
+            if (has(estimator->inputs(), column))
+                for (auto const& output : estimator->outputs())
+                    if (contains(supply_.unfilled, output.name) && is_needed(output.name, policy, fallback, depth - 1))
+                        return true;
         return false;
     }
     /// The host itself fills the column.
@@ -122,6 +140,12 @@ private:
         return {};
     }
 
+    [[nodiscard]] static error filled_twice(std::string_view name) noexcept {
+        return {.code = errc::conflict,
+                .operation = "bind estimator of",
+                .subject = name,
+                .remedy = "the host fills this column: use an estimator that does not compute it"};
+    }
     [[nodiscard]] static error no_source_of(std::string_view name) noexcept {
         return {.code = errc::not_found,
                 .operation = "bind column",

@@ -68,10 +68,14 @@ struct sim_columns {
         result<void> done;
         for (auto const name : own_columns)
             if (done) done = c.standard.add(store, name, c.width_of(name));
-        // Of an estimator; no trace has such a profile.
-        if (done && is_read("jobs/speedup.given"))
-            if (auto given = store.declare<double>("jobs/speedup.given", static_cast<std::uint32_t>(c.counts)); !given)
-                done = given.failure();
+        // Of estimators; no trace has such a profile, and no simulated job reports its steps. Both stay 0.
+        auto const declare = [&](std::string_view name, std::size_t width) {
+            if (!done || !is_read(name)) return;
+            if (auto made = store.declare<double>(name, static_cast<std::uint32_t>(width)); !made)
+                done = made.failure();
+        };
+        declare("jobs/speedup.given", c.counts);
+        declare("jobs/total_steps.reported", 1);
         if (!done) return done.failure();
         return c;
     }

@@ -158,7 +158,7 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
         context.offers[noise].words.push_back(std::string(column.substr(column.find('/') + 1)) + '=');
     auto* const estimate = add_list(to, "--estimate", into.estimates,
                                     "Predictions that policies read as a live host would estimate them, beside the "
-                                    "same runs with the exact ones: remaining, speed");
+                                    "same runs with the exact ones: remaining, speed, duration");
     estimate->delimiter(',')->type_name("A,B")->check(checked_by(check_estimate));
     context.offers[estimate] = {.words = {estimator_names.begin(), estimator_names.end()}};
     add_time(

@@ -247,7 +247,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
-    live_estimators estimators(supply.phases.models);
+    live_estimators estimators(supply.phases.models, board.shares_devices());
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()),
                                     {.half_life = board.half_life(), .estimates = estimators.stage()});

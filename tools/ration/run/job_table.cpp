@@ -48,6 +48,13 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
+estimated_from estimated_from::declare(snapshot_store& store) {
+    auto const total = store.declare<double>("jobs/total_steps.reported");
+    auto const workers = store.declare<std::int64_t>("jobs/workers");
+    RATION_ASSERT(total && workers && store.declare<double>("jobs/throttled.cpu"), "the store has none of these names");
+    return {*total, *workers};
+}
+
 job_table::job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity)
     : capacity_(std::max(capacity, jobs.size())), last_id_(jobs.size()), tenants_(tenants_of(jobs, supply.tenants)),
       half_life_(supply.tenants.half_life), phases_(supply.phases) {
@@ -56,9 +63,9 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     columns_ = *declared;
     RATION_ASSERT(columns_.add(store_, "jobs/loss.target") && columns_.add(store_, "jobs/total_steps"),
                   "the store has none of these names");
+    measured_ = estimated_from::declare(store_);
     if (!phases_.empty())
-        for (auto const name :
-             {"jobs/throttled.cpu", "jobs/class", "jobs/phase", "jobs/expected.cpu", "jobs/expected.memory"})
+        for (auto const name : {"jobs/class", "jobs/phase", "jobs/expected.cpu", "jobs/expected.memory"})
             RATION_ASSERT(columns_.add(store_, name), "the store has none of these names");
     if (supply.devices)
         devices_.emplace(store_, columns_, most_devices_of(jobs, *supply.devices, supply.open), capacity_);
@@ -165,8 +172,12 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
         if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
         store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
         store_[columns_.get<"jobs/loss.target">()][job.row] = progress[job.slot].next_target().value_or(unknown);
-        std::uint64_t const total = progress[job.slot].total_steps;
-        store_[columns_.get<"jobs/total_steps">()][job.row] = total > 0 ? static_cast<double>(total) : unknown;
+        auto const total = static_cast<double>(progress[job.slot].total_steps);
+        store_[measured_.total_steps][job.row] = total;
+        bool const has_devices = job.devices != nullptr && job.alive();
+        store_[measured_.workers][job.row] =
+            has_devices ? static_cast<std::int64_t>(job.devices->state().devices.size()) : 0;
+        store_[columns_.get<"jobs/total_steps">()][job.row] = total > 0 ? total : unknown;
         if (!job.alive()) store_[of(resource_id::cpu).used][job.row] = 0;
     }
     if (devices_) devices_->refresh(jobs_, now);

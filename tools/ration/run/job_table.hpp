@@ -35,6 +35,14 @@ struct host_supply {
     return std::span(standard_resources).first(devices ? std::size(standard_resources) : 2);
 }
 
+/// Columns of the host that only estimators read. `jobs/throttled.cpu` is filled by the engine.
+struct estimated_from {
+    column<double> total_steps;    ///< as the job reports them; 0 = it does not
+    column<std::int64_t> workers;  ///< devices in use
+
+    [[nodiscard]] static estimated_from declare(snapshot_store& store);
+};
+
 /// The jobs, first those of the file in its order. A job has a row in the jobs table from the time that it arrives; ids
 /// count in the order of arrival, so that rows ascend by id. There is one node: this machine.
 class job_table {
@@ -48,6 +56,7 @@ class job_table {
     std::uint64_t last_id_;
     snapshot_store store_;
     standard_columns columns_;
+    estimated_from measured_;
     std::optional<device_columns> devices_;
     tenant_rows tenants_;  // empty: no job names one
     nanoseconds half_life_;

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <ration/estimators/bottleneck.hpp>
+#include <ration/estimators/duration.hpp>
 #include <ration/estimators/nominal_speed.hpp>
 #include <ration/estimators/phases.hpp>
 #include <ration/estimators/remaining.hpp>
@@ -15,15 +18,20 @@
 
 namespace ration::program {
 
-/// The job table declares these columns, and leaves them to estimators.
-inline constexpr std::array<std::string_view, 8> estimated_columns{"jobs/nominal_steps_per_second",
+/// The job table declares these columns, and leaves them to estimators. The last one is estimated from device-seconds
+/// only.
+inline constexpr std::array<std::string_view, 9> estimated_columns{"jobs/nominal_steps_per_second",
                                                                    "jobs/remaining",
                                                                    "jobs/speedup",
                                                                    "jobs/goodput",
                                                                    "jobs/goodput.fixed",
                                                                    "jobs/phase",
                                                                    "jobs/expected.cpu",
-                                                                   "jobs/expected.memory"};
+                                                                   "jobs/expected.memory",
+                                                                   "jobs/total_steps"};
+
+/// Read by the program, for advice to the user.
+inline constexpr std::array<std::string_view, 1> wanted_columns{"jobs/bottleneck"};
 
 /// The estimators of one run.
 class live_estimators {
@@ -31,13 +39,19 @@ class live_estimators {
     estimator_adapter<estimators::nominal_speed> nominal_speed_;
     estimator_adapter<estimators::speed> speed_;
     estimator_adapter<estimators::phases> phases_;
-    std::array<any_estimator*, 4> all_{&nominal_speed_, &remaining_, &speed_, &phases_};
-    estimator_stage stage_{{.available = all_, .unfilled = estimated_columns}};
+    estimator_adapter<estimators::bottleneck> bottleneck_;
+    estimator_adapter<estimators::duration> duration_;
+    std::array<any_estimator*, 6> all_{&nominal_speed_, &remaining_, &speed_, &phases_, &bottleneck_, &duration_};
+    estimator_stage stage_;
 
 public:
-    /// The models of the classes of jobs, by `jobs/class`.
-    explicit live_estimators(std::vector<estimators::phase_model> models) noexcept
-        : phases_(estimators::phases(std::move(models))) {}
+    /// `models`: of the classes of jobs, by `jobs/class`. Without devices the job table shows `jobs/total_steps` as
+    /// jobs report it.
+    live_estimators(std::vector<estimators::phase_model> models, bool has_devices)
+        : phases_(estimators::phases(std::move(models))),
+          stage_({.available = std::span(all_).first(has_devices ? 6 : 5),
+                  .unfilled = std::span(estimated_columns).first(has_devices ? 9 : 8),
+                  .wanted = wanted_columns}) {}
     live_estimators(live_estimators const&) = delete;
     live_estimators& operator=(live_estimators const&) = delete;
 

@@ -3,10 +3,33 @@
 
 #include <fmt/core.h>
 
+#include <ration/estimators/bottleneck.hpp>
+
 #include "common/error_text.hpp"
 #include "policies/plugin_policy.hpp"
 
 namespace ration::program {
+namespace {
+
+using estimators::bottleneck_kind;
+
+/// The evidence, and what the user can change.
+[[nodiscard]] std::string advice_on(bottleneck_kind kind, live_job const& job) {
+    switch (kind) {
+        case bottleneck_kind::none: break;
+        case bottleneck_kind::exchange:
+            return "it is slower than 0.9 of the sum of its devices; reduce the data that they exchange, or max of bounds.gpu";
+        case bottleneck_kind::input:
+            return "it uses less CPU than it could, as if it waited for input; load its data ahead, or reduce max of bounds.cpu";
+        case bottleneck_kind::throttled:
+            return fmt::format(
+                "its limit of {} cores stops it for more than a tenth of the time; raise max of bounds.cpu",
+                static_cast<double>(job.config->cpu.maximum) / 1000);
+    }
+    return {};
+}
+
+}  // namespace
 
 void tick_reporter::emit_policy_log(nanoseconds now) {
     for (auto const& line : log_.take()) {
@@ -37,6 +60,7 @@ void tick_reporter::emit(tick_report const& report, snapshot const& shown, nanos
     warn_of_policy(report);
     emit_changes(report, took);
     emit_deferred(report);
+    print_bottlenecks();
     for (auto const& rejected : report.rejected)
         events_.emit(grant_rejected{.row = report.grants[rejected.row], .rule = rejected.rule, .detail = policy_name_},
                      report.now);
@@ -71,6 +95,20 @@ void tick_reporter::emit_changes(tick_report const& report, nanoseconds took) {
                 change_applied{
                     .job = job.config->name, .operation = operation, .took = took, .reason = reason(change.grant)},
                 report.now);
+    }
+}
+
+void tick_reporter::print_bottlenecks() {
+    auto const& store = jobs_.store();
+    auto const found = store.find<std::uint32_t>("jobs/bottleneck");
+    if (!found) return;
+    for (auto const& job : jobs_.jobs()) {
+        if (!jobs_.arrived(job)) continue;
+        auto const kind = static_cast<bottleneck_kind>(store[*found][job.row]);
+        std::uint32_t const bit = 1U << static_cast<std::uint32_t>(kind);
+        if (kind == bottleneck_kind::none || (advised_[job] & bit) != 0) continue;
+        advised_[job] |= bit;
+        events_.print(fmt::format("advice: {}: {}", job.config->name, advice_on(kind, job)));
     }
 }
 

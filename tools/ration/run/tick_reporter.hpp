@@ -2,6 +2,7 @@
 /// Emits what a tick decided and what the policy logged.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +25,13 @@ class tick_reporter {
     event_sink& events_;
     policy_log_filter filter_;
     per_job<std::optional<deferral>> waits_;  // why a grant of the job waits, as it was emitted last
+    per_job<std::uint32_t> advised_;          // a bit for each bottleneck of which the user has been told
 
 public:
     tick_reporter(std::string policy_name, std::string fallback_name, replaceable_policy const& policy, policy_log& log,
                   job_table const& jobs, event_sink& events)
         : policy_name_(std::move(policy_name)), fallback_name_(std::move(fallback_name)), policy_(policy), log_(log),
-          jobs_(jobs), events_(events), waits_(jobs.capacity()) {}
+          jobs_(jobs), events_(events), waits_(jobs.capacity()), advised_(jobs.capacity()) {}
 
     void rename_policy(std::string name) { policy_name_ = std::move(name); }
     /// `shown`: the tables as the policy saw them; `took`: since the tick began.
@@ -45,6 +47,8 @@ private:
     void warn_of_policy(tick_report const& report);
     void emit_changes(tick_report const& report, nanoseconds took);
     void emit_deferred(tick_report const& report);
+    /// One line of advice for each kind of bottleneck of a job.
+    void print_bottlenecks();
 };
 
 }  // namespace ration::program

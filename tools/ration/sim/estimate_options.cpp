@@ -14,7 +14,7 @@
 namespace ration::program {
 namespace {
 
-constexpr std::string_view remaining = estimator_names[0], speed = estimator_names[1];
+constexpr std::string_view remaining = estimator_names[0], speed = estimator_names[1], duration = estimator_names[2];
 
 [[nodiscard]] bool has(std::span<std::string const> estimates, std::string_view name) {
     return std::ranges::find(estimates, name) != estimates.end();
@@ -43,7 +43,7 @@ constexpr std::string_view remaining = estimator_names[0], speed = estimator_nam
 result<void, diagnostic> check_estimate(std::string_view name) {
     if (std::ranges::find(estimator_names, name) != estimator_names.end()) return {};
     return diagnostic{
-        .text = fmt::format("{} has no estimator; choose {}", quoted(name), fmt::join(estimator_names, " or "))};
+        .text = fmt::format("{} has no estimator; choose {}", quoted(name), fmt::join(estimator_names, ", "))};
 }
 
 std::vector<std::string_view> estimated_columns_of(std::span<std::string const> estimates) {
@@ -51,10 +51,17 @@ std::vector<std::string_view> estimated_columns_of(std::span<std::string const> 
     auto const add = [&](auto const& outputs) {
         for (auto const& column : outputs) names.push_back(column.name);
     };
-    if (has(estimates, remaining)) add(estimators::remaining::outputs::descriptions);
+    // The remaining steps follow from those of the whole job.
+    if (has(estimates, remaining) || has(estimates, duration)) add(estimators::remaining::outputs::descriptions);
     if (has(estimates, speed)) add(estimators::speed::outputs::descriptions);
+    if (has(estimates, duration)) add(estimators::duration::outputs::descriptions);
     return names;
 }
+
+sim_estimators::sim_estimators(std::span<std::string const> estimates)
+    : unfilled_(estimated_columns_of(estimates)),
+      remaining_(estimators::remaining({.uses_totals = has(estimates, duration)})),
+      stage_({.available = all_, .unfilled = unfilled_}) {}
 
 void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
                        simulation_input& input, diagnostics& problems) {
@@ -90,7 +97,7 @@ void compare_with_exact(simulation_options& options, simulation_input& input, st
         problems.add({.file = "--estimate",
                       .text = fmt::format("no policy reads {}; choose one that does, such as {}",
                                           fmt::join(estimated_columns_of(options.estimates), ", "),
-                                          has(options.estimates, remaining) ? "srtf" : "pollux")});
+                                          has(options.estimates, speed) ? "pollux" : "srtf")});
     options.policies = std::move(names);
     policies = std::move(texts);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/estimators/duration.hpp>
 #include <ration/estimators/remaining.hpp>
 #include <ration/estimators/speed.hpp>
 #include <ration/host/estimator_stage.hpp>
@@ -21,7 +22,7 @@
 namespace ration::program {
 
 /// The names of the estimators.
-inline constexpr std::array<std::string_view, 2> estimator_names{"remaining", "speed"};
+inline constexpr std::array<std::string_view, 3> estimator_names{"remaining", "speed", "duration"};
 
 /// Refuses a name without an estimator. The diagnostic does not name the option.
 [[nodiscard]] result<void, diagnostic> check_estimate(std::string_view name);
@@ -39,18 +40,19 @@ void prepare_estimates(std::span<std::string const> estimates, sim::model_librar
 void compare_with_exact(simulation_options& options, simulation_input& input, std::vector<policy_text>& policies,
                         diagnostics& problems);
 
-/// The estimators of one run. A simulated job ends at its target, and does not report the number of its steps.
+/// The estimators of one run. A simulated job does not report the number of its steps, so that `remaining` uses only
+/// one that is estimated.
 class sim_estimators {
     std::vector<std::string_view> unfilled_;
-    estimator_adapter<estimators::remaining> remaining_{estimators::remaining({.uses_totals = false})};
+    estimator_adapter<estimators::remaining> remaining_;
     estimator_adapter<estimators::speed> speed_;
-    std::array<any_estimator*, 2> all_{&remaining_, &speed_};
+    estimator_adapter<estimators::duration> duration_;
+    std::array<any_estimator*, 3> all_{&remaining_, &speed_, &duration_};
     estimator_stage stage_;
 
 public:
     /// `estimates`: as `check_estimate` takes them.
-    explicit sim_estimators(std::span<std::string const> estimates)
-        : unfilled_(estimated_columns_of(estimates)), stage_({.available = all_, .unfilled = unfilled_}) {}
+    explicit sim_estimators(std::span<std::string const> estimates);
     sim_estimators(sim_estimators const&) = delete;
     sim_estimators& operator=(sim_estimators const&) = delete;
 

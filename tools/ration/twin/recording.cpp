@@ -139,7 +139,10 @@ private:
                                    .has_limit = std::isfinite(shown.amount("jobs/held.cpu", row)),
                                    .runs = state == static_cast<double>(job_state::running),
                                    .devices = devices_in(shown.amount("jobs/held.gpu", row))});
-            double const total = shown.number("jobs/total_steps", row);
+            // Of old logs: they have no estimate of a job that reports none
+            char const* const reported =
+                shown.rows("jobs/total_steps.reported") > 0 ? "jobs/total_steps.reported" : "jobs/total_steps";
+            double const total = shown.number(reported, row);
             if (total > 0 && is_counted(total)) job.total_steps = total;
         }
         return {};

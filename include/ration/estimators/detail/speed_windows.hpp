@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// IWYU pragma: private
+/// The measurements of one job in windows, behind the estimator `bottleneck`.
+///
+/// Source of the median, of the limit 0.9 and of two windows in a row: S. Li, R. J. Walls and T. Guo, "Characterizing
+/// and Modeling Distributed Training with Transient Cloud GPU Servers" (CM-DARE), ICDCS 2020.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include <ration/target.hpp>
+
+namespace ration::estimators::detail {
+
+/// Values of `jobs/bottleneck`.
+enum class bottleneck_kind : std::uint32_t {
+    none,
+    exchange,   ///< workers wait for each other
+    input,      ///< the job uses fewer cores than it could, as one does that waits for data
+    throttled,  ///< the job waits for CPU that its own maximum refuses
+};
+inline constexpr std::uint32_t bottleneck_kinds = 4;
+
+/// One measurement of a job that has made a further step.
+struct speed_sample {
+    double per_second = 0;
+    double cores = 0;      ///< that it used, in millicores
+    double throttled = 0;  ///< part of the time in which its limit stopped it
+    double spare = 0;      ///< millicores of the machine that no job used
+
+    static auto fields(auto& self) noexcept {
+        return std::tie(self.per_second, self.cores, self.throttled, self.spare);
+    }
+    [[nodiscard]] bool sane() const noexcept {
+        return is_finite(per_second) && is_finite(cores) && is_finite(throttled) && is_finite(spare);
+    }
+};
+
+/// The circumstances of a measurement. A change of them starts another window.
+struct speed_circumstances {
+    std::int64_t workers = 0;  ///< devices in use; 0 = the job runs on processors only
+    std::int64_t limit = 0;    ///< millicores that it may use; 0 = no limit is known
+    std::int64_t most = 0;     ///< millicores that it accepts
+
+    bool operator==(speed_circumstances const&) const = default;
+    static auto fields(auto& self) noexcept { return std::tie(self.workers, self.limit, self.most); }
+    [[nodiscard]] static bool sane() noexcept { return true; }
+};
+
+/// O(window) for a measurement that completes one, else O(1).
+class speed_windows {
+    static constexpr std::size_t length = 7;        // odd: the median is one of them
+    static constexpr std::uint32_t settling = 3;    // after a change, meters still remember what came before
+    static constexpr double saturated_below = 0.9;  // of the expected speed
+    static constexpr double core = 1000;            // millicores; each job can use one
+
+    std::array<speed_sample, length> window_{};
+    std::uint32_t samples_ = 0;  // `settling` of them do not count
+    std::uint64_t step_ = 0;     // of the last one
+    speed_circumstances here_;
+    // Of the fewest workers that were measured: their number, and the speed of each
+    std::int64_t fewest_ = 0;
+    double of_each_ = 0;
+    double most_cores_ = 0;                 // the largest median of a window
+    std::uint32_t seen_ = 0, present_ = 0;  // `bottleneck_kind` of the last window, and of the last two equal ones
+
+public:
+    /// Takes what a tick shows; without an effect if the job has made no further step.
+    void take(std::uint64_t step, speed_sample const& sample, speed_circumstances const& here) noexcept {
+        if (here != here_) {
+            here_ = here;
+            samples_ = seen_ = present_ = 0;
+        }
+        if (step == step_ || !sample.sane()) return;
+        step_ = step;
+        if (samples_ >= settling) window_[samples_ - settling] = sample;
+        if (++samples_ < settling + length) return;
+        samples_ = settling;
+        std::uint32_t const found = static_cast<std::uint32_t>(classify());
+        if (found == seen_) present_ = found;
+        seen_ = found;
+    }
+
+    /// The bottleneck of the last two windows that agree; `none` until there are two.
+    [[nodiscard]] bottleneck_kind present() const noexcept { return static_cast<bottleneck_kind>(present_); }
+
+    static auto fields(auto& self) noexcept {
+        return std::tie(self.window_, self.samples_, self.step_, self.here_, self.fewest_, self.of_each_,
+                        self.most_cores_, self.seen_, self.present_);
+    }
+    [[nodiscard]] bool sane() const noexcept {
+        return samples_ < settling + length && fewest_ >= 0 && is_finite(of_each_) && is_finite(most_cores_) &&
+               seen_ < bottleneck_kinds && present_ < bottleneck_kinds;
+    }
+
+private:
+    [[nodiscard]] double median(double speed_sample::* value) const noexcept {
+        std::array<double, length> sorted{};
+        for (std::size_t i = 0; i < length; ++i) {
+            std::size_t at = i;
+            for (; at > 0 && sorted[at - 1] > window_[i].*value; --at) sorted[at] = sorted[at - 1];
+            sorted[at] = window_[i].*value;
+        }
+        return sorted[length / 2];
+    }
+
+    [[nodiscard]] bottleneck_kind classify() noexcept {
+        double const speed = median(&speed_sample::per_second), cores = median(&speed_sample::cores);
+        if (cores > most_cores_) most_cores_ = cores;
+        if (here_.workers > 0 && (fewest_ == 0 || here_.workers <= fewest_)) {
+            fewest_ = here_.workers;
+            of_each_ = speed / static_cast<double>(fewest_);
+        }
+        bool const is_own_limit = here_.limit == 0 || here_.limit >= here_.most;
+        if (is_own_limit && 1 - median(&speed_sample::throttled) < saturated_below) return bottleneck_kind::throttled;
+        if (here_.workers > fewest_ && speed < saturated_below * of_each_ * static_cast<double>(here_.workers))
+            return bottleneck_kind::exchange;
+        // Without CPU to spare, the job waits for the others.
+        bool const is_idle =
+            cores < saturated_below * usable_cores() && median(&speed_sample::spare) >= usable_cores() - cores;
+        if (here_.workers == 0 && is_idle) return bottleneck_kind::input;
+        return bottleneck_kind::none;
+    }
+
+    /// One core, or as many as the job has used, within its limit.
+    [[nodiscard]] double usable_cores() const noexcept {
+        bool const is_limited = here_.limit != 0 && here_.limit < here_.most;
+        auto const limit = static_cast<double>(is_limited ? here_.limit : here_.most);
+        double const used = most_cores_ > core ? most_cores_ : core;
+        return used < limit ? used : limit;
+    }
+};
+
+}  // namespace ration::estimators::detail
