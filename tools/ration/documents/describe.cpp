@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "describe.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 

@@ -2,10 +2,14 @@
 /// From CLI11's view of the command line to plain data.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 
 #include "command_line.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace ration::program {
 

@@ -20,4 +20,13 @@ bool is_nested_deeper(std::string_view json, std::size_t most) noexcept {
     return false;
 }
 
+template <class Json>
+Json parse_json(std::string_view text) {
+    if (is_nested_deeper(text, most_json_depth)) return Json(Json::value_t::discarded);
+    return Json::parse(text, nullptr, false);
+}
+
+template nlohmann::json parse_json(std::string_view text);
+template nlohmann::ordered_json parse_json(std::string_view text);
+
 }  // namespace ration::program

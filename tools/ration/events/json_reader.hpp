@@ -15,11 +15,8 @@ inline constexpr std::size_t most_json_depth = 64;
 [[nodiscard]] bool is_nested_deeper(std::string_view json, std::size_t most) noexcept;
 
 /// The value of a text; a discarded one when the text is not JSON, or nested deeper than `most_json_depth`. Does not
-/// throw.
+/// throw. `Json`: nlohmann::json or nlohmann::ordered_json, whose parsers are compiled once, in json_reader.cpp.
 template <class Json = nlohmann::json>
-[[nodiscard]] Json parse_json(std::string_view text) {
-    if (is_nested_deeper(text, most_json_depth)) return Json(Json::value_t::discarded);
-    return Json::parse(text, nullptr, false);
-}
+[[nodiscard]] Json parse_json(std::string_view text);
 
 }  // namespace ration::program
