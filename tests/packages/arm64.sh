@@ -3,11 +3,11 @@
 # Builds ration for ARM64 with a cross compiler and tries it under QEMU. clean_root.sh --arm64 starts this in a Debian with the libraries of both.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=build/arm64
+build=build/release  # where examples/quickstart/jobs.toml has its trainer; a run reports a missing program
 
 cmake -G Ninja -B $build -D CMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O1 \
   -D CMAKE_UNITY_BUILD=ON -D RATION_BUILD_BENCH=OFF
-cmake --build $build --parallel "$(nproc)" --target ration tests_fast
+cmake --build $build --parallel "$(nproc)" --target ration train tests_fast
 # QEMU takes more than five minutes for the test `simulation`.
 ctest --test-dir $build --label-regex '^fast$' --exclude-regex '^simulation$' --parallel "$(nproc)" --no-tests=error --output-on-failure
 
