@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The benchmarks that are scripts.
 declare -A scripts=(
+  [decision]=bench/decision/decision.py
   [threads]=bench/threads/threads.py
   [run.policies]=bench/run/policies.py
   [run.warm_launches]=bench/run/warm_launches.py

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """From a report that reaches Acceptable to the changed limit in the kernel: how long does `ration run` need?
 
-usage: decision.py RATION [--jobs N]
+usage: decision.py [--program RATION] [--jobs N], as root
 
 One job burns CPU throughout; N others come one after another, use all they get, and report a loss that reaches Acceptable.
 This program watches the quota file of each one's group and takes the time from the report to the new value. The floor is the same
@@ -113,13 +113,13 @@ def figures(times: list[float]) -> dict[str, float | int]:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("ration")
+    arguments.add_argument("--program", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin/ration")
     arguments.add_argument("--jobs", type=int, default=30)
     options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "jobs.toml").write_text(jobs_file(folder, options.jobs))
-        run = subprocess.Popen([pathlib.Path(options.ration).resolve(), "run", "jobs.toml", "--quiet"], cwd=folder)
+        run = subprocess.Popen([options.program.resolve(), "run", "jobs.toml", "--quiet"], cwd=folder)
         times = [measure(folder / str(i)) for i in range(options.jobs)]
         run.wait()
     taken = figures(times)
