@@ -177,6 +177,17 @@ class NodesTest(Nodes):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("local-2:cpu-0" if "--json" in command else "node local-2 is up", done.stdout)
 
+    def test_the_page_names_a_test_for_each_failure(self) -> None:
+        page = (ROOT / "docs" / "cluster.md").read_text()
+        tests = "".join((ROOT / "tests" / folder / "CMakeLists.txt").read_text() for folder in ("nodes", "slurm"))
+        rows = [row for table in re.findall(r"\| failure \| reaction \| test \|\n\|---.*?\n\n", page, re.S) for row in table.splitlines()[2:] if row]
+        self.assertGreater(len(rows), 12)
+        for row in rows:
+            names = re.findall(r"`([a-z.]+[/.])(\w+)`", row.split(" | ")[-1])
+            self.assertTrue(names, row)
+            for folder, name in names:
+                self.assertTrue(folder + name in tests or re.search(rf"ITEMS.*\b{name}(Test)?\b", tests, re.I), row)
+
     def test_a_command_that_prints_something_else_is_no_node(self) -> None:
         err = self.refused("print('Welcome')")
         self.assertIn("no node is up; test the command of --nodes by hand", err)

@@ -45,6 +45,26 @@ TEST_CASE("the part of a job on several nodes is read as it was written") {
     CHECK(placed.port == 20001);
 }
 
+TEST_CASE("the first messages of another connection are read as they were written") {
+    wire_head const sent{.session = "ab", .number = 1, .clock = 0};
+    hello_order first;
+    first.run = first.node = "n";
+    first.reattach = true;
+    hello_report answer;
+    answer.reattached = true;
+    auto const order = to_line(sent, first), report = to_line(sent, answer);
+    CHECK(std::get<hello_order>(read_order(order)->body).reattach);
+    CHECK(std::get<hello_report>(read_report(report)->body).reattached);
+    // The other side can be older
+    auto const without = [](std::string line, std::string const& key) {
+        auto const at = line.find(key);
+        REQUIRE(at != line.npos);
+        return line.erase(at, key.size());
+    };
+    CHECK(!std::get<hello_order>(read_order(without(order, ",\"reattach\":true"))->body).reattach);
+    CHECK(!std::get<hello_report>(read_report(without(report, ",\"reattached\":true"))->body).reattached);
+}
+
 TEST_CASE("an order is read as it was written") {
     wire_head const sent{.session = "ab", .number = 7, .clock = 9};
     jobs_order const jobs{.grants = 3, .jobs = {{"a", 2, 4, 128}, {"b", 0, 0, 0}}, .more = true};

@@ -171,6 +171,115 @@ class Confined(Allocation):
         self.assertEqual(processes_with(runtime), [])
 
 
+class Failures(Allocation):
+    """Failures of Slurm's parts in one run. Takes minutes: Slurm's controller is away for one, and lost nodes have to be silent."""
+
+    AWAY = 60
+
+    def job(self, name: str) -> str:
+        return f"""
+[[job]]
+name = "{name}"
+command = ["{sys.executable}", "{ROOT}/tests/nodes/job.py", "100000"]
+target = {{ loss = {{ objective = 1e-9 }} }}
+bounds = {{ gpu = {{ min = 1, max = 4 }} }}
+checkpoint = "saved-{name}"
+deadlines = {{ save = "5s", stop = "5s" }}
+grace = "1s"
+"""
+
+    def start(self) -> subprocess.Popen:
+        """Two runs in one allocation, the second one after the first was killed."""
+        (self.folder / "runtime").mkdir(mode=0o700)
+        (self.folder / "jobs.toml").write_text(JOBS.partition("[[job]]")[0].replace("count = 2, cpu = 0.5", "count = 4, cpu = 0.25") + "".join(map(self.job, "abc")))
+        run = f"{shlex.quote(RATION)} run jobs.toml --nodes slurm --node-lease 10s --log"
+        command = f"{run} first.jsonl & echo $! >first.pid; wait; exec {run} log.jsonl --reattach"
+        environment = {**self.lab.environment, "XDG_RUNTIME_DIR": str(self.folder / "runtime")}
+        self.log = self.folder / "first.jsonl"
+        with open(self.folder / "out", "w") as out:
+            allocation = subprocess.Popen(["salloc", "-N3", "--exclusive", "--no-kill", "bash", "-c", command], cwd=self.folder, env=environment, stdout=out,
+                                          stderr=subprocess.STDOUT)
+        self.addCleanup(allocation.wait)
+        self.addCleanup(self.kill_all)
+        return allocation
+
+    def until(self, condition: object, what: str) -> None:
+        try:
+            super().until(condition, what)
+        except AssertionError as failed:
+            raise AssertionError(f"{failed}\n{(self.folder / 'out').read_text()}") from None
+
+    def kill_all(self) -> None:
+        for pid in processes_with(f"XDG_RUNTIME_DIR={self.folder}/runtime"):
+            os.kill(pid, signal.SIGKILL)
+
+    def launches(self) -> list[list[str]]:
+        return [line.split() for line in (self.folder / "launches").read_text().splitlines()]
+
+    def progress_of(self, name: str) -> int:
+        return max((event["step"] for event in self.events("progress") if event["job"] == name), default=0)
+
+    def until_all_train(self) -> None:
+        before = {name: self.progress_of(name) for name in "abc"}
+        self.until(lambda: all(self.progress_of(name) > before[name] for name in "abc"), "all jobs train")
+
+    def of_node(self, name: str) -> dict[str, list[int]]:
+        """The processes of its steps, by their names."""
+        out: dict[str, list[int]] = {}
+        for pid in processes_with(f"SLURMD_NODENAME={name}"):
+            out.setdefault(pathlib.Path(f"/proc/{pid}/comm").read_text().strip(), []).append(pid)
+        return out
+
+    def test_jobs_run_on_or_continue_elsewhere_and_never_twice(self) -> None:
+        allocation = self.start()
+        self.until_all_train()
+        placed = {event["job"]: event["devices"].split(":")[0] for event in self.events("job_started")}
+        self.assertEqual(sorted(placed.values()), ["n1", "n2", "n3"])
+        os.kill(int((self.folder / "first.pid").read_text()), signal.SIGKILL)
+        self.log = self.folder / "log.jsonl"
+        self.until_all_train()
+        self.take_slurm_away()
+        self.assertEqual(len(self.launches()), 3, "the jobs run on")
+        self.lose(next(name for name, node in placed.items() if node == "n2"), lambda: self.kill_step_daemons("n2"))
+        self.lose(next(name for name, node in placed.items() if node == "n3"), lambda: self.set_state("n3", "down"))
+        self.set_state("n3", "idle")
+        self.until_all_train()
+        latest = {event["job"]: event["devices"].split(":")[0] for event in self.events("job_started")}
+        self.assertEqual(set(latest.values()), {"n1"}, "lost nodes stay away")
+        ration = next(pid for pid in processes_with(f"XDG_RUNTIME_DIR={self.folder}/runtime") if b"--reattach" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                      and pathlib.Path(f"/proc/{pid}/comm").read_text() == "ration\n")
+        os.kill(ration, signal.SIGINT)
+        self.assertEqual(allocation.wait(PATIENCE), 4, (self.folder / "out").read_text())
+        self.assertFalse((self.folder / "conflict").exists(), "a job ran twice at a time")
+        self.until(lambda: processes_with(f"XDG_RUNTIME_DIR={self.folder}/runtime") == [], "nothing is left")
+
+    def take_slurm_away(self) -> None:
+        """Its controller writes its state every 5 s, and forgets an allocation that is not in it."""
+        time.sleep(10)
+        before = self.events("warning")
+        os.kill(int((self.folder / "lab" / "slurmctld.pid").read_text()), signal.SIGKILL)
+        time.sleep(self.AWAY)
+        self.lab.run("slurmctld", "-f", self.folder / "lab" / "slurm.conf")
+        self.until_all_train()
+        self.assertEqual(self.events("warning"), before)
+
+    def kill_step_daemons(self, node: str) -> None:
+        agents = [pid for pid in self.of_node(node)["ration"] if parent_of(pid).startswith("slurmstepd")]
+        self.assertTrue(agents)
+        for agent in agents:
+            os.kill(int(pathlib.Path(f"/proc/{agent}/stat").read_text().rpartition(")")[2].split()[1]), signal.SIGKILL)
+
+    def set_state(self, node: str, state: str) -> None:
+        self.lab.run("scontrol", "update", f"nodename={node}", f"state={state}", "reason=test")
+
+    def lose(self, name: str, how) -> None:
+        """The job continues on another node, from its last checkpoint."""
+        before = len([line for line in self.launches() if line[0] == name])
+        how()
+        self.until(lambda: len([line for line in self.launches() if line[0] == name]) > before, f"{name} continues elsewhere")
+        self.assertGreater(int([line for line in self.launches() if line[0] == name][-1][3]), 0)
+
+
 class Example(unittest.TestCase):
     """Waits longer than 30 s for the time in which a node can end its jobs."""
 

@@ -142,7 +142,8 @@ void cluster_jobs::take_row(live_job& job, std::size_t node, bool is_latest, nod
                          before->second.most != row.most || before->second.resizable != row.resizable;
     if (changed) request_tick();
     job.run.value = std::max(job.run.value, row.incarnation);
-    if (nodes_.registry().awaits_report(node) && job.waiting() && row.devices > 0) job.now = row.now;
+    bool const runs_on = nodes_.registry().awaits_report(node) && row.devices > 0 && !is_over(row.now);
+    if (runs_on && job.waiting()) job.now = row.now;
     bool const ends = is_over(row.now) && (row.now != condition::stopped || nodes_.is_ending() || launch.has_parts());
     if (!job.over() && ends && launches_.end_part(number, node, row.now, row.why)) finish(job, row.now, row.why, now);
     auto const sent = launches_.sent_to(number, node);

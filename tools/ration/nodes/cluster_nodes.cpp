@@ -219,7 +219,11 @@ void cluster_nodes::send(part_of const& describe, std::size_t jobs, nanoseconds 
 }
 
 bool cluster_nodes::has_changed_lists() const noexcept {
-    return std::ranges::any_of(members_, [](member const& m) { return m.dirty; });
+    for (std::size_t node = 0; node < members_.size(); ++node) {
+        auto const state = registry_.state(node);
+        if (members_[node].dirty && (state == node_state::up || state == node_state::suspect)) return true;
+    }
+    return false;
 }
 
 void cluster_nodes::end(bool kill) {

@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::uint64_t list_of(std::size_t node) const noexcept {
         return members_[node].dirty ? members_[node].lists + 1 : members_[node].lists;
     }
-    /// Whether a list has changed since the last `send`.
+    /// Whether the next `send` has another list for a node.
     [[nodiscard]] bool has_changed_lists() const noexcept;
     [[nodiscard]] node_registry& registry() noexcept { return registry_; }
     [[nodiscard]] node_registry const& registry() const noexcept { return registry_; }
