@@ -170,6 +170,7 @@ private:
             for (std::size_t end = phase_window; end <= run.size(); ++end) {
                 if (!is_demand(run, end)) continue;
                 std::uint32_t const phase = model_.phase_of(window_before(run, end));
+                if (phase >= model_.count) continue;  // a measurement without a distance to any centre
                 model_.phases[phase].samples += 1;
                 std::size_t const from = end < run.size() ? end : end - 1;
                 double const until = run[end - 1].at + options_.horizon;
@@ -195,8 +196,9 @@ private:
 }  // namespace detail
 
 /// The phases of these runs of one class; each run has its samples in the order of time. Throttled samples are left
-/// out. `count` is 0 if no run has `phase_window` samples. The same runs give the same model. O(windows x phases) for
-/// each of at most 50 iterations, and O(samples x samples within the horizon).
+/// out. Precondition: the measurements are finite, and below 1e100. `count` is 0 if no run has `phase_window` samples.
+/// The same runs give the same model. O(windows x phases) for each of at most 50 iterations, and O(samples x samples
+/// within the horizon).
 [[nodiscard]] inline phase_model fit_phases(std::span<std::vector<usage_sample> const> runs,
                                             phase_fit_options const& options = {}) {
     return detail::phase_fitter(runs, options).fit();

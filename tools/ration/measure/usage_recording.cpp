@@ -20,6 +20,9 @@ namespace {
 
 constexpr char const* name_a_run_log = "name a log that 'ration run --log' wrote";
 
+/// Larger figures of a log are not measurements.
+constexpr double most_counted = 1e15;
+
 /// A value of a column in a decision; NaN if it is missing. `read` understands it.
 [[nodiscard]] double value_in(nlohmann::json const& columns, char const* name, std::size_t row,
                               std::optional<double> (*read)(nlohmann::json const&)) {
@@ -70,11 +73,11 @@ private:
         for (std::size_t row = 0; row < ids->size(); ++row) {
             double const id = value_in(columns, "jobs/id", row, number_in);
             double const state = value_in(columns, "jobs/state", row, number_in);
-            if (!(id >= 0 && id < 1e15) || state != static_cast<double>(job_state::running)) continue;
+            if (!(id >= 0 && id < most_counted) || state != static_cast<double>(job_state::running)) continue;
             double const used = value_in(columns, "jobs/used.cpu", row, number_in);
             double const memory = value_in(columns, "jobs/used.memory", row, number_in);
             // A job that was just launched has not been measured
-            if (!(used >= 0) || !(memory > 0)) continue;
+            if (!(used >= 0 && used < most_counted) || !(memory > 0 && memory < most_counted)) continue;
             double const limit = value_in(columns, "jobs/held.cpu", row, amount_in);
             double const part = value_in(columns, "jobs/throttled.cpu", row, number_in);
             bool const is_at_limit = limit > 0 && std::isfinite(limit) && used >= 0.95 * limit;
