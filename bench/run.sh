@@ -13,6 +13,7 @@ declare -A scripts=(
   [published.ray]=bench/published/ray_tune.py
   [published.elastic_rmi_live]=bench/published/elastic_rmi_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
+  [published.ai4dl_live]=bench/published/ai4dl_live.py
   [slurm.order]=bench/slurm/order.py
   [nodes.wire]=bench/nodes/wire.py
   [nodes.srun]=bench/nodes/srun.py
@@ -35,6 +36,7 @@ if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
     threads | run.warm_launches) cmake/packages.sh pytorch ;;
+    threads | published.ai4dl_live) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
     slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ai4dl.hpp"
+#include "ai4dl_policy.hpp"
 
 namespace published {
 
@@ -85,6 +86,32 @@ inline void made_up_table(ai4dl_options const& options, findings& found) {
                  "control: in random order the median saves at most 3 % of the memory");
 }
 
+/// The policy itself on the made-up containers.
+inline void policy_table(ai4dl_options const& options, findings& found) {
+    found.print(
+        "\n| phase_limits on made-up containers, 600 s | CPU met | CPU : last window | memory met | memory : last window |\n"
+        "|---|--:|--:|--:|--:|\n");
+    std::array<double, 2> least_met{1, 1}, most{};
+    std::vector<double> in_random_order;
+    for (bool const shuffled : {false, true})
+        for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+            auto const o = policy_outcomes(made_up(seed, 1, shuffled || options.without_phases));
+            found.print("| %sseed %d | %.1f %% | %.2f | %.1f %% | %.2f |\n", shuffled ? "random order, " : "",
+                        static_cast<int>(seed), 100 * o[0].met, o[0].ratio, 100 * o[1].met, o[1].ratio);
+            if (shuffled) in_random_order.push_back(o[0].ratio);
+            for (std::size_t r = 0; r < 2 && !shuffled; ++r) {
+                least_met[r] = std::min(least_met[r], o[r].met);
+                most[r] = std::max(most[r], o[r].ratio);
+            }
+        }
+    found.expect(least_met[0] >= 0.97 && least_met[1] >= 0.97,
+                 "phase_limits meets 97 % of the demand of both resources with every seed");
+    found.expect(most[0] <= 0.75, "repeated phases: phase_limits allocates at most 0.75 of the CPU with every seed");
+    found.expect(most[1] <= 0.85, "phase_limits allocates at most 0.85 of the memory with every seed");
+    found.expect(over_seeds(in_random_order).median >= 0.97,
+                 "control: in random order phase_limits saves at most 3 % of the CPU, by the median");
+}
+
 }  // namespace ai4dl
 
 /// `data`: the folder bench/data.
@@ -92,6 +119,7 @@ inline void made_up_table(ai4dl_options const& options, findings& found) {
     findings found;
     ai4dl::public_table(data, found);
     ai4dl::made_up_table(options, found);
+    ai4dl::policy_table(options, found);
     return found;
 }
 
