@@ -35,8 +35,7 @@ cmake --preset release >/dev/null
 if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
-    threads | run.warm_launches) cmake/packages.sh pytorch ;;
-    threads | published.ai4dl_live) cmake/packages.sh pytorch ;;
+    threads | run.warm_launches | published.ai4dl_live) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
     slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)

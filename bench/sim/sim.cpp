@@ -6,15 +6,21 @@
 //                                        four published workloads of elastic jobs beside their published means, and
 //                                        good_enough with predictions that are wrong
 //   bench.sim TRACE NODESxDEVICES...     from the file to the figures, under eight policies
+//   bench.sim estimates                  the mean JCT of good_enough with parts of its inputs estimated
+//   bench.sim noise                      good_enough with predictions that are wrong
+//   bench.sim patience                   its figures by patience, beside those of other policies
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <vector>
 
@@ -32,12 +38,16 @@
 #include <ration/policies/spread.hpp>
 #include <ration/policies/srtf.hpp>
 #include <ration/sim/bounds.hpp>
+#include <ration/sim/cpu_files.hpp>
 #include <ration/sim/generator.hpp>
+#include <ration/sim/learning_model.hpp>
 #include <ration/sim/prediction_noise.hpp>
 #include <ration/sim/profile_files.hpp>
 #include <ration/sim/simulation.hpp>
 #include <ration/sim/summary.hpp>
 #include <ration/sim/trace/read.hpp>
+
+#include "sim/estimate_cost.hpp"
 
 namespace {
 
@@ -179,13 +189,18 @@ void bench_growth() {
             named("good_enough", good_enough({.at_changes = false}))};
 }
 
+[[nodiscard]] sim::model_library profiles() {
+    auto library = sim::load_profiles(RATION_BENCH_DATA "/pollux");
+    if (!library) stop(library.failure().text);
+    return std::move(*library);
+}
+
 [[nodiscard]] std::vector<sim::workload> published_workloads() {
     std::string const data = RATION_BENCH_DATA "/pollux";
-    auto const library = sim::load_profiles(data);
-    if (!library) stop(library.failure().text);
+    auto const library = profiles();
     std::vector<sim::workload> workloads;
     for (int i = 1; i <= 4; ++i) {
-        auto jobs = sim::trace::read_file((data + "/workload-" + std::to_string(i) + ".csv").c_str(), *library);
+        auto jobs = sim::trace::read_file((data + "/workload-" + std::to_string(i) + ".csv").c_str(), library);
         if (!jobs) stop(jobs.failure().text);
         workloads.push_back(std::move(*jobs));
     }
@@ -219,44 +234,158 @@ void bench_elastic(std::vector<sim::workload> const& workloads) {
     std::printf("\npublished: pollux 2089 3323 2188 2721, optimus 4087 6914 3944 5968, tiresias 2474 5145 3876 3280\n");
 }
 
-/// The remaining work that good_enough reads is wrong by a log-normal factor with sigma 0.5; pollux and sia do not read
-/// it. Differences are paired by workload and seed.
-void bench_noise(std::vector<sim::workload> const& workloads) {
+/// Workloads by the seed of the errors; a published one is the same for all.
+struct noisy_workload {
+    std::string name;
+    std::function<sim::workload(std::uint64_t)> make;
+};
+
+[[nodiscard]] std::vector<noisy_workload> noisy_workloads(std::vector<sim::workload> const& published,
+                                                          sim::model_library const& library) {
+    std::vector<noisy_workload> all;
+    for (std::size_t w = 0; w < published.size(); ++w)
+        all.push_back({"workload-" + std::to_string(w + 1), [&, w](std::uint64_t) { return published[w]; }});
+    for (double const per_hour : {20.0, 40.0})
+        all.push_back({"profiled " + std::to_string(static_cast<int>(per_hour)), [&, per_hour](std::uint64_t seed) {
+                           return sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = per_hour}, library);
+                       }});
+    all.push_back({"scaling 20", [](std::uint64_t seed) {
+                       return sim::make_scaling({.seed = seed, .jobs = 400, .jobs_per_hour = 20});
+                   }});
+    return all;
+}
+
+/// Prints good_enough minus another policy, paired by seed.
+void print_noise(noisy_workload const& from, named_policy const& tested, named_policy const& other) {
     constexpr std::uint64_t seeds = 5;
     constexpr double student = 2.776;  // 95 %, 4 degrees of freedom
     auto const machines = nodes_of(16, 4);
-    auto const figures = [&](sim::workload const& jobs, named_policy const& p, std::uint64_t seed) {
+    double sum = 0, squares = 0, p99 = 0, makespan = 0, rho = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        auto const jobs = from.make(seed);
         sim::sim_options how{.interval = seconds(60), .seed = seed};
         how.noise.set(sim::prediction_named("jobs/remaining"), 0.5);
-        return sim::figures_of(jobs, machines, sim::needs_of(jobs, machines), simulate(jobs, machines, p, how).outcome);
-    };
+        auto const figures = [&](named_policy const& p) {
+            return sim::figures_of(jobs, machines, sim::needs_of(jobs, machines),
+                                   simulate(jobs, machines, p, how).outcome);
+        };
+        auto const a = figures(tested), b = figures(other);
+        double const difference = a.mean_jct - b.mean_jct;
+        sum += difference;
+        squares += difference * difference;
+        p99 += (a.p99_jct - b.p99_jct) / seeds;
+        makespan += (a.makespan - b.makespan) / seeds;
+        rho += (a.worst_rho - b.worst_rho) / seeds;
+    }
+    double const mean = sum / seeds, variance = (squares - sum * mean) / (seeds - 1);
+    std::printf("%-12s %-8s %+8.0f +- %4.0f %+9.0f %+11.0f %+10.1f\n", from.name.c_str(), other.name, mean,
+                student * std::sqrt(variance / seeds), p99, makespan, rho);
+}
+
+/// The remaining work that good_enough reads is wrong by a log-normal factor with sigma 0.5; pollux and sia do not read
+/// it.
+void bench_noise(std::vector<sim::workload> const& published, sim::model_library const& library) {
     named_policy const tested = named("good_enough", policies::good_enough({.at_changes = false}));
     std::printf(
         "\nnoise of 0.5 on the remaining work, 5 seeds: good_enough minus the other policy\n%-12s %-8s %16s %9s %11s %10s\n",
         "", "other", "mean JCT s", "p99 s", "makespan s", "worst rho");
-    for (std::size_t w = 0; w < workloads.size(); ++w)
+    for (auto const& from : noisy_workloads(published, library))
         for (auto const& other : {named("pollux", policies::pollux({.at_changes = false})),
-                                  named("sia", policies::sia({.at_changes = false}))}) {
-            double sum = 0, squares = 0, p99 = 0, makespan = 0, rho = 0;
-            for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-                auto const a = figures(workloads[w], tested, seed), b = figures(workloads[w], other, seed);
-                double const difference = a.mean_jct - b.mean_jct;
-                sum += difference;
-                squares += difference * difference;
-                p99 += (a.p99_jct - b.p99_jct) / seeds;
-                makespan += (a.makespan - b.makespan) / seeds;
-                rho += (a.worst_rho - b.worst_rho) / seeds;
-            }
-            double const mean = sum / seeds, variance = (squares - sum * mean) / (seeds - 1);
-            std::printf("workload-%zu   %-8s %+8.0f +- %4.0f %+9.0f %+11.0f %+10.1f\n", w + 1, other.name, mean,
-                        student * std::sqrt(variance / seeds), p99, makespan, rho);
-        }
+                                  named("sia", policies::sia({.at_changes = false}))})
+            print_noise(from, tested, other);
+}
+
+/// The curves that jobs on devices can follow.
+[[nodiscard]] std::vector<std::shared_ptr<sim::cpu_model const>> fitted_curves() {
+    std::ifstream file(RATION_BENCH_DATA "/loss/fits.csv");
+    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    auto const library = sim::read_cpu_models(text);
+    if (!library) stop(library.failure().text);
+    std::vector<std::shared_ptr<sim::cpu_model const>> curves;
+    for (auto const& one : *library)
+        if (auto curve = std::dynamic_pointer_cast<sim::cpu_model const>(one.model);
+            curve != nullptr && sim::learning_model::can_follow(*curve))
+            curves.push_back(std::move(curve));
+    return curves;
+}
+
+void bench_estimates() {
+    auto const library = profiles();
+    auto const curves = fitted_curves();
+    auto const profiled = [&](std::uint64_t seed) {
+        return sim::make_profiled({.seed = seed, .jobs = 80, .jobs_per_hour = 30}, library);
+    };
+    auto const scaling = [](std::uint64_t seed) {
+        return sim::make_scaling({.seed = seed, .jobs = 80, .jobs_per_hour = 30});
+    };
+    auto const with_losses = [&](auto const& make) {
+        return [&](std::uint64_t seed) {
+            auto jobs = make(seed);
+            sim::add_losses(jobs, curves);
+            return jobs;
+        };
+    };
+    bench::print_estimate_cost({{"profiled", profiled},
+                                {"and remaining est.", with_losses(profiled), true},
+                                {"scaling", scaling},
+                                {"and remaining est.", with_losses(scaling), true}},
+                               nodes_of(8, 4), 20);
+}
+
+/// Figures of a policy over workloads, each once.
+void print_figures(char const* name, named_policy const& p, std::vector<sim::workload> const& workloads) {
+    auto const machines = nodes_of(16, 4);
+    double mean = 0, p99 = 0, makespan = 0, rho = 0, restarts = 0;
+    auto const n = static_cast<double>(workloads.size());
+    for (auto const& jobs : workloads) {
+        auto const m = simulate(jobs, machines, p, {.interval = seconds(60)});
+        auto const f = sim::figures_of(jobs, machines, sim::needs_of(jobs, machines), m.outcome);
+        mean += f.mean_jct / n;
+        p99 += f.p99_jct / n;
+        makespan += f.makespan / n;
+        rho += f.worst_rho / n;
+        for (auto const& job : m.outcome.jobs)
+            restarts += job.restarts / n / static_cast<double>(m.outcome.jobs.size());
+    }
+    std::printf("%-24s %9.1f %9.1f %9.0f %9.1f %9.2f\n", name, mean / 60, p99 / 60, makespan / 60, rho, restarts);
+}
+
+void bench_patience() {
+    auto const library = profiles();
+    std::vector<sim::workload> few, many, scaling;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        few.push_back(sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = 20}, library));
+        many.push_back(sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = 40}, library));
+        scaling.push_back(sim::make_scaling({.seed = seed, .jobs = 400, .jobs_per_hour = 20}));
+    }
+    auto const published = published_workloads();
+    auto const table = [&](char const* what, std::vector<sim::workload> const& workloads) {
+        std::printf("\n%s\n%-24s %9s %9s %9s %9s %9s\n", what, "", "mean min", "p99 min", "makespan", "worst rho",
+                    "restarts");
+        for (auto const& p : elastic_policies())
+            if (std::string_view const name = p.name;
+                name == "pollux" || name == "sia" || name == "srtf" || name == "afs")
+                print_figures(p.name, p, workloads);
+        for (double const patience : {0.0, 28'800.0, 7200.0, 3600.0, 1800.0, 900.0, 450.0})
+            print_figures(("good_enough, " + std::to_string(static_cast<int>(patience)) + " s").c_str(),
+                          named("", policies::good_enough({.at_changes = false, .patience = patience})), workloads);
+    };
+    table("profiled:jobs=160,per_hour=20, 5 seeds", few);
+    table("profiled:jobs=160,per_hour=40, 5 seeds", many);
+    table("scaling:jobs=400,per_hour=20, 5 seeds", scaling);
+    table("the four published workloads", published);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-    if (count % 2 == 0) stop("give each trace its cluster: bench.sim TRACE NODESxDEVICES");
+    std::string_view const first = count == 2 ? words[1] : "";
+    if (first == "estimates") bench_estimates();
+    if (first == "patience") bench_patience();
+    if (first == "noise") bench_noise(published_workloads(), profiles());
+    if (first == "estimates" || first == "patience" || first == "noise") return 0;
+    if (count % 2 == 0)
+        stop("give each trace its cluster: bench.sim TRACE NODESxDEVICES; or write estimates, noise or patience");
     for (int i = 1; i + 1 < count; i += 2) bench_trace(words[i], words[i + 1]);
     if (count > 1) return 0;
     std::printf("20 000 synthetic jobs on 128x8 devices\n");
@@ -264,5 +393,5 @@ int main(int count, char** words) {
     bench_growth();
     auto const workloads = published_workloads();
     bench_elastic(workloads);
-    bench_noise(workloads);
+    bench_noise(workloads, profiles());
 }

@@ -13,6 +13,7 @@
 #include <ration/sim/generator.hpp>
 #include <ration/sim/parametric_model.hpp>
 
+#include "sim/estimate_cost.hpp"
 #include "support/catch.hpp"
 #include "world.hpp"
 
@@ -56,4 +57,18 @@ TEST_CASE("estimated speeds: a job whose batch is smaller than its most devices 
     jobs.jobs[0].length = 2e6;
     policy_adapter<policies::optimus> optimus;
     CHECK(unfinished(jobs, nodes_of(4, 4), optimus) == 0);
+}
+
+// The short form of `bench.sim estimates`. Jobs of this kind scale the same from start to end.
+TEST_CASE("estimated speeds: exact ratios cost little, and assumed ones more", "[sim]") {
+    auto const machines = nodes_of(4, 4);
+    auto const jobs = sim::make_scaling({.seed = 2, .jobs = 24, .jobs_per_hour = 30});
+    auto const mean = [&](bench::knowledge const& known) {
+        return bench::mean_jct_of(jobs, machines, known, false, 2);
+    };
+    double const all = mean({"", true}), none = mean({""});
+    using part = bench::exact_part;
+    CHECK(mean({"", false, part::shape}) == mean({"", false, part::first_shape}));
+    CHECK(mean({"", false, part::shape}) < all * 1.05);
+    CHECK(none > all * 1.05);
 }

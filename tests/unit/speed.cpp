@@ -74,15 +74,15 @@ using list = std::vector<double>;
 
 }  // namespace
 
-TEST_CASE("speed: a job scales perfectly up to twice the devices that it has had, and no further", "[estimator]") {
+TEST_CASE("speed: each further device adds less, up to twice the devices that a job has had", "[estimator]") {
     measured job;
     job.tick(0, 0);
     CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
     job.runs(1, 4);
-    CHECK(job.goodputs() == list{0, 4, 8, 8, 8});
-    CHECK(job.speedups() == list{0, 1, 2, 2, 2});
+    CHECK(job.goodputs() == list{0, 4, 6.4, 6.4, 6.4});
+    CHECK(job.speedups() == list{0, 1, 1.6, 1.6, 1.6});
     job.runs(2, 6);
-    CHECK(job.goodputs() == list{0, 4, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 4, 6, 7.8, 9.6});
     job.runs(4, 5);
     CHECK(job.goodputs() == list{0, 4, 6, 5.5, 5});
     CHECK(job.speedups() == list{0, 1, 1.5, 1.375, 1.25});
@@ -91,7 +91,7 @@ TEST_CASE("speed: a job scales perfectly up to twice the devices that it has had
 TEST_CASE("speed: below the fewest devices that were measured a job scales perfectly", "[estimator]") {
     measured job;
     job.runs(2, 6);
-    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 3, 6, 7.8, 9.6});
 }
 
 TEST_CASE("speed: before it is measured, a job is as fast as the fastest one per device", "[estimator]") {
@@ -106,7 +106,7 @@ TEST_CASE("speed: the estimate stays while a job waits, and all types and both b
     measured job;
     job.runs(2, 6);
     job.tick(0, 0);
-    list const all{0, 3, 6, 9, 12, 0, 3, 6, 9, 12};
+    list const all{0, 3, 6, 7.8, 9.6, 0, 3, 6, 7.8, 9.6};
     CHECK(rounded(job.on.store[job.goodput]) == all);
     CHECK(rounded(job.on.store[job.fixed]) == all);
 }
@@ -115,21 +115,21 @@ TEST_CASE("speed: a measurement counts after five seconds with the same devices,
     measured job;
     job.runs(1, 4);
     for (int i = 0; i < 5; ++i) job.tick(2, 1);  // the meter still has the time of the restart
-    CHECK(job.goodputs() == list{0, 4, 8, 8, 8});
+    CHECK(job.goodputs() == list{0, 4, 6.4, 6.4, 6.4});
     job.tick(2, 8);
-    CHECK(job.goodputs() == list{0, 4, 8, 12, 16});
+    CHECK(job.goodputs() == list{0, 4, 8, 10.4, 12.8});
     --job.step;
     job.tick(2, 2);  // no further step
-    CHECK(job.goodputs() == list{0, 4, 8, 12, 16});
+    CHECK(job.goodputs() == list{0, 4, 8, 10.4, 12.8});
     job.tick(2, 4);  // the mean of 8 and 4
-    CHECK(job.goodputs() == list{0, 4, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 4, 6, 7.8, 9.6});
 }
 
 TEST_CASE("speed: while a job still runs on its former devices, nothing is measured on the new ones", "[estimator]") {
     measured job;
     job.runs(1, 4);
     for (int i = 0; i < 20; ++i) job.tick(4, 4, 1);
-    CHECK(job.goodputs() == list{0, 4, 8, 8, 8});
+    CHECK(job.goodputs() == list{0, 4, 6.4, 6.4, 6.4});
 }
 
 TEST_CASE("speed: a given speedup counts instead of the fit, at the measured speed", "[estimator]") {
@@ -172,10 +172,10 @@ TEST_CASE("speed: a job that makes a step where it could not run does run there"
     job.tick(2, 0);
     CHECK(job.goodputs() == list{0, 0, 1, 1, 1});
     job.runs(2, 6);
-    CHECK(job.goodputs() == list{0, 0, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 0, 6, 7.8, 9.6});
     job.pass(0, 1);
     job.tick(1, 0);
-    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 3, 6, 7.8, 9.6});
 }
 
 TEST_CASE("speed: the ten minutes begin with the devices, and again with each step", "[estimator]") {
@@ -200,18 +200,18 @@ TEST_CASE("speed: a job may take any time where it has run, and on all devices t
     CHECK(job.goodputs() == list{0, 1, 1, 1, 1});
     job.runs(2, 6);
     job.stands(2, 9000);
-    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 3, 6, 7.8, 9.6});
     job.stands(1, 600);
-    CHECK(job.goodputs() == list{0, 0, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 0, 6, 7.8, 9.6});
     job.tick(1, 0);  // it does run there
-    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 3, 6, 7.8, 9.6});
 }
 
 TEST_CASE("speed: on more devices than those where a job runs, it makes at most one step in the time", "[estimator]") {
     measured job;
     job.runs(2, 6);
     job.stands(4, 599);
-    CHECK(job.goodputs() == list{0, 3, 6, 9, 12});
+    CHECK(job.goodputs() == list{0, 3, 6, 7.8, 9.6});
     job.pass(1, 4);
     CHECK(job.goodputs() == list{0, 3, 6, 3.001, .002});
     job.pass(400, 4);

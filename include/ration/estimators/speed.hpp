@@ -14,10 +14,11 @@
 
 namespace ration::estimators {
 
-/// The speeds of a job are straight lines through those that were measured, and it scales perfectly up to twice the
-/// most devices that were measured, as in Pollux (OSDI 2021); more devices make it no faster. So policies try more
-/// devices, step by step. Before any measurement a job is as fast on one device as the fastest job per device: policies
-/// that prefer short jobs start it, and so measure it. Without any such job, that is 1 step/s.
+/// The speeds of a job are straight lines through those that were measured. Each further device, up to twice the most
+/// that were measured, adds 0.6 times the speed of a measured one; more devices make it no faster. So policies try more
+/// devices, step by step, as in Pollux (OSDI 2021), which assumes perfect scaling there. Before any measurement a job
+/// is as fast on one device as the fastest job per device: policies that prefer short jobs start it, and so measure it.
+/// Without any such job, that is 1 step/s.
 ///
 /// A job that has held the same devices for 10 min without a step, and has never run on as many, may be unable to run
 /// there. If it has run on fewer, its speed there is at most one step in this time. Otherwise its speed is 0 there and

@@ -2,7 +2,7 @@
 // IWYU pragma: private
 /// The measured speeds of one job by its number of devices, and the speeds in between and beyond.
 ///
-/// Source of the assumption beyond: A. Qiao et al., "Pollux", OSDI 2021.
+/// Source of the bound beyond: A. Qiao et al., "Pollux", OSDI 2021.
 #pragma once
 
 #include <array>
@@ -51,6 +51,8 @@ class speed_history {
     /// Five times the memory of `rate_meter`, after which a former speed weighs less than 2 %.
     static constexpr nanoseconds settling = seconds(5);
     static constexpr std::int64_t reach = 2;  // as in Pollux: times the most devices that were measured
+    /// The speed of a further device there, by that of a measured one. Pollux assumes 1.
+    static constexpr double share_of_further = 0.6;
     /// Seconds. Most jobs start and make a step in less; a job that gets more devices too early has to start again.
     static constexpr double patience = 600;
 
@@ -86,8 +88,8 @@ public:
     /// The points so far, by their devices.
     [[nodiscard]] std::span<speed_point const> points() const noexcept { return std::span(points_).first(used_); }
 
-    /// Writes the speeds on 0, 1, 2 ... devices: straight lines from 0 through the points, on to twice the devices of
-    /// the last one, and the same beyond; 0 where the job cannot run. Precondition: there is a point.
+    /// Writes the speeds on 0, 1, 2 ... devices: straight lines from 0 through the points, a flatter one to twice the
+    /// devices of the last point, and the same beyond; 0 where the job cannot run. Precondition: there is a point.
     void show(std::span<double> to) const noexcept {
         speed_point below{};
         std::size_t next = 0;
@@ -145,8 +147,9 @@ private:
         return a.per_second + share * (b.per_second - a.per_second);
     }
     [[nodiscard]] static double beyond(speed_point const& last, std::int64_t devices) noexcept {
-        std::int64_t const far = last.devices * reach;
-        return last.per_second * static_cast<double>(devices < far ? devices : far) / static_cast<double>(last.devices);
+        std::int64_t const far = last.devices * reach, further = (devices < far ? devices : far) - last.devices;
+        double const more = static_cast<double>(further) / static_cast<double>(last.devices);
+        return last.per_second * (1 + share_of_further * more);
     }
 
     /// The point of the present devices. If there is no place for a new one, the one that was measured longest ago is
