@@ -9,13 +9,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ration/estimators/remaining.hpp>
 #include <ration/host/estimator_stage.hpp>
 #include <ration/policies/fifo.hpp>
 #include <ration/policies/good_enough.hpp>
+#include <ration/sim/cpu_model.hpp>
+#include <ration/sim/learning_model.hpp>
+#include <ration/sim/model_library.hpp>
 #include <ration/sim/simulation.hpp>
 
 #include "sim/partly_exact_speed.hpp"
@@ -61,6 +66,17 @@ inline constexpr knowledge kinds_of_knowledge[] = {
     double sum = 0;
     for (auto const& job : outcome->jobs) sum += to_seconds(job.finished - job.submitted);
     return sum / static_cast<double>(outcome->jobs.size());
+}
+
+/// The curves of a library that jobs on devices can follow.
+[[nodiscard]] inline std::vector<std::shared_ptr<sim::cpu_model const>> curves_to_follow(
+    sim::model_library const& library) {
+    std::vector<std::shared_ptr<sim::cpu_model const>> curves;
+    for (auto const& one : library)
+        if (auto curve = std::dynamic_pointer_cast<sim::cpu_model const>(one.model);
+            curve != nullptr && sim::learning_model::can_follow(*curve))
+            curves.push_back(std::move(curve));
+    return curves;
 }
 
 /// A column of the table: workloads by seed.

@@ -40,7 +40,6 @@
 #include <ration/sim/bounds.hpp>
 #include <ration/sim/cpu_files.hpp>
 #include <ration/sim/generator.hpp>
-#include <ration/sim/learning_model.hpp>
 #include <ration/sim/prediction_noise.hpp>
 #include <ration/sim/profile_files.hpp>
 #include <ration/sim/simulation.hpp>
@@ -238,30 +237,36 @@ void bench_elastic(std::vector<sim::workload> const& workloads) {
 struct noisy_workload {
     std::string name;
     std::function<sim::workload(std::uint64_t)> make;
+    std::uint64_t seeds = 5;
+    double student = 2.776;  // 95 %, 4 degrees of freedom
 };
 
 [[nodiscard]] std::vector<noisy_workload> noisy_workloads(std::vector<sim::workload> const& published,
                                                           sim::model_library const& library) {
+    constexpr std::uint64_t seeds = 20;
+    constexpr double student = 2.093;  // 19 degrees of freedom
     std::vector<noisy_workload> all;
     for (std::size_t w = 0; w < published.size(); ++w)
         all.push_back({"workload-" + std::to_string(w + 1), [&, w](std::uint64_t) { return published[w]; }});
     for (double const per_hour : {20.0, 40.0})
-        all.push_back({"profiled " + std::to_string(static_cast<int>(per_hour)), [&, per_hour](std::uint64_t seed) {
+        all.push_back({"profiled " + std::to_string(static_cast<int>(per_hour)),
+                       [&, per_hour](std::uint64_t seed) {
                            return sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = per_hour}, library);
-                       }});
-    all.push_back({"scaling 20", [](std::uint64_t seed) {
-                       return sim::make_scaling({.seed = seed, .jobs = 400, .jobs_per_hour = 20});
-                   }});
+                       },
+                       seeds, student});
+    all.push_back(
+        {"scaling 20",
+         [](std::uint64_t seed) { return sim::make_scaling({.seed = seed, .jobs = 400, .jobs_per_hour = 20}); }, seeds,
+         student});
     return all;
 }
 
 /// Prints good_enough minus another policy, paired by seed.
 void print_noise(noisy_workload const& from, named_policy const& tested, named_policy const& other) {
-    constexpr std::uint64_t seeds = 5;
-    constexpr double student = 2.776;  // 95 %, 4 degrees of freedom
     auto const machines = nodes_of(16, 4);
+    auto const seeds = static_cast<double>(from.seeds);
     double sum = 0, squares = 0, p99 = 0, makespan = 0, rho = 0;
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= from.seeds; ++seed) {
         auto const jobs = from.make(seed);
         sim::sim_options how{.interval = seconds(60), .seed = seed};
         how.noise.set(sim::prediction_named("jobs/remaining"), 0.5);
@@ -279,7 +284,7 @@ void print_noise(noisy_workload const& from, named_policy const& tested, named_p
     }
     double const mean = sum / seeds, variance = (squares - sum * mean) / (seeds - 1);
     std::printf("%-12s %-8s %+8.0f +- %4.0f %+9.0f %+11.0f %+10.1f\n", from.name.c_str(), other.name, mean,
-                student * std::sqrt(variance / seeds), p99, makespan, rho);
+                from.student * std::sqrt(variance / seeds), p99, makespan, rho);
 }
 
 /// The remaining work that good_enough reads is wrong by a log-normal factor with sigma 0.5; pollux and sia do not read
@@ -287,31 +292,20 @@ void print_noise(noisy_workload const& from, named_policy const& tested, named_p
 void bench_noise(std::vector<sim::workload> const& published, sim::model_library const& library) {
     named_policy const tested = named("good_enough", policies::good_enough({.at_changes = false}));
     std::printf(
-        "\nnoise of 0.5 on the remaining work, 5 seeds: good_enough minus the other policy\n%-12s %-8s %16s %9s %11s %10s\n",
-        "", "other", "mean JCT s", "p99 s", "makespan s", "worst rho");
+        "\nnoise of 0.5 on the remaining work: good_enough minus the other policy\n%-12s %-8s %16s %9s %11s %10s\n", "",
+        "other", "mean JCT s", "p99 s", "makespan s", "worst rho");
     for (auto const& from : noisy_workloads(published, library))
         for (auto const& other : {named("pollux", policies::pollux({.at_changes = false})),
                                   named("sia", policies::sia({.at_changes = false}))})
             print_noise(from, tested, other);
 }
 
-/// The curves that jobs on devices can follow.
-[[nodiscard]] std::vector<std::shared_ptr<sim::cpu_model const>> fitted_curves() {
-    std::ifstream file(RATION_BENCH_DATA "/loss/fits.csv");
-    std::string const text{std::istreambuf_iterator<char>(file), {}};
-    auto const library = sim::read_cpu_models(text);
-    if (!library) stop(library.failure().text);
-    std::vector<std::shared_ptr<sim::cpu_model const>> curves;
-    for (auto const& one : *library)
-        if (auto curve = std::dynamic_pointer_cast<sim::cpu_model const>(one.model);
-            curve != nullptr && sim::learning_model::can_follow(*curve))
-            curves.push_back(std::move(curve));
-    return curves;
-}
-
 void bench_estimates() {
     auto const library = profiles();
-    auto const curves = fitted_curves();
+    std::ifstream file(RATION_BENCH_DATA "/loss/fits.csv");
+    auto const losses = sim::read_cpu_models(std::string{std::istreambuf_iterator<char>(file), {}});
+    if (!losses) stop(losses.failure().text);
+    auto const curves = bench::curves_to_follow(*losses);
     auto const profiled = [&](std::uint64_t seed) {
         return sim::make_profiled({.seed = seed, .jobs = 80, .jobs_per_hour = 30}, library);
     };

@@ -77,7 +77,7 @@ TEST_CASE("--estimate: a trace is a sample for each seed of the losses") {
     CHECK(trace.input.samples.size() == 3);
 }
 
-TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, and pays less than a third for it") {
+TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, and pays less than a tenth for it") {
     ran const both({"--generate", "profiled:jobs=60,per_hour=30", "--models", RATION_BENCH_DATA "/pollux", "--cluster",
                     "4x4", "--policy", "optimus,pollux,sia,elastic_batch_dp", "--seeds", "1", "--estimate", "speed"});
     REQUIRE(both.problems.empty());
@@ -85,7 +85,7 @@ TEST_CASE("--estimate speed: each elastic policy learns speeds as its jobs run, 
         auto const mean = [&](int p) { return figures(both, p)["mean_jct"]["mean"].get<double>(); };
         INFO(both.results().policies[policy].label);
         CHECK(mean(policy) != mean(policy + 1));
-        CHECK(mean(policy) < 1.33 * mean(policy + 1));
+        CHECK(mean(policy) < 1.1 * mean(policy + 1));
     }
 }
 
@@ -102,14 +102,14 @@ TEST_CASE(
     CHECK(headline(both.results()).ends_with(", estimated duration"));
 }
 
-TEST_CASE("--estimate remaining,speed: good_enough, which reads both, pays less than half and stays ahead of srtf") {
+TEST_CASE("--estimate remaining,speed: good_enough, which reads both, pays less than a third and stays ahead of srtf") {
     ran const both({"--generate", "profiled:jobs=60,per_hour=30", "--models", RATION_BENCH_DATA "/pollux", "--models",
                     fits, "--cluster", "4x4", "--interval", "15", "--policy", "srtf,good_enough", "--set",
                     "srtf.unknown=first", "--estimate", "remaining,speed"});
     REQUIRE(both.problems.empty());
     auto const mean = [&](int policy) { return figures(both, policy)["mean_jct"]["mean"].get<double>(); };
     CHECK(mean(0) < 1.25 * mean(1));
-    CHECK(mean(2) < 1.5 * mean(3));
+    CHECK(mean(2) < 1.33 * mean(3));
     CHECK(mean(2) < mean(1));
     CHECK(headline(both.results()).ends_with(", estimated remaining, speed"));
 }
