@@ -84,21 +84,22 @@ def lock_lines() -> list[str]:
 
 
 def asserts(lines: list[str]) -> str:
-    """The same as compile-time asserts, for 64-bit machines."""
-    out = [BEGIN]
+    """The same as compile-time asserts, for 64-bit machines; two on a line."""
+    out = []
     for line in lines:
         kind, name, *values = line.split(" ", 4)
         if kind == "size":
-            out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});\n")
+            out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});")
         elif kind == "field":
-            out.append(f"RATION_FROZEN_FIELD({name.replace('.', ', ')}, {values[0]}, {values[1]});\n")
+            out.append(f"RATION_FROZEN_FIELD({name.replace('.', ', ')}, {values[0]}, {values[1]});")
         elif kind == "text":
-            out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});\n")
+            out.append(f"RATION_FROZEN(sizeof({name}) == {values[0]});")
         elif kind == "word":
-            out.append(f"RATION_FROZEN(sizeof(void *) != 8 || {name} == {values[0]});\n")
+            out.append(f"RATION_FROZEN(sizeof(void *) != 8 || {name} == {values[0]});")
         else:
-            out.append(f"RATION_FROZEN({name} == {values[0]});\n")
-    return "".join(out) + END
+            out.append(f"RATION_FROZEN({name} == {values[0]});")
+    pairs = (" ".join(out[at:at + 2]) for at in range(0, len(out), 2))
+    return BEGIN + "\n".join(pairs) + "\n" + END
 
 
 def lost(lines: list[str], locked: list[str]) -> list[str]:

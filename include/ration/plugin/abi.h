@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* The plugin ABI, major 1: a policy as one data symbol, `ration_policy_v1`. Plain C99 and all later C and C++; needs <stddef.h> and
- * <stdint.h> only. docs/plugin-abi.md is the reference: the rules of growth, threads, limits and what a host does with a bad plugin. */
+/* The plugin ABI, major 1: a policy as one data symbol, `ration_policy_v1`, or an estimator as `ration_estimator_v1`. Plain C99 and all
+ * later C and C++; needs <stddef.h> and <stdint.h> only. docs/plugin-abi.md is the reference: the rules of growth, threads, limits and what a host does with a bad plugin. */
 #ifndef RATION_PLUGIN_ABI_H
 #define RATION_PLUGIN_ABI_H
 
@@ -15,6 +15,7 @@ extern "C" {
 #define RATION_ABI_MINOR 0u
 #define RATION_ABI_MAGIC "RATION1"
 #define RATION_ABI_SYMBOL "ration_policy_v1"
+#define RATION_ABI_ESTIMATOR_SYMBOL "ration_estimator_v1"
 #define RATION_ABI_SECTION "ration"
 #define RATION_EXPORT __attribute__((visibility("default")))
 
@@ -188,6 +189,7 @@ typedef struct ration_manifest {
     char extensions[256];  /* lines: ids of extensions that it cannot do without */
     char reasons[1024];    /* lines: line k says what reason k of a grant means */
     char parameters[3072]; /* JSON schema of the config text, or empty when it takes none */
+    char computes[512];    /* lines "jobs/column type", without []: the columns that an estimator computes; empty in a policy */
 } ration_manifest;
 
 /* THE entry symbol: RATION_EXPORT const ration_policy ration_policy_v1. */
@@ -209,6 +211,28 @@ typedef struct ration_policy {
     const void *(*extension)(void *self, const char *id); /* [any thread] may be NULL */
 } ration_policy;
 
+/* The columns that an estimator writes; valid until `estimate` returns. */
+typedef struct ration_estimates {
+    uint32_t struct_size, n_columns; /* n_columns: the lines of the manifest's `computes`, in their order */
+    uint64_t n_rows;                 /* those of RATION_JOBS */
+    void *const *column;             /* column[k]: a value for each row, on a multiple of 8 bytes, zero before the call */
+} ration_estimates;
+
+/* The entry symbol of an estimator: RATION_EXPORT const ration_estimator ration_estimator_v1. Functions named as in ration_policy are
+   the same. */
+typedef struct ration_estimator {
+    uint32_t struct_size, flags;
+    const ration_manifest *manifest;
+    int32_t (*create)(const ration_host *host, const char *config, uint64_t config_length, void **self, char *err, uint64_t err_size);
+    void (*destroy)(void *self);
+    int32_t (*bind)(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size);
+    /* [tick]: no allocation, no I/O. Writes each row of each column; what is unknown is NaN. May be called again for the same tick: the
+       values are the same, and so are those of later ticks. */
+    int32_t (*estimate)(void *self, const ration_tick *tick, const ration_estimates *out);
+    int32_t (*save)(void *self, void *buffer, uint64_t capacity, uint64_t *size);
+    int32_t (*load)(void *self, const void *buffer, uint64_t size);
+} ration_estimator;
+
 #define RATION_LAYOUT                                                                                                    \
     ((uint32_t)(sizeof(void *) | sizeof(ration_grant) << 8 | sizeof(ration_event) << 16 | offsetof(ration_policy, decide) << 24))
 #define RATION_MANIFEST static const ration_manifest __attribute__((section(RATION_ABI_SECTION), used))
@@ -227,165 +251,93 @@ typedef struct ration_policy {
 #define RATION_FROZEN_FIELD(type, field, offset, size) \
     RATION_FROZEN(sizeof(void *) != 8 || (offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size)))
 /* tests/plugin/abi_lock.py writes the rest. */
-RATION_FROZEN_FIELD(ration_host, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_host, abi_minor, 4, 4);
-RATION_FROZEN_FIELD(ration_host, ctx, 8, 8);
-RATION_FROZEN_FIELD(ration_host, log, 16, 8);
-RATION_FROZEN_FIELD(ration_host, extension, 24, 8);
-RATION_FROZEN_FIELD(ration_column, name, 0, 8);
-RATION_FROZEN_FIELD(ration_column, table, 8, 4);
-RATION_FROZEN_FIELD(ration_column, type, 12, 4);
-RATION_FROZEN_FIELD(ration_column, width, 16, 4);
-RATION_FROZEN_FIELD(ration_column, slot, 20, 4);
-RATION_FROZEN_FIELD(ration_column, flags, 24, 4);
-RATION_FROZEN_FIELD(ration_column, reserved, 28, 4);
-RATION_FROZEN_FIELD(ration_schema, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_schema, n_columns, 4, 4);
-RATION_FROZEN_FIELD(ration_schema, column_stride, 8, 4);
-RATION_FROZEN_FIELD(ration_schema, n_resources, 12, 4);
-RATION_FROZEN_FIELD(ration_schema, max_jobs, 16, 8);
-RATION_FROZEN_FIELD(ration_schema, max_nodes, 24, 8);
-RATION_FROZEN_FIELD(ration_schema, max_grants, 32, 8);
-RATION_FROZEN_FIELD(ration_schema, column, 40, 8);
-RATION_FROZEN_FIELD(ration_schema, max_tenants, 48, 8);
-RATION_FROZEN_FIELD(ration_table, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_table, n_slots, 4, 4);
-RATION_FROZEN_FIELD(ration_table, n_rows, 8, 8);
-RATION_FROZEN_FIELD(ration_table, slot, 16, 8);
-RATION_FROZEN_FIELD(ration_changes, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_changes, everything, 4, 2);
-RATION_FROZEN_FIELD(ration_changes, moved, 6, 2);
-RATION_FROZEN_FIELD(ration_changes, count, 8, 8);
-RATION_FROZEN_FIELD(ration_changes, row, 16, 8);
-RATION_FROZEN_FIELD(ration_changes, groups, 24, 8);
-RATION_FROZEN_FIELD(ration_changes, at_ns, 32, 8);
-RATION_FROZEN_FIELD(ration_tick, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_tick, n_tables, 4, 4);
-RATION_FROZEN_FIELD(ration_tick, number, 8, 8);
-RATION_FROZEN_FIELD(ration_tick, seed, 16, 8);
-RATION_FROZEN_FIELD(ration_tick, now_ns, 24, 8);
-RATION_FROZEN_FIELD(ration_tick, budget_ns, 32, 8);
-RATION_FROZEN_FIELD(ration_tick, cancel, 40, 8);
-RATION_FROZEN_FIELD(ration_tick, table, 48, 8);
-RATION_FROZEN_FIELD(ration_tick, scratch, 56, 8);
-RATION_FROZEN_FIELD(ration_tick, scratch_size, 64, 8);
-RATION_FROZEN_FIELD(ration_tick, changes, 72, 8);
-RATION_FROZEN(sizeof(ration_grant) == 24);
-RATION_FROZEN_FIELD(ration_grant, job, 0, 4);
-RATION_FROZEN_FIELD(ration_grant, node, 4, 4);
-RATION_FROZEN_FIELD(ration_grant, resource, 8, 2);
-RATION_FROZEN_FIELD(ration_grant, reason, 10, 2);
-RATION_FROZEN_FIELD(ration_grant, group, 12, 4);
-RATION_FROZEN_FIELD(ration_grant, amount, 16, 8);
-RATION_FROZEN_FIELD(ration_out, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_out, flags, 4, 4);
-RATION_FROZEN_FIELD(ration_out, capacity, 8, 8);
-RATION_FROZEN_FIELD(ration_out, count, 16, 8);
-RATION_FROZEN_FIELD(ration_out, needed, 24, 8);
-RATION_FROZEN_FIELD(ration_out, grant, 32, 8);
-RATION_FROZEN_FIELD(ration_changed_rows, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_changed_rows, reserved, 4, 4);
-RATION_FROZEN_FIELD(ration_changed_rows, capacity, 8, 8);
-RATION_FROZEN_FIELD(ration_changed_rows, count, 16, 8);
-RATION_FROZEN_FIELD(ration_changed_rows, row, 24, 8);
-RATION_FROZEN_FIELD(ration_changed_rows, written, 32, 8);
-RATION_FROZEN(sizeof(ration_event) == 40);
-RATION_FROZEN_FIELD(ration_event, kind, 0, 4);
-RATION_FROZEN_FIELD(ration_event, row, 4, 4);
-RATION_FROZEN_FIELD(ration_event, id, 8, 8);
-RATION_FROZEN_FIELD(ration_event, t_ns, 16, 8);
-RATION_FROZEN_FIELD(ration_event, a, 24, 8);
-RATION_FROZEN_FIELD(ration_event, b, 32, 8);
-RATION_FROZEN_FIELD(ration_manifest, magic, 0, 8);
-RATION_FROZEN_FIELD(ration_manifest, struct_size, 8, 4);
-RATION_FROZEN_FIELD(ration_manifest, abi_minor_needed, 12, 4);
-RATION_FROZEN_FIELD(ration_manifest, layout, 16, 4);
-RATION_FROZEN_FIELD(ration_manifest, flags, 20, 4);
-RATION_FROZEN_FIELD(ration_manifest, id, 24, 64);
-RATION_FROZEN_FIELD(ration_manifest, name, 88, 64);
-RATION_FROZEN_FIELD(ration_manifest, version, 152, 32);
-RATION_FROZEN_FIELD(ration_manifest, vendor, 184, 64);
-RATION_FROZEN_FIELD(ration_manifest, license, 248, 32);
-RATION_FROZEN_FIELD(ration_manifest, summary, 280, 128);
-RATION_FROZEN_FIELD(ration_manifest, needs, 408, 1024);
-RATION_FROZEN_FIELD(ration_manifest, extensions, 1432, 256);
-RATION_FROZEN_FIELD(ration_manifest, reasons, 1688, 1024);
-RATION_FROZEN_FIELD(ration_manifest, parameters, 2712, 3072);
-RATION_FROZEN_FIELD(ration_policy, struct_size, 0, 4);
-RATION_FROZEN_FIELD(ration_policy, flags, 4, 4);
-RATION_FROZEN_FIELD(ration_policy, manifest, 8, 8);
-RATION_FROZEN_FIELD(ration_policy, create, 16, 8);
-RATION_FROZEN_FIELD(ration_policy, destroy, 24, 8);
-RATION_FROZEN_FIELD(ration_policy, bind, 32, 8);
-RATION_FROZEN_FIELD(ration_policy, on_event, 40, 8);
-RATION_FROZEN_FIELD(ration_policy, decide, 48, 8);
-RATION_FROZEN_FIELD(ration_policy, save, 56, 8);
-RATION_FROZEN_FIELD(ration_policy, load, 64, 8);
-RATION_FROZEN_FIELD(ration_policy, extension, 72, 8);
-RATION_FROZEN(RATION_ABI_MAJOR == 1);
-RATION_FROZEN(RATION_MAX_AMOUNT == 9007199254740992);
-RATION_FROZEN(RATION_LEAST_CPU == 10);
-RATION_FROZEN(RATION_UNLIMITED == 9223372036854775807);
-RATION_FROZEN(RATION_NO_SLOT == 4294967295);
-RATION_FROZEN(RATION_OK == 0);
-RATION_FROZEN(RATION_E_CAPACITY == -1);
-RATION_FROZEN(RATION_E_ARG == -2);
-RATION_FROZEN(RATION_E_STATE == -3);
-RATION_FROZEN(RATION_E_UNSUPPORTED == -4);
-RATION_FROZEN(RATION_E_NOMEM == -5);
-RATION_FROZEN(RATION_E_DEADLINE == -6);
-RATION_FROZEN(RATION_E_EXCEPTION == -7);
-RATION_FROZEN(RATION_E_INTERNAL == -8);
-RATION_FROZEN(RATION_JOBS == 0);
-RATION_FROZEN(RATION_NODES == 1);
-RATION_FROZEN(RATION_HELD == 2);
-RATION_FROZEN(RATION_TENANTS == 3);
-RATION_FROZEN(RATION_U32 == 1);
-RATION_FROZEN(RATION_I64 == 2);
-RATION_FROZEN(RATION_U64 == 3);
-RATION_FROZEN(RATION_F32 == 4);
-RATION_FROZEN(RATION_F64 == 5);
-RATION_FROZEN(RATION_CPU == 0);
-RATION_FROZEN(RATION_MEMORY == 1);
-RATION_FROZEN(RATION_GPU == 2);
-RATION_FROZEN(RATION_GPU_SM == 3);
-RATION_FROZEN(RATION_CACHE == 4);
-RATION_FROZEN(RATION_BATCH == 5);
-RATION_FROZEN(RATION_FIRST_CUSTOM == 6);
-RATION_FROZEN(RATION_QUEUED == 0);
-RATION_FROZEN(RATION_RUNNING == 1);
-RATION_FROZEN(RATION_RESTARTING == 2);
-RATION_FROZEN(RATION_DONE == 3);
-RATION_FROZEN(RATION_FAILED == 4);
-RATION_FROZEN(RATION_EV_JOB_ARRIVED == 1);
-RATION_FROZEN(RATION_EV_JOB_CHANGED == 2);
-RATION_FROZEN(RATION_EV_JOB_FINISHED == 3);
-RATION_FROZEN(RATION_EV_JOB_FAILED == 4);
-RATION_FROZEN(RATION_EV_NODE_UP == 16);
-RATION_FROZEN(RATION_EV_NODE_DOWN == 17);
-RATION_FROZEN(RATION_EV_GRANT_APPLIED == 32);
-RATION_FROZEN(RATION_EV_GRANT_REJECTED == 33);
-RATION_FROZEN(RATION_EV_GRANT_FAILED == 34);
-RATION_FROZEN(RATION_EV_STATE_LOST == 48);
-RATION_FROZEN(RATION_F_DETERMINISTIC == 1);
-RATION_FROZEN(RATION_F_OWN_THREADS == 2);
-RATION_FROZEN(RATION_F_NO_UNLOAD == 4);
-RATION_FROZEN(RATION_F_OUT_OF_PROCESS_ONLY == 8);
-RATION_FROZEN(RATION_F_FOLLOWS_CHANGES == 16);
-RATION_FROZEN(RATION_LOG_DEBUG == 0);
-RATION_FROZEN(RATION_LOG_INFO == 1);
-RATION_FROZEN(RATION_LOG_WARNING == 2);
-RATION_FROZEN(RATION_LOG_ERROR == 3);
-RATION_FROZEN(RATION_C_PROGRESS == 1);
-RATION_FROZEN(RATION_C_STATE == 2);
-RATION_FROZEN(RATION_C_HELD == 4);
-RATION_FROZEN(RATION_C_CAPACITY == 8);
-RATION_FROZEN(RATION_C_DESCRIPTION == 16);
-RATION_FROZEN(sizeof(RATION_ABI_MAGIC) == 8);
-RATION_FROZEN(sizeof(RATION_ABI_SYMBOL) == 17);
-RATION_FROZEN(sizeof(RATION_ABI_SECTION) == 7);
-RATION_FROZEN(sizeof(RATION_EXT_CHANGED_ROWS) == 22);
-RATION_FROZEN(sizeof(void *) != 8 || RATION_LAYOUT == 807933960);
+RATION_FROZEN_FIELD(ration_host, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_host, abi_minor, 4, 4);
+RATION_FROZEN_FIELD(ration_host, ctx, 8, 8); RATION_FROZEN_FIELD(ration_host, log, 16, 8);
+RATION_FROZEN_FIELD(ration_host, extension, 24, 8); RATION_FROZEN_FIELD(ration_column, name, 0, 8);
+RATION_FROZEN_FIELD(ration_column, table, 8, 4); RATION_FROZEN_FIELD(ration_column, type, 12, 4);
+RATION_FROZEN_FIELD(ration_column, width, 16, 4); RATION_FROZEN_FIELD(ration_column, slot, 20, 4);
+RATION_FROZEN_FIELD(ration_column, flags, 24, 4); RATION_FROZEN_FIELD(ration_column, reserved, 28, 4);
+RATION_FROZEN_FIELD(ration_schema, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_schema, n_columns, 4, 4);
+RATION_FROZEN_FIELD(ration_schema, column_stride, 8, 4); RATION_FROZEN_FIELD(ration_schema, n_resources, 12, 4);
+RATION_FROZEN_FIELD(ration_schema, max_jobs, 16, 8); RATION_FROZEN_FIELD(ration_schema, max_nodes, 24, 8);
+RATION_FROZEN_FIELD(ration_schema, max_grants, 32, 8); RATION_FROZEN_FIELD(ration_schema, column, 40, 8);
+RATION_FROZEN_FIELD(ration_schema, max_tenants, 48, 8); RATION_FROZEN_FIELD(ration_table, struct_size, 0, 4);
+RATION_FROZEN_FIELD(ration_table, n_slots, 4, 4); RATION_FROZEN_FIELD(ration_table, n_rows, 8, 8);
+RATION_FROZEN_FIELD(ration_table, slot, 16, 8); RATION_FROZEN_FIELD(ration_changes, struct_size, 0, 4);
+RATION_FROZEN_FIELD(ration_changes, everything, 4, 2); RATION_FROZEN_FIELD(ration_changes, moved, 6, 2);
+RATION_FROZEN_FIELD(ration_changes, count, 8, 8); RATION_FROZEN_FIELD(ration_changes, row, 16, 8);
+RATION_FROZEN_FIELD(ration_changes, groups, 24, 8); RATION_FROZEN_FIELD(ration_changes, at_ns, 32, 8);
+RATION_FROZEN_FIELD(ration_tick, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_tick, n_tables, 4, 4);
+RATION_FROZEN_FIELD(ration_tick, number, 8, 8); RATION_FROZEN_FIELD(ration_tick, seed, 16, 8);
+RATION_FROZEN_FIELD(ration_tick, now_ns, 24, 8); RATION_FROZEN_FIELD(ration_tick, budget_ns, 32, 8);
+RATION_FROZEN_FIELD(ration_tick, cancel, 40, 8); RATION_FROZEN_FIELD(ration_tick, table, 48, 8);
+RATION_FROZEN_FIELD(ration_tick, scratch, 56, 8); RATION_FROZEN_FIELD(ration_tick, scratch_size, 64, 8);
+RATION_FROZEN_FIELD(ration_tick, changes, 72, 8); RATION_FROZEN(sizeof(ration_grant) == 24);
+RATION_FROZEN_FIELD(ration_grant, job, 0, 4); RATION_FROZEN_FIELD(ration_grant, node, 4, 4);
+RATION_FROZEN_FIELD(ration_grant, resource, 8, 2); RATION_FROZEN_FIELD(ration_grant, reason, 10, 2);
+RATION_FROZEN_FIELD(ration_grant, group, 12, 4); RATION_FROZEN_FIELD(ration_grant, amount, 16, 8);
+RATION_FROZEN_FIELD(ration_out, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_out, flags, 4, 4);
+RATION_FROZEN_FIELD(ration_out, capacity, 8, 8); RATION_FROZEN_FIELD(ration_out, count, 16, 8);
+RATION_FROZEN_FIELD(ration_out, needed, 24, 8); RATION_FROZEN_FIELD(ration_out, grant, 32, 8);
+RATION_FROZEN_FIELD(ration_changed_rows, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_changed_rows, reserved, 4, 4);
+RATION_FROZEN_FIELD(ration_changed_rows, capacity, 8, 8); RATION_FROZEN_FIELD(ration_changed_rows, count, 16, 8);
+RATION_FROZEN_FIELD(ration_changed_rows, row, 24, 8); RATION_FROZEN_FIELD(ration_changed_rows, written, 32, 8);
+RATION_FROZEN(sizeof(ration_event) == 40); RATION_FROZEN_FIELD(ration_event, kind, 0, 4);
+RATION_FROZEN_FIELD(ration_event, row, 4, 4); RATION_FROZEN_FIELD(ration_event, id, 8, 8);
+RATION_FROZEN_FIELD(ration_event, t_ns, 16, 8); RATION_FROZEN_FIELD(ration_event, a, 24, 8);
+RATION_FROZEN_FIELD(ration_event, b, 32, 8); RATION_FROZEN_FIELD(ration_manifest, magic, 0, 8);
+RATION_FROZEN_FIELD(ration_manifest, struct_size, 8, 4); RATION_FROZEN_FIELD(ration_manifest, abi_minor_needed, 12, 4);
+RATION_FROZEN_FIELD(ration_manifest, layout, 16, 4); RATION_FROZEN_FIELD(ration_manifest, flags, 20, 4);
+RATION_FROZEN_FIELD(ration_manifest, id, 24, 64); RATION_FROZEN_FIELD(ration_manifest, name, 88, 64);
+RATION_FROZEN_FIELD(ration_manifest, version, 152, 32); RATION_FROZEN_FIELD(ration_manifest, vendor, 184, 64);
+RATION_FROZEN_FIELD(ration_manifest, license, 248, 32); RATION_FROZEN_FIELD(ration_manifest, summary, 280, 128);
+RATION_FROZEN_FIELD(ration_manifest, needs, 408, 1024); RATION_FROZEN_FIELD(ration_manifest, extensions, 1432, 256);
+RATION_FROZEN_FIELD(ration_manifest, reasons, 1688, 1024); RATION_FROZEN_FIELD(ration_manifest, parameters, 2712, 3072);
+RATION_FROZEN_FIELD(ration_manifest, computes, 5784, 512); RATION_FROZEN_FIELD(ration_policy, struct_size, 0, 4);
+RATION_FROZEN_FIELD(ration_policy, flags, 4, 4); RATION_FROZEN_FIELD(ration_policy, manifest, 8, 8);
+RATION_FROZEN_FIELD(ration_policy, create, 16, 8); RATION_FROZEN_FIELD(ration_policy, destroy, 24, 8);
+RATION_FROZEN_FIELD(ration_policy, bind, 32, 8); RATION_FROZEN_FIELD(ration_policy, on_event, 40, 8);
+RATION_FROZEN_FIELD(ration_policy, decide, 48, 8); RATION_FROZEN_FIELD(ration_policy, save, 56, 8);
+RATION_FROZEN_FIELD(ration_policy, load, 64, 8); RATION_FROZEN_FIELD(ration_policy, extension, 72, 8);
+RATION_FROZEN_FIELD(ration_estimates, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_estimates, n_columns, 4, 4);
+RATION_FROZEN_FIELD(ration_estimates, n_rows, 8, 8); RATION_FROZEN_FIELD(ration_estimates, column, 16, 8);
+RATION_FROZEN_FIELD(ration_estimator, struct_size, 0, 4); RATION_FROZEN_FIELD(ration_estimator, flags, 4, 4);
+RATION_FROZEN_FIELD(ration_estimator, manifest, 8, 8); RATION_FROZEN_FIELD(ration_estimator, create, 16, 8);
+RATION_FROZEN_FIELD(ration_estimator, destroy, 24, 8); RATION_FROZEN_FIELD(ration_estimator, bind, 32, 8);
+RATION_FROZEN_FIELD(ration_estimator, estimate, 40, 8); RATION_FROZEN_FIELD(ration_estimator, save, 48, 8);
+RATION_FROZEN_FIELD(ration_estimator, load, 56, 8); RATION_FROZEN(RATION_ABI_MAJOR == 1);
+RATION_FROZEN(RATION_MAX_AMOUNT == 9007199254740992); RATION_FROZEN(RATION_LEAST_CPU == 10);
+RATION_FROZEN(RATION_UNLIMITED == 9223372036854775807); RATION_FROZEN(RATION_NO_SLOT == 4294967295);
+RATION_FROZEN(RATION_OK == 0); RATION_FROZEN(RATION_E_CAPACITY == -1);
+RATION_FROZEN(RATION_E_ARG == -2); RATION_FROZEN(RATION_E_STATE == -3);
+RATION_FROZEN(RATION_E_UNSUPPORTED == -4); RATION_FROZEN(RATION_E_NOMEM == -5);
+RATION_FROZEN(RATION_E_DEADLINE == -6); RATION_FROZEN(RATION_E_EXCEPTION == -7);
+RATION_FROZEN(RATION_E_INTERNAL == -8); RATION_FROZEN(RATION_JOBS == 0);
+RATION_FROZEN(RATION_NODES == 1); RATION_FROZEN(RATION_HELD == 2);
+RATION_FROZEN(RATION_TENANTS == 3); RATION_FROZEN(RATION_U32 == 1);
+RATION_FROZEN(RATION_I64 == 2); RATION_FROZEN(RATION_U64 == 3);
+RATION_FROZEN(RATION_F32 == 4); RATION_FROZEN(RATION_F64 == 5);
+RATION_FROZEN(RATION_CPU == 0); RATION_FROZEN(RATION_MEMORY == 1);
+RATION_FROZEN(RATION_GPU == 2); RATION_FROZEN(RATION_GPU_SM == 3);
+RATION_FROZEN(RATION_CACHE == 4); RATION_FROZEN(RATION_BATCH == 5);
+RATION_FROZEN(RATION_FIRST_CUSTOM == 6); RATION_FROZEN(RATION_QUEUED == 0);
+RATION_FROZEN(RATION_RUNNING == 1); RATION_FROZEN(RATION_RESTARTING == 2);
+RATION_FROZEN(RATION_DONE == 3); RATION_FROZEN(RATION_FAILED == 4);
+RATION_FROZEN(RATION_EV_JOB_ARRIVED == 1); RATION_FROZEN(RATION_EV_JOB_CHANGED == 2);
+RATION_FROZEN(RATION_EV_JOB_FINISHED == 3); RATION_FROZEN(RATION_EV_JOB_FAILED == 4);
+RATION_FROZEN(RATION_EV_NODE_UP == 16); RATION_FROZEN(RATION_EV_NODE_DOWN == 17);
+RATION_FROZEN(RATION_EV_GRANT_APPLIED == 32); RATION_FROZEN(RATION_EV_GRANT_REJECTED == 33);
+RATION_FROZEN(RATION_EV_GRANT_FAILED == 34); RATION_FROZEN(RATION_EV_STATE_LOST == 48);
+RATION_FROZEN(RATION_F_DETERMINISTIC == 1); RATION_FROZEN(RATION_F_OWN_THREADS == 2);
+RATION_FROZEN(RATION_F_NO_UNLOAD == 4); RATION_FROZEN(RATION_F_OUT_OF_PROCESS_ONLY == 8);
+RATION_FROZEN(RATION_F_FOLLOWS_CHANGES == 16); RATION_FROZEN(RATION_LOG_DEBUG == 0);
+RATION_FROZEN(RATION_LOG_INFO == 1); RATION_FROZEN(RATION_LOG_WARNING == 2);
+RATION_FROZEN(RATION_LOG_ERROR == 3); RATION_FROZEN(RATION_C_PROGRESS == 1);
+RATION_FROZEN(RATION_C_STATE == 2); RATION_FROZEN(RATION_C_HELD == 4);
+RATION_FROZEN(RATION_C_CAPACITY == 8); RATION_FROZEN(RATION_C_DESCRIPTION == 16);
+RATION_FROZEN(sizeof(RATION_ABI_MAGIC) == 8); RATION_FROZEN(sizeof(RATION_ABI_SYMBOL) == 17);
+RATION_FROZEN(sizeof(RATION_ABI_ESTIMATOR_SYMBOL) == 20); RATION_FROZEN(sizeof(RATION_ABI_SECTION) == 7);
+RATION_FROZEN(sizeof(RATION_EXT_CHANGED_ROWS) == 22); RATION_FROZEN(sizeof(void *) != 8 || RATION_LAYOUT == 807933960);
 /* End of what is written. */
 #undef RATION_FROZEN
 #undef RATION_FROZEN_FIELD

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Makes a policy class a plugin, by one line at the end of a source file that is built with
+/// Makes a policy or estimator class a plugin, by one line at the end of a source file that is built with
 /// `ration_add_policy`.
 ///
 /// Example, a complete source file:
@@ -12,6 +12,7 @@
 /// The host's side is plugin/host/host.hpp; docs/plugin-abi.md describes the calls.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/estimator.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/plugin/manifest_of.hpp>
 #include <ration/policy.hpp>
@@ -46,16 +48,15 @@ static_assert(unlimited == RATION_UNLIMITED && max_amount == RATION_MAX_AMOUNT &
 static_assert(static_cast<int>(status::internal) == RATION_E_INTERNAL &&
               static_cast<int>(status::state) == RATION_E_STATE);
 
-/// The functions behind `ration_policy_v1` for one policy class. No C++ type and no exception
-/// crosses them.
+/// The functions that policies and estimators share. No C++ type and no exception crosses them.
 template <class P>
-class exported {
-    static_assert(sizeof(require_policy<P>) > 0);
+class exported_functions {
+protected:
     using inputs = typename P::inputs;
 
     /// One plugin instance.
     struct instance {
-        P policy;
+        P plugin;
         binding<inputs> bound{};
         ration_changed_rows const* changed = nullptr;  ///< null if the host does not offer the extension
     };
@@ -83,7 +84,7 @@ class exported {
         }
     }
 
-    /// Constructs the policy from the configuration; an empty text means the defaults.
+    /// Constructs the object from the configuration; an empty text means the defaults.
     static std::int32_t make(std::string_view config, void** self, char* err, std::uint64_t size) {
         if constexpr (has_parameters<P>) {
             typename P::parameters given;
@@ -92,39 +93,16 @@ class exported {
                 return report(RATION_E_ARG, wrong, err, size);
             if (std::string_view const problem = given.problem(); !problem.empty())
                 return report(RATION_E_ARG, problem, err, size);
-            *self = new instance{.policy = P(given)};
+            *self = new instance{.plugin = P(given)};
         } else {
             if (config.find_first_not_of(" \t\r\n{}") != config.npos)
-                return report(RATION_E_ARG, "this policy takes no parameters: leave them out", err, size);
-            *self = new instance{.policy = P()};
+                return report(RATION_E_ARG,
+                              has_outputs<P> ? "this estimator takes no parameters: leave them out"
+                                             : "this policy takes no parameters: leave them out",
+                              err, size);
+            *self = new instance{.plugin = P()};
         }
         return RATION_OK;
-    }
-
-    /// Converts the answer of the class to that of the ABI.
-    [[nodiscard]] static std::int32_t finish(status reply, grants const& answer, ration_out& out) noexcept {
-        if (reply == status::capacity || answer.overflowed()) {
-            out.needed = out.capacity + 1;  // a lower bound: the class stops at the first row that does not fit
-            return RATION_E_CAPACITY;
-        }
-        out.count = answer.size();
-        return static_cast<std::int32_t>(reply);
-    }
-
-    /// The host's list of changed rows; null if it offers none. A host with an older header has a
-    /// shorter struct.
-    [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
-        if (host == nullptr || host->extension == nullptr) return nullptr;
-        auto const* const offered =
-            static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
-        return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
-    }
-
-    /// The same as the list of the core.
-    [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
-        if (offered == nullptr) return {};
-        bool const emits = offered->struct_size > offsetof(ration_changed_rows, written);
-        return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
     }
 
     /// The host's columns that this version can read.
@@ -153,12 +131,10 @@ class exported {
     // The functions of the ABI; see plugin/abi.h for their contracts.
 public:
     /// Constructs an instance. `err` receives a message of at most `size` bytes after an error.
-    static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self,
-                               char* err, std::uint64_t size) noexcept {
-        auto const made = guarded(
-            err, size, [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
-        if (made == RATION_OK) static_cast<instance*>(*self)->changed = changed_rows_of(host);
-        return made;
+    static std::int32_t create(ration_host const*, char const* config, std::uint64_t length, void** self, char* err,
+                               std::uint64_t size) noexcept {
+        return guarded(err, size,
+                       [&] { return make(std::string_view(config, config == nullptr ? 0 : length), self, err, size); });
     }
 
     /// Destroys an instance. Never called while another call runs.
@@ -177,10 +153,71 @@ public:
                               err, size);
             mine.bound = *found;
             if constexpr (has_prepare<P>)
-                if (auto const ready = mine.policy.prepare(limits_of(*schema)); ready != status::ok)
+                if (auto const ready = mine.plugin.prepare(limits_of(*schema)); ready != status::ok)
                     return report(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
             return std::int32_t{RATION_OK};
         });
+    }
+
+    /// Saves the state, or reports the size that it needs.
+    static std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size) noexcept
+        requires has_state<P>
+    {
+        *size = static_cast<instance const*>(self)->plugin.save(
+            {static_cast<std::byte*>(buffer), buffer == nullptr ? 0 : capacity});
+        return *size <= capacity ? RATION_OK : RATION_E_CAPACITY;
+    }
+
+    /// Restores the state.
+    static std::int32_t load(void* self, void const* buffer, std::uint64_t size) noexcept
+        requires has_state<P>
+    {
+        return static_cast<std::int32_t>(
+            static_cast<instance*>(self)->plugin.load({static_cast<std::byte const*>(buffer), size}));
+    }
+};
+
+/// The functions behind `ration_policy_v1` for one policy class.
+template <class P>
+class exported : public exported_functions<P> {
+    static_assert(sizeof(require_policy<P>) > 0);
+    using functions = exported_functions<P>;
+    using typename functions::inputs;
+    using typename functions::instance;
+
+    /// Converts the answer of the class to that of the ABI.
+    [[nodiscard]] static std::int32_t finish(status reply, grants const& answer, ration_out& out) noexcept {
+        if (reply == status::capacity || answer.overflowed()) {
+            out.needed = out.capacity + 1;  // a lower bound: the class stops at the first row that does not fit
+            return RATION_E_CAPACITY;
+        }
+        out.count = answer.size();
+        return static_cast<std::int32_t>(reply);
+    }
+
+    /// The host's list of changed rows; null if it offers none. A host with an older header has a
+    /// shorter struct.
+    [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
+        if (host == nullptr || host->extension == nullptr) return nullptr;
+        auto const* const offered =
+            static_cast<ration_changed_rows const*>(host->extension(host->ctx, RATION_EXT_CHANGED_ROWS));
+        return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
+    }
+
+    /// The same as the list of the core.
+    [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
+        if (offered == nullptr) return {};
+        bool const emits = offered->struct_size > offsetof(ration_changed_rows, written);
+        return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
+    }
+
+public:
+    /// Constructs an instance, which remembers the host's list of changed rows.
+    static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self,
+                               char* err, std::uint64_t size) noexcept {
+        auto const made = functions::create(host, config, length, self, err, size);
+        if (made == RATION_OK) static_cast<instance*>(*self)->changed = changed_rows_of(host);
+        return made;
     }
 
     /// The list of changed rows, if the policy goes by it; an older host has none.
@@ -203,7 +240,7 @@ public:
         std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
         changed_rows changed = list_of(mine.changed);
         grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
-        auto const reply = mine.policy.decide(tick<inputs>(data, mine.bound), answer);
+        auto const reply = mine.plugin.decide(tick<inputs>(data, mine.bound), answer);
         if (mine.changed != nullptr) *mine.changed->count = changed.count;
         return finish(reply, answer, *out);
     }
@@ -216,26 +253,9 @@ public:
         event here;
         for (std::uint64_t i = 0; i < count; ++i) {
             std::memcpy(&here, reinterpret_cast<unsigned char const*>(events) + i * stride, sizeof here);
-            static_cast<instance*>(self)->policy.on_events({&here, 1});
+            static_cast<instance*>(self)->plugin.on_events({&here, 1});
         }
         return RATION_OK;
-    }
-
-    /// Saves the state, or reports the size that it needs.
-    static std::int32_t save(void* self, void* buffer, std::uint64_t capacity, std::uint64_t* size) noexcept
-        requires has_state<P>
-    {
-        *size = static_cast<instance const*>(self)->policy.save(
-            {static_cast<std::byte*>(buffer), buffer == nullptr ? 0 : capacity});
-        return *size <= capacity ? RATION_OK : RATION_E_CAPACITY;
-    }
-
-    /// Restores the state.
-    static std::int32_t load(void* self, void const* buffer, std::uint64_t size) noexcept
-        requires has_state<P>
-    {
-        return static_cast<std::int32_t>(
-            static_cast<instance*>(self)->policy.load({static_cast<std::byte const*>(buffer), size}));
     }
 
     /// The table of functions; optional ones are null if the class lacks them.
@@ -245,15 +265,57 @@ public:
         p.flags = flags_of<P>;
         p.manifest = manifest;
         p.create = &create;
-        p.destroy = &destroy;
-        p.bind = &bind;
+        p.destroy = &functions::destroy;
+        p.bind = &functions::bind;
         p.decide = &decide;
         if constexpr (has_events<P>) p.on_event = &on_event;
         if constexpr (has_state<P>) {
-            p.save = &save;
-            p.load = &load;
+            p.save = &functions::save;
+            p.load = &functions::load;
         }
         return p;
+    }
+};
+
+/// The functions behind `ration_estimator_v1` for one estimator class.
+template <class E>
+class exported_estimator : public exported_functions<E> {
+    static_assert(sizeof(require_estimator<E>) > 0);
+    using functions = exported_functions<E>;
+    using outputs = typename E::outputs;
+    using typename functions::inputs;
+    using typename functions::instance;
+
+public:
+    /// Writes the columns of one tick.
+    static std::int32_t estimate(void* self, ration_tick const* t, ration_estimates const* out) noexcept {
+        auto& mine = *static_cast<instance*>(self);
+        tick_data const data{.number = t->number,
+                             .seed = t->seed,
+                             .now = {t->now_ns},
+                             .budget = {t->budget_ns},
+                             .data = {reinterpret_cast<table_view const* const*>(t->table)}};
+        std::array<output_column, outputs::count> columns;
+        for (std::size_t k = 0; k < outputs::count; ++k) columns[k] = {.first = out->column[k]};
+        mine.plugin.estimate(tick<inputs>(data, mine.bound), estimates<outputs>(columns, out->n_rows));
+        return RATION_OK;
+    }
+
+    /// The table of functions; optional ones are null if the class lacks them.
+    [[nodiscard]] static constexpr ration_estimator table(ration_manifest const* manifest) noexcept {
+        ration_estimator e{};
+        e.struct_size = sizeof e;
+        e.flags = flags_of<E>;
+        e.manifest = manifest;
+        e.create = &functions::create;
+        e.destroy = &functions::destroy;
+        e.bind = &functions::bind;
+        e.estimate = &estimate;
+        if constexpr (has_state<E>) {
+            e.save = &functions::save;
+            e.load = &functions::load;
+        }
+        return e;
     }
 };
 
@@ -266,4 +328,13 @@ public:
     extern RATION_EXPORT constinit ration_policy const ration_policy_v1;                \
     constinit ration_policy const ration_policy_v1 =                                    \
         ::ration::plugin::exported<policy>::table(&ration_exported_manifest);           \
+    }
+
+/// The same for `estimator`. Its columns are scalar ones.
+#define RATION_EXPORT_ESTIMATOR(estimator)                                                 \
+    RATION_MANIFEST ration_exported_manifest = ::ration::plugin::manifest_of<estimator>(); \
+    extern "C" {                                                                           \
+    extern RATION_EXPORT constinit ration_estimator const ration_estimator_v1;             \
+    constinit ration_estimator const ration_estimator_v1 =                                 \
+        ::ration::plugin::exported_estimator<estimator>::table(&ration_exported_manifest); \
     }

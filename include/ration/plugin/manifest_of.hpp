@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The manifest of a policy class, computed by the compiler from the declarations of the class, so
+/// The manifest of a policy or estimator class, computed by the compiler from the declarations of the class, so
 /// that both always agree.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <ration/column.hpp>
+#include <ration/estimator.hpp>
 #include <ration/parameter.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/policy.hpp>
@@ -94,12 +95,23 @@ constexpr void write_short_name(std::string_view id, char (&name)[N]) {
         out << (c == '-' ? std::string_view("_") : std::string_view(&c, 1));
 }
 
-/// Writes the columns that the policy reads, one line each.
-template <class P>
-constexpr void write_needs(ration_manifest& m) {
-    field_writer needs(m.needs);
-    for (auto const& column : P::inputs::descriptions)
-        needs << column.name << " " << type_word(column.type) << (column.shape == column_shape::vector ? "[]\n" : "\n");
+/// Writes a list of columns, one line each.
+template <class Columns, std::size_t N>
+constexpr void write_columns(char (&field)[N]) {
+    field_writer lines(field);
+    for (auto const& column : Columns::descriptions)
+        lines << column.name << " " << type_word(column.type) << (column.shape == column_shape::vector ? "[]\n" : "\n");
+}
+
+/// Writes the columns that an estimator computes. A host knows no width for a vector.
+template <class E>
+constexpr void write_outputs(ration_manifest& m) {
+    constexpr bool all_scalar = std::ranges::all_of(
+        E::outputs::descriptions, [](column_description const& c) { return c.shape == column_shape::scalar; });
+    static_assert(all_scalar,
+                  "ration: a plugin computes scalar columns only: declare its outputs with ration::out, or compile the "
+                  "estimator into the host");
+    write_columns<typename E::outputs>(m.computes);
 }
 
 /// Writes the JSON schema of the parameters.
@@ -140,7 +152,8 @@ template <class P>
     field_writer(m.summary) << P::about.summary;
     field_writer reasons(m.reasons);
     for (auto const reason : P::about.reasons) reasons << reason << "\n";
-    write_needs<P>(m);
+    write_columns<typename P::inputs>(m.needs);
+    if constexpr (has_outputs<P>) write_outputs<P>(m);
     write_parameters<P>(m);
     return m;
 }

@@ -26,7 +26,8 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
                             POLICY_NEEDS,
                             "",
                             POLICY_REASONS,
-                            POLICY_PARAMETERS};
+                            POLICY_PARAMETERS,
+                            ""};
 
 typedef struct instance {
     ration_host const* host;

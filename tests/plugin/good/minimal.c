@@ -16,6 +16,7 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
                             "",
                             "",
                             "",
+                            "",
                             ""};
 
 static int32_t create(ration_host const* host, char const* config, uint64_t length, void** self, char* err,

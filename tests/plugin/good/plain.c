@@ -21,6 +21,7 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
                             "jobs/state u32\nnodes/capacity.cpu i64\n",
                             "",
                             "\nthe same for all\n",
+                            "",
                             ""};
 
 typedef struct plain {

@@ -136,6 +136,7 @@ constexpr std::uint32_t flags = RATION_F_DETERMINISTIC | RATION_F_FOLLOWS_CHANGE
                          "jobs/state u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
                          "",
                          "\nan equal share of the first node\n",
+                         "",
                          ""};
     if (is(misbehaviour::has_another_abi)) made.magic[6] = '2';
     if (is(misbehaviour::needs_later_minor)) made.abi_minor_needed = 999;

@@ -279,6 +279,7 @@ RATION_MANIFEST leak_check_manifest = {
     "jobs/id u64\njobs/state u32\njobs/min.cpu i64\njobs/held.cpu i64\nnodes/capacity.cpu i64\n",
     "",
     "\na share of the first node\n",
+    "",
     ""};
 
 extern "C" {

@@ -38,6 +38,7 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
                             "jobs/id u64\n",
                             "",
                             "",
+                            "",
                             ""};
 
 int error_of(bool good) { return good ? 0 : errno; }

@@ -31,6 +31,7 @@ RATION_MANIFEST manifest = {RATION_ABI_MAGIC,
                             "jobs/id u64\n",
                             "",
                             "",
+                            "",
                             ""};
 
 struct instance {

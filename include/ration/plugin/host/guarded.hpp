@@ -97,6 +97,9 @@ public:
         return reply;
     }
 
+    /// Counts one strike for an answer that the host could not use.
+    void reject(std::string_view why) noexcept { strike({fault_kind::rejected, ticks_, why}); }
+
     /// Counts one strike if grants were rejected, and forwards the events.
     void on_events(std::span<event const> events) noexcept override {
         if (quarantined_) return;

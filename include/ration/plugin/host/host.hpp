@@ -73,34 +73,47 @@ namespace detail {
     return tried.failure();
 }
 
-}  // namespace detail
-
-/// Opens the plugin at this absolute path. Errors: those of `plugin_file::open`, `library::load`,
-/// `in_process_policy::create` and `worker_policy::create`; no_capacity for more than 1 MiB of
-/// parameters; denied for a plugin that may not share a process.
-[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path,
-                                                                  open_options const& options) {
+/// Opens a file whose manifest says what it is.
+[[nodiscard]] inline result<plugin_file> open_file(std::string const& path, open_options const& options) {
     if (options.config.size() > largest_config)
-        return detail::file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
-    auto file = plugin_file::open(path);
-    if (!file) return file.failure();
+        return file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
+    return plugin_file::open(path);
+}
+
+/// Starts a plugin: a policy, or an estimator that answers in the space of grants.
+[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> start(plugin_file file, open_options const& options) {
+    std::string const path = file.path;
     if (options.where == isolation::worker) {
-        auto made = worker_policy::create(std::move(file).value(), options.config, options.worker, options.log);
+        auto made = worker_policy::create(std::move(file), options.config, options.worker, options.log);
         if (!made) return made.failure();
         return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
     }
-    if ((file->manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
+    if ((file.manifest.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0)
         return detail::file_error(errc::denied, path, "it may only run in a worker process: choose that");
     if (!options.worker.program.path.empty())
-        if (auto const tried = detail::try_out(*file, options); !tried) return tried.failure();
+        if (auto const tried = detail::try_out(file, options); !tried) return tried.failure();
     // Static constructors run in `load`, so the process is compared before and after.
     process_state const before;
-    auto code = library::load(std::move(file).value());
+    auto code = library::load(std::move(file));
     if (auto const alone = detail::left_alone(before); !alone) return alone.failure();
     if (!code) return code.failure();
     auto made = in_process_policy::create(std::move(code).value(), options.config, options.log);
     if (!made) return made.failure();
     return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
+}
+
+}  // namespace detail
+
+/// Opens the policy at this absolute path. Errors: those of `plugin_file::open`, `library::load`,
+/// `in_process_policy::create` and `worker_policy::create`; no_capacity for more than 1 MiB of
+/// parameters; denied for a plugin that may not share a process; invalid_value for an estimator.
+[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open(std::string const& path,
+                                                                  open_options const& options) {
+    auto file = detail::open_file(path, options);
+    if (!file) return file.failure();
+    if (is_estimator_file(file->manifest))
+        return detail::file_error(errc::invalid_value, path, "it is an estimator: name a policy");
+    return detail::start(std::move(file).value(), options);
 }
 
 }  // namespace ration::plugin

@@ -43,7 +43,7 @@ class in_process_policy final : public plugin_policy {
 public:
     /// Use `create`.
     in_process_policy(library code, log_sink log)
-        : plugin_policy(code.file().manifest, log), code_(std::move(code)), live_(code_.table(), log_.as_sink()) {}
+        : plugin_policy(code.file().manifest, log), code_(std::move(code)), live_(code_, log_.as_sink()) {}
     ~in_process_policy() override = default;
 
     /// Creates an instance. Errors: invalid_value, with the plugin's own message; denied if it

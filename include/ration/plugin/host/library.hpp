@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A plugin as loaded code: a sealed copy that is checked before any of it runs, loaded with
+/// A plugin as loaded code, policy or estimator: a sealed copy that is checked before any of it runs, loaded with
 /// Boost.DLL, and tested after unloading.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include <ration/plugin/abi.h>
+#include <ration/plugin/host/computed_columns.hpp>
 #include <ration/plugin/host/elf_file.hpp>
 #include <ration/plugin/host/manifest.hpp>
 #include <ration/plugin/host/trusted_file.hpp>
@@ -66,6 +68,21 @@ namespace detail {
     return handle != nullptr;
 }
 
+/// Checks that the loaded code has the manifest of the file.
+[[nodiscard]] inline result<void> compare_with_file(ration_policy const& table, ration_manifest const& manifest,
+                                                    std::string_view path) noexcept {
+    auto const refuse = [&](char const* remedy) { return file_error(errc::invalid_value, path, remedy); };
+    if ((table.save == nullptr) != (table.load == nullptr))
+        return refuse("save and load must both be there, or neither");
+    ration_manifest loaded{};
+    if (table.manifest == nullptr) return refuse("its entry symbol names no manifest");
+    std::memcpy(&loaded, table.manifest,
+                table.manifest->struct_size < sizeof loaded ? table.manifest->struct_size : sizeof loaded);
+    if (std::memcmp(&loaded, &manifest, sizeof loaded) != 0 || table.flags != manifest.flags)
+        return refuse("the loaded code is not that of the file: its manifest differs");
+    return {};
+}
+
 /// The plugin's table of functions in the version of this host: an older plugin's is shorter and is
 /// filled with null functions.
 [[nodiscard]] inline result<ration_policy> copy_table(void const* symbol, ration_manifest const& manifest,
@@ -80,15 +97,37 @@ namespace detail {
     std::memcpy(&table, symbol, size < sizeof table ? size : sizeof table);
     if (table.create == nullptr || table.destroy == nullptr || table.bind == nullptr || table.decide == nullptr)
         return refuse("create, destroy, bind and decide must all be there");
-    if ((table.save == nullptr) != (table.load == nullptr))
-        return refuse("save and load must both be there, or neither");
-    ration_manifest loaded{};
-    if (table.manifest == nullptr) return refuse("ration_policy_v1 names no manifest");
-    std::memcpy(&loaded, table.manifest,
-                table.manifest->struct_size < sizeof loaded ? table.manifest->struct_size : sizeof loaded);
-    if (std::memcmp(&loaded, &manifest, sizeof loaded) != 0 || table.flags != manifest.flags)
-        return refuse("the loaded code is not that of the file: its manifest differs");
+    if (auto const same = compare_with_file(table, manifest, path); !same) return same.failure();
     return table;
+}
+
+/// The same for an estimator, with the functions that it shares with policies in `table`.
+struct estimator_functions {
+    ration_policy table{};
+    decltype(ration_estimator::estimate) estimate = nullptr;
+};
+[[nodiscard]] inline result<estimator_functions> copy_estimator(void const* symbol, ration_manifest const& manifest,
+                                                                std::string_view path) noexcept {
+    auto const refuse = [&](char const* remedy) { return file_error(errc::invalid_value, path, remedy); };
+    ration_estimator from{};
+    std::uint32_t size = 0;
+    std::memcpy(&size, symbol, sizeof size);
+    if (size < sizeof from || size > 65536)
+        return refuse("the size of ration_estimator_v1 is absurd: build the plugin again");
+    std::memcpy(&from, symbol, sizeof from);
+    if (from.create == nullptr || from.destroy == nullptr || from.bind == nullptr || from.estimate == nullptr)
+        return refuse("create, destroy, bind and estimate must all be there");
+    estimator_functions to{.estimate = from.estimate};
+    to.table.struct_size = sizeof to.table;
+    to.table.flags = from.flags;
+    to.table.manifest = from.manifest;
+    to.table.create = from.create;
+    to.table.destroy = from.destroy;
+    to.table.bind = from.bind;
+    to.table.save = from.save;
+    to.table.load = from.load;
+    if (auto const same = compare_with_file(to.table, manifest, path); !same) return same.failure();
+    return to;
 }
 
 }  // namespace detail
@@ -99,6 +138,8 @@ class library {
     plugin_file file_;
     boost::dll::shared_library code_;
     ration_policy table_{};
+    decltype(ration_estimator::estimate) estimate_ = nullptr;
+    computed_columns computed_;
 
     explicit library(plugin_file file) noexcept : file_(std::move(file)) {}
 
@@ -125,16 +166,16 @@ public:
             if (message != nullptr) *message = e.what();
             return refuse(errc::not_supported, "the dynamic linker refuses it: see ldd for what is missing");
         }
-        if (!loaded.code_.has(RATION_ABI_SYMBOL))
-            return refuse(errc::invalid_value, "it has no symbol ration_policy_v1: build it again");
-        void const* const symbol = &loaded.code_.get<ration_policy const>(RATION_ABI_SYMBOL);
+        if (!loaded.code_.has(loaded.symbol()))
+            return refuse(errc::invalid_value, loaded.is_estimator()
+                                                   ? "it has no symbol ration_estimator_v1: build it again"
+                                                   : "it has no symbol ration_policy_v1: build it again");
+        void const* const symbol = &loaded.code_.get<std::uint32_t const>(loaded.symbol());
         Dl_info where{};
         if (::dladdr(symbol, &where) == 0 || path != where.dli_fname)
             return refuse(errc::invalid_value,
-                          "ration_policy_v1 comes from a library that it is linked with: link that statically");
-        auto const table = detail::copy_table(symbol, loaded.file_.manifest, loaded.file_.path);
-        if (!table) return table.failure();
-        loaded.table_ = *table;
+                          "its entry symbol comes from a library that it is linked with: link that statically");
+        if (auto const taken = loaded.take_functions(symbol); !taken) return taken.failure();
         return loaded;
     }
 
@@ -142,6 +183,12 @@ public:
     [[nodiscard]] plugin_file const& file() const noexcept { return file_; }
     /// The functions.
     [[nodiscard]] ration_policy const& table() const noexcept { return table_; }
+    /// True if the manifest has computed columns. Then `table` lacks `decide`, and `estimate` is there.
+    [[nodiscard]] bool is_estimator() const noexcept { return is_estimator_file(file_.manifest); }
+    /// The function of an estimator; null for a policy.
+    [[nodiscard]] auto estimate() const noexcept { return estimate_; }
+    /// The columns of an estimator.
+    [[nodiscard]] computed_columns const& computed() const noexcept { return computed_; }
 
     /// Unloads the code. Returns false if it stays mapped: because of a unique symbol, a destructor
     /// of a thread-local object, or a reference to itself. That is not an error; only its memory is
@@ -151,6 +198,27 @@ public:
             return false;
         code_.unload();
         return !detail::is_resident(file_.copy.path());
+    }
+
+private:
+    [[nodiscard]] char const* symbol() const noexcept {
+        return is_estimator() ? RATION_ABI_ESTIMATOR_SYMBOL : RATION_ABI_SYMBOL;
+    }
+    [[nodiscard]] result<void> take_functions(void const* symbol) {
+        if (!is_estimator()) {
+            auto const table = detail::copy_table(symbol, file_.manifest, file_.path);
+            if (!table) return table.failure();
+            table_ = *table;
+            return {};
+        }
+        auto const found = detail::copy_estimator(symbol, file_.manifest, file_.path);
+        if (!found) return found.failure();
+        auto computed = computed_by(file_.manifest);
+        if (!computed) return computed.failure();
+        table_ = found->table;
+        estimate_ = found->estimate;
+        computed_ = computed_columns(std::move(computed).value());
+        return {};
     }
 };
 

@@ -14,6 +14,7 @@
 #include <ration/detail/aligned_buffer.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/plugin/host/float_modes.hpp>
+#include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/log_sink.hpp>
 #include <ration/policy.hpp>
 #include <ration/result.hpp>
@@ -50,6 +51,8 @@ template <class Action>
 /// `decide` are not validated here.
 class live_instance {
     ration_policy const* table_ = nullptr;
+    library const* code_ = nullptr;  // of an estimator
+    std::vector<void*> computed_;    // the columns of its answer
     void* self_ = nullptr;
     log_sink sink_;
     ration_changed_rows const* changed_;
@@ -80,6 +83,12 @@ public:
                            ration_changed_rows const* changed = nullptr) noexcept
         : table_(&table), sink_(sink), changed_(changed),
           host_{sizeof host_, RATION_ABI_MINOR, this, &log, &extension} {}
+    /// A policy or an estimator. `code` and `changed` have to outlive the object.
+    explicit live_instance(library const& code, log_sink sink = {},
+                           ration_changed_rows const* changed = nullptr) noexcept
+        : live_instance(code.table(), sink, changed) {
+        if (code.is_estimator()) code_ = &code;
+    }
     live_instance(live_instance const&) = delete;
     live_instance& operator=(live_instance const&) = delete;
     ~live_instance() {
@@ -105,6 +114,7 @@ public:
     /// of the ABI.
     [[nodiscard]] std::int32_t bind(std::span<column_info const> schema, limits const& most) noexcept {
         schema_.assign(schema.begin(), schema.end());
+        if (code_ != nullptr) computed_.assign(code_->computed().all().size(), nullptr);
         columns_.clear();
         // The names in `columns_` point into `schema_`, so both are kept until the next call.
         for (auto const& c : schema_)
@@ -139,10 +149,26 @@ public:
                 scratch_.data(),     scratch_size_, nullptr};
     }
 
-    /// Decides. A plugin that reports a lost state receives the event `state_lost` at once.
+    /// Decides, or estimates. A plugin that reports a lost state receives the event `state_lost` at once.
     [[nodiscard]] std::int32_t decide(ration_tick const& t, ration_out& out) noexcept {
-        auto const code = detail::without_exceptions([&] { return table_->decide(self_, &t, &out); });
+        auto const code = detail::without_exceptions(
+            [&] { return code_ == nullptr ? table_->decide(self_, &t, &out) : estimate(t, out); });
         if (code == RATION_E_STATE) start_anew(t.now_ns);
+        return code;
+    }
+
+    /// Writes the columns of an estimator into the space for grants (computed_columns.hpp).
+    [[nodiscard]] std::int32_t estimate(ration_tick const& t, ration_out& out) {
+        auto const& columns = code_->computed();
+        std::uint64_t const rows = t.table[RATION_JOBS]->n_rows;
+        std::size_t const grants = columns.grants(rows);
+        if (grants > out.capacity) return RATION_E_CAPACITY;
+        auto* const first = reinterpret_cast<unsigned char*>(out.grant);
+        std::memset(first, 0, grants * sizeof(ration_grant));
+        for (std::size_t k = 0; k < computed_.size(); ++k) computed_[k] = first + columns.offset(k, rows);
+        ration_estimates const to{sizeof to, static_cast<std::uint32_t>(computed_.size()), rows, computed_.data()};
+        std::int32_t const code = code_->estimate()(self_, &t, &to);
+        if (code == RATION_OK) out.count = grants;
         return code;
     }
 

@@ -84,7 +84,8 @@ template <std::size_t N>
                                               {m.needs},
                                               {m.extensions},
                                               {m.reasons},
-                                              {m.parameters}})
+                                              {m.parameters},
+                                              {m.computes}})
         if (!is_terminated(field)) return false;
     return true;
 }
@@ -122,6 +123,19 @@ inline constexpr std::uint32_t known_flags = RATION_F_DETERMINISTIC | RATION_F_O
     return all;
 }
 
+/// The columns that an estimator computes; none for a policy. Error: invalid_value for an invalid line.
+[[nodiscard]] inline result<std::vector<needed_column>> computed_by(ration_manifest const& m) {
+    std::vector<needed_column> all;
+    for (auto const line : detail::lines_of(detail::text_in(m.computes)))
+        if (!detail::parse_need(line, all.emplace_back()) || all.back().shape == column_shape::vector ||
+            !all.back().name.starts_with("jobs/"))
+            return error{.code = errc::invalid_value,
+                         .operation = "read manifest: computes",
+                         .subject = line,
+                         .remedy = "each line is a column of jobs and its type, such as 'jobs/remaining f64'"};
+    return all;
+}
+
 /// Validates a manifest. Errors: not_supported (other ABI, newer minor version, other layout,
 /// unknown flag or extension), invalid_value (texts).
 [[nodiscard]] inline result<void> acceptable(ration_manifest const& m) noexcept {
@@ -153,8 +167,12 @@ inline constexpr std::uint32_t known_flags = RATION_F_DETERMINISTIC | RATION_F_O
         return refuse(errc::not_supported, detail::first_extension(m),
                       "this host does not offer it: choose a plugin that does without, or a host that does");
     if (auto const needed = needs_of(m); !needed) return needed.failure();
+    if (auto const computed = computed_by(m); !computed) return computed.failure();
     return {};
 }
+
+/// True for the manifest of an estimator.
+[[nodiscard]] inline bool is_estimator_file(ration_manifest const& m) noexcept { return m.computes[0] != '\0'; }
 
 /// True if the plugin reads this column.
 [[nodiscard]] inline bool needs(ration_manifest const& m, std::string_view column) noexcept {

@@ -178,7 +178,7 @@ public:
                     reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
                     &reply().written};
         follows_changes_ = (code->table().flags & RATION_F_FOLLOWS_CHANGES) != 0;
-        live_instance live(code->table(), log.as_sink(), &changed_);
+        live_instance live(*code, log.as_sink(), &changed_);
         return start(live, log);
     }
 

@@ -21,7 +21,8 @@ RATION_MANIFEST manifest = {
     "jobs/state u32\njobs/tier u32\njobs/min.cpu i64\njobs/max.cpu i64\nnodes/capacity.cpu i64\n",
     "", /* extensions */
     "\non its way to the first tier\nhas reached its first tier\n",
-    "" /* parameters */};
+    "", /* parameters */
+    ""  /* computes: only of an estimator */};
 
 /* The columns that it reads, in the order of `slots`. */
 enum { STATE, TIER, LEAST, MOST, CAPACITY, COLUMNS };
