@@ -22,7 +22,7 @@ RATION_MANIFEST manifest = {
     "", /* extensions */
     "\non its way to the first tier\nhas reached its first tier\n",
     "", /* parameters */
-    ""  /* computes: only of an estimator */};
+    "" /* computes: only of an estimator */};
 
 /* The columns that it reads, in the order of `slots`. */
 enum { STATE, TIER, LEAST, MOST, CAPACITY, COLUMNS };
