@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include <ration/sim/model_library.hpp>
 #include <ration/sim/parametric_model.hpp>
 #include <ration/sim/rng.hpp>
+#include <ration/sim/serving_model.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {
@@ -245,6 +247,40 @@ struct scaling_options {
         job.batch = batch;
         job.length = std::max(thrown.exponential(1) * of.mean_seconds, 1.0) * speed[job.model];
         job.restart_cost = 30;
+    }
+    return made;
+}
+
+/// Services whose load rises and falls evenly between one device and a peak. They run for 2 to 8 hours, with periods of
+/// 1 to 3 hours. The peak is at most `most_devices`, which is at least 2. Each service requests the devices that its
+/// load needs, rounded up, every 5 minutes.
+[[nodiscard]] inline workload make_serving(generator_options const& o, std::int64_t most_devices = 8) {
+    workload made = detail::empty_workload("serving", o);
+    made.tenants.emplace_back("default");
+    for (std::size_t j = 0; j < made.jobs.size(); ++j) {
+        rng const thrown(o.seed, 1000 + j);
+        constexpr std::int64_t entry = 300, hour = 3600 / entry;  // in entries of the schedule
+        auto const draw = [&](std::int64_t least, std::int64_t most, std::uint64_t index) {
+            return least + static_cast<std::int64_t>(thrown.below(static_cast<std::uint32_t>(most - least + 1), index));
+        };
+        std::int64_t const peak = draw(2, most_devices, 0), period = draw(hour, 3 * hour, 1) / 2 * 2;
+        std::int64_t const phase = draw(0, period - 1, 2), entries = draw(2 * hour, 8 * hour, 3);
+        std::vector<requested_from> schedule;
+        for (std::int64_t i = 0; i < entries; ++i) {
+            std::int64_t const at = (i + phase) % period, from_peak = std::abs(at - period / 2);
+            // 1 + (peak - 1) * (1 - from_peak / (period / 2)), rounded up
+            std::int64_t const half = period / 2, devices = 1 + ((peak - 1) * (half - from_peak) + half - 1) / half;
+            if (schedule.empty() || schedule.back().devices != devices)
+                schedule.push_back({nanoseconds{i * entry * 1'000'000'000}, devices});
+        }
+        job_description& job = made.jobs[j];
+        job.model = static_cast<std::uint32_t>(made.models.size());
+        job.request = schedule.front().devices;
+        job.least = 1;
+        job.most = peak;
+        job.length = static_cast<double>(entries * entry);
+        made.models.push_back(std::make_shared<serving_model const>(std::move(schedule)));
+        made.model_names.emplace_back("service");
     }
     return made;
 }

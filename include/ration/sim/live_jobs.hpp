@@ -342,4 +342,19 @@ inline void show_requests(live_jobs& jobs, snapshot_store& store, column<std::in
     }
 }
 
+/// Records device-seconds up to now, and the gap of a service to its requests. Call it before the holdings change.
+inline void bring_up(live_jobs& jobs, std::size_t row, workload const& kinds, job_records& records,
+                     nanoseconds now) noexcept {
+    live_job& job = jobs[row];
+    auto const& described = jobs.description(row);
+    if (auto const& model = *kinds.models[described.model]; model.makes_requests()) {
+        auto const gap = model.gap_to_requests(described, job.devices, job.held_since, now);
+        request_gap& sum = records.outcome(row, jobs.id(row)).requests;
+        sum.excess += gap.excess;
+        sum.shortage += gap.shortage;
+    }
+    job.attained = job.attained_at(now);
+    job.held_since = now;
+}
+
 }  // namespace ration::sim

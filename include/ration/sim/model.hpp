@@ -69,6 +69,11 @@ struct scaling {
     std::span<std::int64_t> batch;    ///< the best batch; 0 = the model has none
 };
 
+/// Device-seconds that a service holds above its requests, and below them.
+struct request_gap {
+    double excess = 0, shortage = 0;
+};
+
 /// The behaviour of jobs of one kind. Many jobs, and all runs of a workload on several threads,
 /// share a model; so all members are const and thread-safe.
 class job_model {
@@ -100,6 +105,12 @@ public:
     /// The devices that the job requests at a tick at this time; 0 = it has no request.
     [[nodiscard]] virtual std::int64_t requested(job_description const&, double, nanoseconds) const noexcept {
         return 0;
+    }
+
+    /// How far this number of devices was from the requests between two times; 0 for models without a schedule.
+    [[nodiscard]] virtual request_gap gap_to_requests(job_description const&, std::int64_t, nanoseconds,
+                                                      nanoseconds) const noexcept {
+        return {};
     }
 
     /// The training loss after a number of steps, without noise; NaN if the model has none.

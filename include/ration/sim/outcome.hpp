@@ -27,6 +27,7 @@ struct job_outcome {
     std::uint32_t restarts = 0;
     bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
     std::uint32_t stops = 0;  ///< number of stops by faults
+    request_gap requests{};   ///< of a service, from its submission on
     double lost_steps = 0, lost_device_seconds = 0;  ///< work since the last checkpoint before each of them
 
     /// Keeps the first time of each reached tier.

@@ -194,6 +194,7 @@ private:
         note_tier(row, now);
         if (live_.runs_on_cpu(row)) cpu_.note_change();
         outcome_of(row).finished = now;
+        sim::bring_up(live_, row, workload_, records_, now);
         leave(row, now);
         if (options_.observer != nullptr) {
             options_.observer->finished(now, live_.id(row));
@@ -352,9 +353,7 @@ private:
 
     /// Records device-seconds and steps before the holdings change.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
-        live_job& job = live_[row];
-        job.attained = job.attained_at(now);
-        job.held_since = now;
+        sim::bring_up(live_, row, workload_, records_, now);
         speed_segments_.bring_up(row, now);
     }
 
@@ -388,6 +387,7 @@ private:
         outcome_.reads = speed_segments_.reads();
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             if (!live_.is_active(row)) continue;
+            sim::bring_up(live_, row, workload_, records_, outcome_.end);
             if (live_[row].devices > 0) outcome_of(row).device_seconds = live_[row].attained_at(outcome_.end);
             if (options_.observer != nullptr)
                 options_.observer->outcome_of(live_.id(row), live_.description(row), outcome_of(row));

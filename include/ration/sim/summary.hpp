@@ -35,6 +35,8 @@ struct figures {
     double unfair = no_figure;  ///< share of the jobs with a rho above 1
     /// Mean time from submission to a tier of the loss, over the jobs that reached it
     double mean_to_acceptable = no_figure, mean_to_objective = no_figure;
+    /// Mean devices above and below the requests of services, over their time; the sum is SPEC's agility
+    double excess = no_figure, shortage = no_figure;
     double deadlines_met = no_figure;  ///< share of the jobs with a deadline, whether they ended or not
     double faults = 0, stops = 0;      ///< faults of the cluster, and the number of stops of jobs by them
     /// Device-seconds since the last checkpoint before a stop / device-seconds held
@@ -153,6 +155,23 @@ struct job_figures {
     return mean_of(all);
 }
 
+/// The two parts of the agility. Source: N. Herbst et al., "Ready for Rain? A View from SPEC Research on the Future of
+/// Cloud Metrics", 2016.
+inline void add_agility(workload const& jobs, run_outcome const& run, figures& f) noexcept {
+    request_gap sum;
+    double seconds = 0;
+    for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+        job_outcome const& job = run.jobs[i];
+        if (!jobs.models[jobs.jobs[i].model]->makes_requests() || job.submitted.count < 0) continue;
+        sum.excess += job.requests.excess;
+        sum.shortage += job.requests.shortage;
+        seconds += to_seconds((job.finished.count >= 0 ? job.finished : run.end) - job.submitted);
+    }
+    if (!(seconds > 0)) return;
+    f.excess = sum.excess / seconds;
+    f.shortage = sum.shortage / seconds;
+}
+
 /// Computes the figures that need no models.
 inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
     nanoseconds last{};
@@ -191,6 +210,7 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
                                         std::vector<job_needs> const& needs, run_outcome const& run) {
     figures f{.jobs = run.jobs.size()};
     detail::add_counts(jobs, run, f);
+    detail::add_agility(jobs, run, f);
     auto const all = detail::figures_of_jobs(jobs, machines, needs, run);
     f.mean_jct = mean_of(all.jct);
     f.median_jct = quantile(all.jct, 0.5);

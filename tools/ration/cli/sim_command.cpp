@@ -91,7 +91,7 @@ void add_input(CLI::App& to, simulation_options& into) {
     to.add_option("--format", into.format,
                   "Of the traces, instead of what their first lines say; docs/sim.md lists them")
         ->type_name("NAME");
-    to.add_option("--generate", into.generate, "Jobs that are made up: rigid, scaling, profiled or cpu")
+    to.add_option("--generate", into.generate, "Jobs that are made up: rigid, scaling, profiled, cpu or serving")
         ->type_name("KIND[:KEY=VALUE,...]")
         ->check(checked_by(parse_generator));
     add_list(to, "--models", into.models,

@@ -123,7 +123,8 @@ constexpr std::int64_t most_devices = 1'000, most_cores = 10'000;  // of one nod
 constexpr std::pair<std::string_view, generated::kind> kinds[] = {{"rigid", generated::kind::rigid},
                                                                   {"scaling", generated::kind::scaling},
                                                                   {"profiled", generated::kind::profiled},
-                                                                  {"cpu", generated::kind::cpu}};
+                                                                  {"cpu", generated::kind::cpu},
+                                                                  {"serving", generated::kind::serving}};
 constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {{"poisson", sim::arrival_pattern::poisson},
                                                                           {"bursty", sim::arrival_pattern::bursty},
                                                                           {"diurnal", sim::arrival_pattern::diurnal}};
@@ -191,6 +192,7 @@ template <class T, std::size_t N>
         case generated::kind::scaling:
             return make_scaling(what.how, {.most_devices = std::min<std::int64_t>(devices, 16)});
         case generated::kind::profiled: return make_profiled(what.how, library);
+        case generated::kind::serving: return make_serving(what.how, std::clamp<std::int64_t>(devices, 2, 8));
         case generated::kind::cpu: break;
     }
     return make_cpu(what.how, library);

@@ -56,7 +56,7 @@ struct simulation_input {
 
 /// A workload that is made up.
 struct generated {
-    enum class kind : std::uint8_t { rigid, scaling, profiled, cpu } of = kind::rigid;
+    enum class kind : std::uint8_t { rigid, scaling, profiled, cpu, serving } of = kind::rigid;
     sim::generator_options how;
 };
 

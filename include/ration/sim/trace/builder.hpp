@@ -16,6 +16,7 @@
 
 #include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
+#include <ration/sim/serving_model.hpp>
 #include <ration/sim/trace/field_parser.hpp>
 #include <ration/sim/trace/layout.hpp>
 #include <ration/sim/workload.hpp>
@@ -29,6 +30,7 @@ class builder {
     static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
     static constexpr domain amount{1e-9, 1e15, false, "a number above 0, at most 1e15"};
     static constexpr domain file_size{1, 1e15, true, "a whole number of bytes from 1 to 1e15"};
+    static constexpr std::string_view service = "service";  // the name of their model
     static constexpr domain samples{1, 1e12, true, "a whole number from 1 to 1e12"};
 
     field_parser fields_;
@@ -36,6 +38,7 @@ class builder {
     workload made_;
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_, items_;
+    std::map<std::string_view, std::uint32_t> services_;  // by the text of their schedules
     std::uint32_t last_tenant_ = 0;
 
 public:
@@ -103,7 +106,7 @@ public:
             counts_from_first() && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
         for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
         if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
-        if (made_.models.empty()) add_rigid();
+        if (made_.models.empty()) static_cast<void>(index_of_rigid());
         if (made_.tenants.empty()) made_.tenants.emplace_back("default");
         return std::move(made_);
     }
@@ -133,6 +136,7 @@ private:
     /// Sets the model and its usual values.
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
+        if (!r[field::requests].empty()) return set_service(r, job);
         named_model const* const known = model_of(r);
         bool const rigid = name.empty() ? fields_.format().is != format::gavel
                                         : !known && (fields_.format().rigid_too || name == "rigid");
@@ -150,6 +154,21 @@ private:
         job.most = std::max(job.most, request);
         job.model = index_of(known->name, known->model);
         return set_length(r, field::length, known->usual.length, job);
+    }
+
+    /// Sets the model of a job with a schedule of requests.
+    [[nodiscard]] bool set_service(row const& r, job_description& job) {
+        if (!r[field::model].empty() && r[field::model] != service)
+            return fields_.refuse(r, field::model, "service, or leave it empty: the job has requests");
+        auto schedule = serving_model::schedule_in(r[field::requests]);
+        if (!schedule)
+            return fields_.refuse(r, field::requests,
+                                  "whole seconds after the submission, and devices, as in 0:2 600:8 1200:3");
+        serving_model made(std::move(*schedule));
+        job.least = 1;
+        job.most = std::max(job.request, made.most_requested());
+        job.model = index_of_service(std::move(made));
+        return set_length(r, field::duration, 0, job);
     }
 
     /// Parses the length. For a rigid job a step is a second, and its length can be in either column. A job with a
@@ -237,17 +256,21 @@ private:
         made_.model_names.emplace_back(name);
         return static_cast<std::uint32_t>(made_.models.size() - 1);
     }
-    /// Adds the model of rigid jobs.
-    void add_rigid() {
-        made_.models.push_back(std::make_shared<rigid_model>());
-        made_.model_names.emplace_back("rigid");
+    /// The index of the model with this schedule.
+    [[nodiscard]] std::uint32_t index_of_service(serving_model made) {
+        auto const known = services_.find(made.text());
+        if (known != services_.end()) return known->second;
+        auto const model = std::make_shared<serving_model const>(std::move(made));
+        auto const index = static_cast<std::uint32_t>(made_.models.size());
+        made_.models.push_back(model);
+        made_.model_names.emplace_back(service);
+        services_.emplace(model->text(), index);
+        return index;
     }
-    /// The index of that model.
+    /// The index of the model of rigid jobs.
     [[nodiscard]] std::uint32_t index_of_rigid() {
-        for (std::size_t i = 0; i < made_.models.size(); ++i)
-            if (made_.model_names[i] == "rigid") return static_cast<std::uint32_t>(i);
-        add_rigid();
-        return static_cast<std::uint32_t>(made_.models.size() - 1);
+        static std::shared_ptr<job_model const> const rigid = std::make_shared<rigid_model>();
+        return index_of("rigid", rigid);
     }
 
     /// The first names of the library, for messages.

@@ -31,10 +31,11 @@ enum class field : std::uint8_t {
     item,
     item_bytes,
     read,
+    requests,
     nothing  ///< a column that is not read
 };
 /// The number of fields with a meaning.
-inline constexpr std::size_t fields = 20;
+inline constexpr std::size_t fields = 21;
 
 /// A column of a format: its title, its meaning, and whether it is required.
 struct column {
@@ -91,7 +92,8 @@ inline constexpr column ration_columns[] = {{"job_id", field::name},
                                             {"deadline", field::deadline, false},
                                             {"data_set", field::item, false},
                                             {"data_bytes", field::item_bytes, false},
-                                            {"read_bytes", field::read, false}};
+                                            {"read_bytes", field::read, false},
+                                            {"requests", field::requests, false}};
 
 /// Microsoft's Philly, as condensed by the artifact of Pollux (OSDI'21).
 inline constexpr column philly_columns[] = {{"timestamp", field::submitted},

@@ -154,6 +154,7 @@ inline void add_to(workload_shape& shape, workload const& kinds, job_description
     shape.most_devices = std::max(shape.most_devices, job.most);
     shape.has_restart_costs |= job.restart_cost > 0;
     shape.uses_processors |= kinds.runs_on_cpu(job);
+    shape.makes_requests |= kinds.models[job.model]->makes_requests();
 }
 
 /// Reads all rows. Returns the error.

@@ -17,16 +17,19 @@
 /// | deadline | seconds, on the clock of submit_time | none |
 /// | data_set | the data set that it reads | it reads none |
 /// | data_bytes, read_bytes | bytes of the data set, and of it that a step reads | |
+/// | requests | devices of a service, from seconds after its submission on: "0:2 600:8" | the job is not a service |
 ///
 /// Required are the first three, and one of `duration`, `length` and `model`.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <ration/sim/serving_model.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim::trace {
@@ -72,8 +75,13 @@ inline void append_reads(std::string& to, workload const& from, job_description 
     append(to += ',', job.read);
 }
 
+/// The model of a service; nullptr for other jobs.
+[[nodiscard]] inline serving_model const* service_of(workload const& from, job_description const& job) noexcept {
+    return dynamic_cast<serving_model const*>(from.models[job.model].get());
+}
+
 /// Appends the line of one job.
-inline void append_job(std::string& to, workload const& from, std::size_t j) {
+inline void append_job(std::string& to, workload const& from, std::size_t j, bool has_services) {
     job_description const& job = from.jobs[j];
     bool const rigid = from.model_names[job.model] == "rigid";
     auto const cell = [&to](bool there, auto const& value) {
@@ -94,6 +102,8 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
     cell(true, job.restart_cost);
     if (job.deadline.count >= 0) append(to, job.deadline);
     if (!from.items.empty()) append_reads(to, from, job);
+    if (has_services) to += ',';
+    if (auto const* const service = service_of(from, job)) append(to, service->text());
     to += '\n';
 }
 
@@ -103,9 +113,11 @@ inline void append_job(std::string& to, workload const& from, std::size_t j) {
 [[nodiscard]] inline std::string written(workload const& from) {
     std::string text =
         "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline";
-    text += from.items.empty() ? "\n" : ",data_set,data_bytes,read_bytes\n";
+    bool const has_services = std::ranges::any_of(from.models, &job_model::makes_requests);
+    text += from.items.empty() ? "" : ",data_set,data_bytes,read_bytes";
+    text += has_services ? ",requests\n" : "\n";
     text.reserve(text.size() + 80 * from.jobs.size());
-    for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j);
+    for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j, has_services);
     return text;
 }
 

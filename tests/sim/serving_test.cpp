@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+// Services in traces, from a seed and in runs: their requests, and how far policies are from them.
+#include <cmath>
+#include <string>
+
+#include <ration/policies/elastic_batch_dp.hpp>
+#include <ration/policies/fifo.hpp>
+#include <ration/policies/max_min.hpp>
+#include <ration/policies/wants.hpp>
+#include <ration/sim/bounds.hpp>
+#include <ration/sim/generator.hpp>
+#include <ration/sim/simulation.hpp>
+#include <ration/sim/summary.hpp>
+
+#include "support/catch.hpp"
+#include "traces.hpp"
+
+using namespace ration;
+using namespace ration::sim;
+using Catch::Approx;
+
+namespace {
+
+/// One service of 1000 s on up to four devices, which needs 2, then 4, then 1; and a rigid job after it.
+constexpr std::string_view service_trace =
+    "job_id,submit_time,num_gpus,duration,model,min_gpus,max_gpus,requests\n"
+    "a,100,3,1000,,,,0:2 200:4 600:1\n"
+    "b,2000,1,50,,,,\n";
+
+[[nodiscard]] std::string schedule_refusal(std::string const& requests, std::string const& model = "") {
+    auto const read = trace::read(
+        "job_id,submit_time,num_gpus,duration,model,requests\na,0,1,9," + model + ',' + requests + '\n', {}, "t");
+    return read ? "" : read.failure().text;
+}
+
+template <Policy P>
+[[nodiscard]] figures run_under(workload const& jobs, P const& rule, nanoseconds interval) {
+    cluster machines;
+    machines.groups.push_back({.nodes = 1, .devices = 8});
+    policy_adapter<P> policy(rule);
+    policy_adapter<policies::fifo> fallback;
+    auto const done = simulation(jobs, machines, policy, fallback, {.interval = interval}).run();
+    REQUIRE(done);
+    CHECK(done->how == ending::all_done);
+    CHECK(done->rejected == 0);
+    return figures_of(jobs, machines, needs_of(jobs, machines), *done);
+}
+
+}  // namespace
+
+TEST_CASE("a trace gives the requests of a service", "[trace][serving]") {
+    auto const read = trace::read(service_trace, {}, "t");
+    REQUIRE(read);
+    auto const& a = read->jobs[0];
+    CHECK((a.request == 3 && a.least == 1 && a.most == 4 && a.length == 1000));
+    auto const& model = *read->models[a.model];
+    CHECK(model.makes_requests());
+    auto const requested_at = [&](double second) { return model.requested(a, 0, seconds(100 + second)); };
+    CHECK(requested_at(0) == 2);
+    CHECK(requested_at(199.9) == 2);
+    CHECK(requested_at(200) == 4);
+    CHECK(requested_at(600) == 1);
+    CHECK(requested_at(5000) == 1);
+    CHECK_FALSE(read->models[read->jobs[1].model]->makes_requests());
+    auto const again = trace::read(trace::written(*read), {}, "t");
+    REQUIRE(again);
+    CHECK(trace::written(*again) == trace::written(*read));
+}
+
+TEST_CASE("a schedule that is not one is refused", "[trace][serving]") {
+    std::string const remedy = "; write whole seconds after the submission, and devices, as in 0:2 600:8 1200:3";
+    for (std::string const wrong : {"2", "0:", ":2", "0:0", "5:2", "0:2 0:3", "0:2 9:1 8:1", "0:2  9:1", "0:1.5",
+                                    "0:-1", "-1:1", "0:1000001", "0:1 9000000001:1", "0:2;9:1", "0:x"})
+        CHECK(schedule_refusal(wrong) == "requests is '" + wrong + "'" + remedy);
+    CHECK(schedule_refusal("0:1 9000000000:1000000").empty());
+    CHECK(schedule_refusal("0:1", "service").empty());
+    CHECK(schedule_refusal("0:1", "vgg16") ==
+          "model is 'vgg16'; write service, or leave it empty: the job has requests");
+}
+
+TEST_CASE("the agility of a policy is its excess and its shortage", "[serving]") {
+    auto const jobs = trace::read(service_trace, {}, "t");
+    REQUIRE(jobs);
+    auto const in_time = run_under(*jobs, policies::wants(), seconds(50));
+    CHECK(in_time.excess == 0);
+    CHECK(in_time.shortage == 0);
+    // Decisions at multiples of 80 s: 20 s late with 2 more devices, and 20 s late with 3 fewer
+    auto const late = run_under(*jobs, policies::wants(), seconds(80));
+    CHECK(late.excess == Approx((720 - 700) * 3 / 1000.0));
+    CHECK(late.shortage == Approx((320 - 300) * 2 / 1000.0));
+    auto const as_submitted = run_under(*jobs, policies::fifo(), seconds(50));
+    CHECK(as_submitted.excess == Approx((200 * 1 + 400 * 2) / 1000.0));
+    CHECK(as_submitted.shortage == Approx(400 * 1 / 1000.0));
+    auto const most = run_under(*jobs, policies::max_min(), seconds(50));
+    CHECK(most.excess == Approx((200 * 2 + 400 * 3) / 1000.0));
+    CHECK(most.shortage == 0);
+    auto const heeding = run_under(*jobs, policies::max_min({.heed_wants = true}), seconds(50));
+    CHECK(heeding.excess == 0);
+    CHECK(heeding.shortage == 0);
+}
+
+TEST_CASE("elastic_batch_dp gives a service its maximum, or with heed_wants its request", "[serving]") {
+    // Without the rigid job, which has no batch
+    auto const jobs = trace::read(service_trace.substr(0, service_trace.find("b,2000")), {}, "t");
+    REQUIRE(jobs);
+    auto const most = run_under(*jobs, policies::elastic_batch_dp({.interval = 50}), seconds(50));
+    CHECK(most.excess == Approx((200 * 2 + 400 * 3) / 1000.0));
+    auto const heeding =
+        run_under(*jobs, policies::elastic_batch_dp({.interval = 50, .heed_wants = true}), seconds(50));
+    CHECK(heeding.excess == 0);
+    CHECK(heeding.shortage == 0);
+}
+
+TEST_CASE("only services have an agility", "[serving]") {
+    auto const jobs = trace::read(traces::common, {}, "t");
+    REQUIRE(jobs);
+    CHECK(std::isnan(run_under(*jobs, policies::fifo(), seconds(50)).excess));
+}
+
+TEST_CASE("services from a seed: the same each time, from one device to their peak and back", "[generator][serving]") {
+    generator_options const o{.seed = 3, .jobs = 50};
+    auto const made = make_serving(o, 6);
+    REQUIRE(made.jobs.size() == 50);
+    std::int64_t largest = 0;
+    for (auto const& job : made.jobs) {
+        std::int64_t least = 100, most = 0;
+        for (double second = 0; second < job.length; second += 300) {
+            auto const devices = made.models[job.model]->requested(job, 0, job.submitted + seconds(second));
+            least = std::min(least, devices);
+            most = std::max(most, devices);
+        }
+        CHECK(least == 1);
+        CHECK(most <= job.most);
+        CHECK((job.most <= 6 && job.length >= 2 * 3600 && job.length <= 8 * 3600));
+        largest = std::max(largest, most);
+    }
+    CHECK(largest == 6);
+    auto const text = trace::written(made);
+    CHECK(text == trace::written(make_serving(o, 6)));
+    CHECK(text != trace::written(make_serving({.seed = 4, .jobs = 50}, 6)));
+    auto const again = trace::read(text, {}, "serving");
+    REQUIRE(again);
+    CHECK(trace::written(*again) == text);
+}
