@@ -112,7 +112,7 @@ class SshTest(SpanCase):
         self.assert_nothing_left()
 
     def test_a_connection_that_ends_loses_no_step(self) -> None:
-        """The ranks on that node train on until the lease is over. The run ends without waiting for a rank that has left."""
+        """The ranks on that node train on. The run ends without waiting for a rank that has left."""
         self.start_on_hosts(lease="5s", stop="1h")
         self.until_spanning()
         os.kill(self.client_of("localhost"), signal.SIGKILL)

@@ -15,6 +15,10 @@
 namespace ration::program {
 namespace {
 
+/// Numbers that determine how much memory is used, and for how long a node is awaited.
+constexpr std::int64_t most_devices = std::int64_t{1} << 22;
+constexpr nanoseconds shortest_lease = seconds(2), longest_lease = seconds(100LL * 365 * 24 * 3600);
+
 [[nodiscard]] std::optional<std::int64_t> count_of(std::optional<nanoseconds> time) noexcept {
     return time ? std::optional(time->count) : std::nullopt;
 }
@@ -53,6 +57,7 @@ void write_launch(json_writer& json, recorded_launch const& job) {
         .node = fields.text("node"), .devices = fields.whole("devices"), .is_there = fields.boolean("is_there")};
     if (!fields.status()) fault = fields.status().failure().text;
     if (!is_node_name(out.node)) fault = "a node has a name with unknown characters";
+    if (out.devices > most_devices) fault = "a job has too many devices";
     return out;
 }
 
@@ -121,6 +126,8 @@ result<cluster_record, std::string> read_cluster_record(std::string_view text) {
     }
     if (!fields.status()) fault = fields.status().failure().text;
     if (!is_node_name(out.run)) fault = "the run has a name with unknown characters";
+    if (out.devices > most_devices) fault = "it has too many devices";
+    if (out.lease < shortest_lease || out.lease > longest_lease) fault = "its lease is not between 2 s and a century";
     if (!fault.empty()) return fault;
     return out;
 }
