@@ -168,7 +168,8 @@ TEST_CASE("measure scaling: a command of a group") {
                 "--warm-up", "250ms", "--json", "--write"}));
     CHECK((all.job == "vae" && all.devices == std::vector<std::int64_t>{4, 1} && all.repeat == 5));
     CHECK((all.time == ration::seconds(60) && all.warm_up == ration::milliseconds(250) && all.json && all.write));
-    CHECK(refusal({"measure"}) == "ration: say what to do: scaling, tune, serve; 'ration measure --help' tells more");
+    CHECK(refusal({"measure"}) ==
+          "ration: say what to do: scaling, tune, serve, phases; 'ration measure --help' tells more");
     CHECK(refusal({"measure", "scalng"}) == "ration: there is no command 'scalng'; did you mean 'scaling'?");
     CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; 'ration measure scaling --help' tells more");
     CHECK(refusal({"measure", "scaling", "f", "g"}) ==
@@ -211,6 +212,19 @@ TEST_CASE("measure serve: its options") {
     CHECK((all.time == ration::seconds(1) && all.first_rate == 50 && all.repeat == 5 && all.seed == 7));
     CHECK(refusal({"measure", "serve", "f", "--rate", "0"}) ==
           "ration: --rate: '0' is no number of requests from 1 to 9999");
+}
+
+TEST_CASE("measure phases: its options") {
+    auto const usual = options_of<phases_options>(parsed({"measure", "phases", "a.jsonl", "b.jsonl"}));
+    CHECK((usual.logs == std::vector<std::string>{"a.jsonl", "b.jsonl"} && usual.phases == 5 && !usual.json));
+    CHECK((usual.period == ration::seconds(2) && usual.horizon == ration::seconds(60) && usual.seed == 123));
+    auto const all = options_of<phases_options>(parsed(
+        {"measure", "phases", "f", "--phases", "8", "--period", "500ms", "--horizon", "5m", "--seed", "7", "--json"}));
+    CHECK((all.phases == 8 && all.period == ration::milliseconds(500) && all.horizon == ration::seconds(300)));
+    CHECK((all.seed == 7 && all.json));
+    CHECK(refusal({"measure", "phases", "f", "--phases", "9"}) ==
+          "ration: --phases: '9' is no number of phases from 1 to 8");
+    CHECK(refusal({"measure", "phases"}) == "ration: LOG is required; 'ration measure phases --help' tells more");
 }
 
 TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {

@@ -147,6 +147,17 @@ TEST_CASE("fit_phases: nothing is known from too few samples, and equal samples 
     CHECK(fit(training(), {.phases = 100}).count == phase_model::most_phases);
 }
 
+TEST_CASE("fit_phases: a measurement so large that no distance is finite is not counted", "[estimator][phases]") {
+    samples run;
+    use(run, 8, 100, 1e8);
+    use(run, 3, 1e308, 1e8);
+    auto const model = fit(run);
+    CHECK_FALSE(model.is_valid());
+    std::uint32_t learned = 0;
+    for (auto const& phase : model.phases) learned += phase.samples;
+    CHECK(learned < run.size() - 3);
+}
+
 TEST_CASE("phase_model: is_valid refuses values from outside that could not be applied", "[estimator][phases]") {
     auto const good = fit(training());
     auto const is_refused = [&](auto const& damage) {
