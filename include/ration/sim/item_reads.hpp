@@ -28,8 +28,8 @@ struct item_cache_options {
 
 /// The data sets that the cache holds now, and what each tenant has read. Rounds begin with the first job that reads.
 class item_reads {
-    workload const& jobs_;
-    std::optional<item_cache_options> options_;
+    bool has_cache_;
+    item_cache_options with_;
     policies::cache_sharing sharing_;
     nanoseconds next_ = never;
     std::vector<char> held_, changed_;  // by data set
@@ -43,10 +43,10 @@ public:
     /// The time of a round that is not planned.
     static constexpr nanoseconds never{std::numeric_limits<std::int64_t>::max()};
 
-    /// `jobs` outlives the object, and its tenants and data sets are complete. Without options nothing is read.
+    /// The tenants and data sets of `jobs` are complete. Without options nothing is read.
     item_reads(workload const& jobs, std::optional<item_cache_options> const& options)
-        : jobs_(jobs), options_(options), sharing_(options ? options->sharing.mode : policies::cache_mode::pf) {
-        if (!options_) return;
+        : has_cache_(options.has_value()), with_(options.value_or(item_cache_options{})), sharing_(with_.sharing.mode) {
+        if (!has_cache_) return;
         held_.resize(jobs.items.size());
         changed_.resize(jobs.items.size());
         by_tenant_.resize(jobs.tenants.size());
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] double limited(job_description const& job, double full, nanoseconds now) noexcept {
         if (!reads(job) || !(full > 0)) return full;
         if (next_ == never) next_ = now;
-        return held_[job.item] != 0 ? full : std::min(full, options_->storage / job.read);
+        return held_[job.item] != 0 ? full : std::min(full, with_.storage / job.read);
     }
     /// The job has made so many steps at `rate` instead of `full`.
     void count(job_description const& job, double steps, double rate, double full) noexcept {
@@ -96,12 +96,12 @@ public:
                                              .tenant = tenant_,
                                              .item = item_,
                                              .benefit = benefit_,
-                                             .capacity = options_->bytes});
+                                             .capacity = with_.bytes});
         changed_.swap(held_);
         std::fill(held_.begin(), held_.end(), char{0});
         for (auto const item : chosen) held_[item] = 1;
         for (std::size_t i = 0; i < held_.size(); ++i) changed_[i] = static_cast<char>(changed_[i] != held_[i]);
-        next_ = tenant_.empty() ? never : now + seconds(std::max(options_->sharing.round, shortest));
+        next_ = tenant_.empty() ? never : now + seconds(std::max(with_.sharing.round, shortest));
     }
     /// Whether the round has changed the speed of the job.
     [[nodiscard]] bool has_changed(job_description const& job) const noexcept {
@@ -112,7 +112,7 @@ private:
     static constexpr double shortest = 1e-3;  // seconds; time has to pass between two rounds
 
     [[nodiscard]] bool reads(job_description const& job) const noexcept {
-        return options_ && job.item != no_item && job.read > 0;
+        return has_cache_ && job.item != no_item && job.read > 0;
     }
 };
 

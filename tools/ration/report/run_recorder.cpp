@@ -230,7 +230,6 @@ void run_recorder::item(event_fields& f, std::int64_t t) {
     auto const name = f.text("item"), why = f.text("reason");
     auto const before = f.whole("before"), after = f.whole("after");
     if (!f.status()) return;
-    ++run_.changes;
     add(t, "change", name, "cache", size_text({before}), size_text({after}), why);
 }
 
