@@ -55,6 +55,18 @@ TEST_CASE("load_ramp: a pass that fails once does not end the rise") {
     CHECK(ramp.best()->offered >= 98);
 }
 
+TEST_CASE("load_ramp: a server beside has to keep up, even if its queue is within the limit") {
+    load_ramp ramp({.first = 10, .limit = 1});
+    while (auto const rate = ramp.next()) {
+        // Together they serve 100 requests per second, of which the ramped one takes all that it needs
+        load_pass const beside{.offered = 75, .served = std::min(75.0, 100 - *rate), .p95 = 0.9};
+        CHECK(ramp.add(pass_at(*rate, 100), beside) == (beside.served >= 0.97 * 75));
+    }
+    REQUIRE(ramp.best() != nullptr);
+    CHECK(ramp.best()->offered <= 27.25);
+    CHECK(ramp.best()->offered >= 26.5);
+}
+
 TEST_CASE("load_ramp: a short pass of an overloaded server may keep the latency, but not the rate") {
     load_ramp const ramp({.first = 1, .limit = 1});
     CHECK(ramp.is_good({.offered = 100, .served = 98, .p95 = 1}));

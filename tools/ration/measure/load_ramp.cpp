@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ration::program {
 namespace {
@@ -45,6 +46,13 @@ void load_ramp::add(load_pass const& pass) {
         rate_ = *passed_ * growth;
     else
         rate_ /= growth;  // every pass failed, the last one at this rate
+}
+
+/// In a pass that is not much longer than the limit, the queue of an overloaded server stays below the limit.
+bool load_ramp::add(load_pass pass, load_pass const& beside) {
+    if (!is_good(beside)) pass.p95 = std::numeric_limits<double>::infinity();
+    add(pass);
+    return is_good(pass);
 }
 
 bool load_ramp::is_good(load_pass const& pass) const noexcept {

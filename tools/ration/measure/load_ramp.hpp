@@ -47,6 +47,8 @@ public:
     [[nodiscard]] std::optional<double> next() const noexcept;
     /// The pass of `next`.
     void add(load_pass const& pass);
+    /// The same beside another server at a fixed rate, which has to be good too. Returns whether both were.
+    bool add(load_pass pass, load_pass const& beside);
 
     [[nodiscard]] bool is_good(load_pass const& pass) const noexcept;
     [[nodiscard]] std::span<load_pass const> passes() const noexcept { return passes_; }

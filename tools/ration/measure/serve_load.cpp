@@ -223,6 +223,8 @@ private:
                                                                   double share) {
         double const fixed_rate = share * round.alone[0].served;
         auto ramp = ramp_from((1 - share) * round.alone[1].served);
+        shared_point best{.fixed = fixed_rate, .ramped = 0};
+        double best_rate = 0;
         while (auto const rate = ramp.next()) {
             auto const plan = plan_at(fixed_rate);
             auto beside = std::async(std::launch::async, [&] { return to[0].run(plan); });
@@ -230,12 +232,11 @@ private:
             auto const fixed = beside.get();
             if (!fixed) return fmt::format("job {}: {}", quoted(all_.jobs[0]), fixed.failure());
             if (!ramped) return fmt::format("job {}: {}", quoted(all_.jobs[1]), ramped.failure());
-            // Both have to keep the limit
-            ramped->p95 = std::max(ramped->p95, fixed->p95);
-            ramp.add(*ramped);
+            if (!ramp.add(*ramped, *fixed) || *rate <= best_rate) continue;
+            best_rate = *rate;
+            best = {.fixed = std::min(fixed_rate, fixed->served), .ramped = ramped->served};
         }
-        if (ramp.best() == nullptr) return shared_point{.fixed = fixed_rate, .ramped = 0};
-        return shared_point{.fixed = fixed_rate, .ramped = ramp.best()->served};
+        return best;
     }
 };
 

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Perseus' co-location frontier with two PyTorch servers, a CNN and an LSTM, that share one core.
+
+    bench/run.sh published.perseus_live [--rounds 5] [--time 10s] [--service 5] [--weight 6400]
+
+Each request computes for about the same time. With a gain it then waits for a quarter of that, as on I/O, so that one server alone leaves
+a fifth of the core idle. The control does not wait. Rounds with and without the wait alternate. `ration measure serve` finds the rates.
+
+The servers are bound to the last core of this process, and ration to the others. Two processes get two shares of a busy core, and one
+alone gets one, which looks like a saving. So the script moves itself into a cgroup of its own where it may, whose share does not depend
+on their number. On a busy machine the spread of the solo rates shows how much of the saving is noise. With --weight 6400 other programs
+get nearly nothing of the core.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PYTHON = os.environ.get("RATION_TORCH_PYTHON", "/usr/bin/python3")
+WAIT = 0.25  # of the time that a request computes
+LIMIT = 60  # of the latency, in computing times
+GAIN, NOISE = 0.08, 0.03
+JOB = """
+[[job]]
+name = "{name}"
+command = ["{python}", "{script}", "--serve", "{name}", "--socket", "{{socket}}", "--loops", "{loops}", "--wait", "{wait}", "--core", "{core}"]
+environment = {{ OMP_NUM_THREADS = 1, OPENBLAS_NUM_THREADS = 1 }}
+target = {{ loss = {{ objective = 0 }} }}
+parameters = {{ socket = "{name}.sock" }}
+"""
+
+
+def model_of(name: str):
+    """A model, and an input that is prepared once."""
+    import torch  # pylint: disable=import-outside-toplevel
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    if name == "cnn":
+        layers = torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3), torch.nn.AdaptiveAvgPool2d(1)
+        model, one = torch.nn.Sequential(*layers), torch.randn(1, 3, 24, 24)
+    else:
+        model, one = torch.nn.LSTM(32, 64), torch.randn(8, 1, 32)
+    model.eval()
+
+    def compute(loops: int) -> None:
+        with torch.no_grad():
+            for _ in range(loops):
+                model(one)
+
+    return compute
+
+
+def serve(options: argparse.Namespace) -> None:
+    os.sched_setaffinity(0, {options.core})
+    compute = model_of(options.serve)
+    compute(options.loops)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(options.socket)
+        listener.listen()
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rwb", buffering=0) as stream:
+            for line in stream:
+                compute(options.loops)
+                time.sleep(options.wait)
+                stream.write(line)
+
+
+def loops_for(name: str, seconds: float) -> int:
+    """The repetitions of a model that take this CPU time. The least of several measurements."""
+    code = f"import sys, time; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import perseus_live\n" \
+           f"compute = perseus_live.model_of({name!r}); compute(20); best = 1e9\n" \
+           "for _ in range(10):\n    begin = time.process_time(); compute(20); best = min(best, time.process_time() - begin)\nprint(best / 20)"
+    one = float(subprocess.run([PYTHON, "-B", "-c", code], check=True, capture_output=True, text=True).stdout)
+    return max(1, round(seconds / one))
+
+
+class OwnGroup:
+    """A cgroup of this process and its children, as long as the object is open; nothing where none may be made."""
+
+    ROOTS = [pathlib.Path("/sys/fs/cgroup/cpu"), pathlib.Path("/sys/fs/cgroup")]
+
+    def __init__(self, weight: int) -> None:
+        self.weight = weight
+
+    def set_weight(self, group: pathlib.Path) -> None:
+        """The usual weight of a group is 100."""
+        shares = group / "cpu.shares"
+        if shares.exists():
+            shares.write_text(str(self.weight * 1024 // 100))
+        else:
+            (group / "cpu.weight").write_text(str(self.weight))
+
+    def __enter__(self):
+        self.group = None
+        for root in self.ROOTS:
+            group = root / f"ration-perseus-{os.getpid()}"
+            try:
+                group.mkdir()
+            except OSError:
+                continue
+            try:
+                self.set_weight(group)
+                (group / "cgroup.procs").write_text(str(os.getpid()))
+                self.group, self.root = group, root
+                break
+            except OSError:
+                group.rmdir()
+        return self
+
+    def __exit__(self, *_):
+        if self.group:
+            (self.root / "cgroup.procs").write_text(str(os.getpid()))
+            for child in sorted(self.group.glob("**/"), reverse=True):
+                child.rmdir()
+
+
+def measure(options: argparse.Namespace, loops: dict, wait: float, seed: int) -> dict:
+    """One round of `ration measure serve`."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="perseus-"))
+    (folder / "run").mkdir(mode=0o700)
+    core = max(os.sched_getaffinity(0))
+    jobs = "".join(JOB.format(name=name, python=PYTHON, script=pathlib.Path(__file__).resolve(), loops=loops[name], wait=wait, core=core)
+                   for name in loops)
+    (folder / "jobs.toml").write_text('policy = "none"\n' + jobs)
+    service = options.service / 1000
+    command = [os.environ.get("RATION_PROGRAM", str(ROOT / "build/release/bin/ration")), "measure", "serve", "jobs.toml", "--json", "--repeat", "1",
+               "--limit", f"{round(1000 * LIMIT * service)}ms", "--time", options.time, "--rate", f"{0.6 / service:.0f}", "--seed", str(seed)]
+    others = os.sched_getaffinity(0) - {core} or {core}
+    done = subprocess.run(command, cwd=folder, env=dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")), capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: os.sched_setaffinity(0, others))
+    if done.returncode != 0:
+        raise SystemExit(f"ration measure serve has failed, read its output in {folder}:\n{done.stdout}{done.stderr}")
+    shutil.rmtree(folder)
+    return json.loads(done.stdout)
+
+
+def spread(values: list) -> str:
+    return f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+
+
+def report(found: dict) -> bool:
+    """Prints the tables. Whether the claims hold."""
+    print("| requests | rounds | cnn alone/s | lstm alone/s | saving at 25 %, % | 50 % | 75 % |\n|---|--:|--:|--:|--:|--:|--:|")
+    medians = {}
+    for kind, rounds in found.items():
+        savings = [[100 * one["together"][i]["saving"] for one in rounds] for i in range(3)]
+        alone = [[one["rounds"][0]["alone"][i]["served_per_second"] for one in rounds] for i in range(2)]
+        medians[kind] = [statistics.median(one) / 100 for one in savings]
+        print(f"| {kind} | {len(rounds)} | {' | '.join(map(spread, alone))} | {' | '.join(map(spread, savings))} |")
+    claims = ((max(medians["with a wait"]) >= GAIN, "one core saves at least 8 % of two at one of the shares"),
+              (all(abs(one) <= NOISE for one in medians["control"]), "control: without the wait it saves at most 3 % at each share"))
+    for holds, claim in claims:
+        print(f"{'holds' if holds else 'DOES NOT HOLD'}: {claim}")
+    return all(holds for holds, _ in claims)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="of each kind, in turns (5)")
+    parser.add_argument("--time", default="10s", help="length of a pass (10s)")
+    parser.add_argument("--service", type=float, default=5, help="milliseconds that a request computes (5)")
+    parser.add_argument("--weight", type=int, default=100, help="of its cgroup among other programs, 1 to 10000 (100)")
+    for name, kind in (("--serve", str), ("--socket", str), ("--loops", int), ("--wait", float), ("--core", int)):
+        parser.add_argument(name, type=kind, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options)
+        return 0
+    with OwnGroup(options.weight) as own:
+        print("in a cgroup of its own" if own.group else "not in a cgroup of its own: other programs on the core distort the control", flush=True)
+        loops = {name: loops_for(name, options.service / 1000) for name in ("cnn", "lstm")}
+        found: dict = {"with a wait": [], "control": []}
+        for seed in range(1, options.rounds + 1):
+            for kind, rounds in found.items():
+                wait = WAIT * options.service / 1000 if kind == "with a wait" else 0
+                rounds.append(measure(options, loops, wait, seed))
+    return 0 if report(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
