@@ -134,7 +134,7 @@ class Resizing(Gpus):
         self.all_cases()
 
     def case_a_job_shrinks_for_another_and_grows_again_without_losing_a_step(self) -> None:
-        self.write(elastic("a", "good", 160), elastic("b", "good", 40, at="3s"), head=HEAD)
+        self.write(elastic("a", "good", 160, more='preload = ["no_such_module"]\n'), elastic("b", "good", 40, at="3s"), head=HEAD)
         done = self.run_jobs("--log", "log.jsonl")
         self.assert_finished(done, a=160, b=40)
         self.assertEqual([one.devices for one in self.launches("a")], [4, 2, 4])
@@ -142,6 +142,8 @@ class Resizing(Gpus):
         self.assertEqual([one.devices for one in self.launches("b")], [2])
         steps = [e["step"] for e in self.events() if e["event"] == "progress" and e["job"] == "a"]
         self.assertEqual(steps, list(range(1, 161)), "steps were lost or done twice")
+        self.assertEqual([e["message"] for e in self.events() if e["event"] == "warning" and e["subject"] == "a"],
+                         ["its fork server cannot be used: it has ended, with exit code 1; its launches import their modules again"])
         settled = self.told("settled")
         self.assertEqual([(e["from"], e["to"]) for e in settled], [(0, 4), (4, 2), (2, 4)])
         self.assertEqual(settled[1]["devices"], "cpu-0,cpu-1")  # it keeps those that it has

@@ -35,13 +35,18 @@ namespace {
     return entries;
 }
 
+[[nodiscard]] std::string text_of_end(process::exit_report const& end) {
+    bool const is_killed = end.how == process::exit_report::kind::killed;
+    return fmt::format("it has ended, with {} {}", is_killed ? "signal" : "exit code", end.number);
+}
+
 }  // namespace
 
 process::fork_server* fork_servers::ready_for(live_job const& job, nanoseconds now) {
     auto* const server = jobs_[job].server.get();
     if (server == nullptr) return nullptr;
     if (auto const ended = server->ended()) {
-        fail(job, fmt::format("it has ended, with exit code {}", ended->number), now);
+        fail(job, text_of_end(*ended), now);
         return nullptr;
     }
     return server->is_ready() ? server : nullptr;
