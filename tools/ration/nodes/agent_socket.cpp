@@ -63,14 +63,15 @@ std::optional<opened_conversation> agent_socket::accept(hello_order const& own) 
     next_->fill();
     auto const line = next_->next();
     if (!line && !next_->at_end()) return std::nullopt;
-    auto channel = std::exchange(next_, std::nullopt);
+    auto channel = std::move(*next_);
+    next_.reset();
     auto read = line && !line->too_long && is_hello(line->text)
                     ? read_order(line->text)
                     : result<wire_message<node_order>, std::string>(std::string("no hello"));
     auto* const hello = read ? std::get_if<hello_order>(&read->body) : nullptr;
     if (hello == nullptr || hello->version != own.version || hello->run != own.run || hello->node != own.node)
         return std::nullopt;
-    return opened_conversation{std::move(*channel), read->head, std::move(*hello)};
+    return opened_conversation{std::move(channel), read->head, std::move(*hello)};
 }
 
 std::optional<wire_channel> agent_socket::connect(std::string const& path) {
