@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Policies with real jobs: ration estimates the steps that these still have from their losses, and their speeds from those that it measures."""
 import json
+import os
 import subprocess
 
 from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job, main
@@ -68,22 +69,73 @@ class Estimates(RunTest):
                 self.assertRegex(done.stdout, "one +devices +0 -> [12] ")
 
     def advice_for(self, name: str, busy: float, limit: float) -> list[str]:
-        words = [PYTHON, str(HERE / "paced_job.py"), "9", str(busy)]
+        words = [PYTHON, str(HERE / "paced_job.py"), "12", str(busy)]
         self.write(job(name, words, f"bounds = {{ cpu = {{ max = {limit} }} }}"), head='policy = "equal_share"\ntick = "200ms"\n')
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line for line in done.stdout.splitlines() if line.startswith("advice: ")]
 
     def test_a_job_that_its_own_limit_stops_gets_one_line_of_advice(self) -> None:
-        self.assertEqual(self.advice_for("limited", 1, 0.1),
-                         ["advice: limited: its limit of 0.1 cores stops it for more than a tenth of the time; raise max of bounds.cpu"])
+        self.assertEqual(self.advice_for("limited", 0.2, 0.05),
+                         ["advice: limited: its limit of 0.05 cores stops it for more than a tenth of the time; raise max of bounds.cpu"])
         stopped = [one["columns"]["jobs/throttled.cpu"][0] for one in self.decisions()]
-        self.assertGreater(max(stopped), 0.3)
+        self.assertGreater(max(stopped), 0.1)
 
     def test_a_job_that_waits_for_input_gets_one_line_of_advice(self) -> None:
         self.assertEqual(self.advice_for("waiting", 0.1, 0.15),
                          ["advice: waiting: it uses less CPU than it could, as if it waited for input; load its data ahead, "
                           "or reduce max of bounds.cpu"])
+
+    def test_an_estimator_from_a_file_comes_before_that_of_ration(self) -> None:
+        path = f"{os.environ['RATION_PLUGINS']}/steps_left.so"
+        head = f'policy = "srtf"\nestimators = ["{path}"]\nsteps_left = {{ total = 50 }}\ndevices = {{ count = 1, cpu = 0.5 }}\ntick = "100ms"\n'
+        self.write(trainer("one", "good", 20, 10 / 2.5), head=head)
+        done = self.run_jobs("--log", "log.jsonl", "--quiet")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        steps = [one["columns"]["jobs/step"][0] for one in self.decisions()]
+        self.assertEqual(self.remaining("one"), [50 - step for step in steps])
+        self.assertGreater(max(steps), 0)
+        self.check_replay("srtf")
+
+    def test_an_estimator_that_fails_leaves_its_columns_unknown_and_the_run_goes_on(self) -> None:
+        path = f"{os.environ['RATION_TEST_PLUGINS']}/guess.so"
+        head = f'policy = "srtf"\nestimators = ["{path}"]\nguess = {{ infinite = 1 }}\ndevices = {{ count = 1, cpu = 0.5 }}\ntick = "100ms"\n'
+        self.write(trainer("one", "good", 20, 10 / 2.5), head=head)
+        done = self.run_jobs("--log", "log.jsonl", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("estimator org.example.guess: computes a value for jobs/remaining that is infinite; it is not asked any more; "
+                      "its columns are unknown without an answer", done.stderr)
+        self.assertEqual(set(self.remaining("one")), {"nan"})
+
+    def test_a_wrong_list_of_estimators_is_refused_in_one_sentence(self) -> None:
+        for files, sentence in (('"srtf"', "jobs.toml:2:15: 'estimators' has the paths of .so files, each in quotes"),
+                                ('"/nowhere/mine.so"', "jobs.toml:2:15: /nowhere/mine.so: "),
+                                (f'"{os.environ["RATION_PLUGINS"]}/las.so"', "it computes no column: name a plugin that ends with RATION_EXPORT_ESTIMATOR")):
+            with self.subTest(files):
+                self.write(trainer("one", "good", 20, 10 / 2.5), head=f'policy = "srtf"\nestimators = [{files}]\ndevices = {{ count = 1, cpu = 0.5 }}\n')
+                done = self.run_jobs()
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(sentence, done.stderr)
+
+    def test_ration_sim_and_policies_take_an_estimator_from_a_file(self) -> None:
+        path = f"{os.environ['RATION_PLUGINS']}/steps_left.so"
+        words = ["sim", "--generate", "rigid:jobs=20,per_hour=60", "--cluster", "1x4", "--policy", "srtf", "--estimate", path, "--json", "--quiet"]
+        done = subprocess.run([RATION, *words, "--set", "steps_left.total=1e6"], text=True, capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        policies = json.loads(done.stdout.splitlines()[0])["policies"]
+        self.assertEqual([one["policy"] for one in policies], ["srtf", "srtf (exact)"])
+        self.assertEqual([run["failure"] for one in policies for run in one["runs"]], [None, None])
+        self.assertNotEqual(*(one["figures"]["mean_jct"]["mean"] for one in policies))
+        shown = subprocess.run([RATION, "policies", "--show", path], text=True, capture_output=True, timeout=PATIENCE, check=False)
+        self.assertIn("an estimator: computes jobs/remaining", shown.stdout)
+        checked = subprocess.run([RATION, "check", path], text=True, capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        for option, wrong, sentence in (("--policy", path, "it is an estimator: name a policy"),
+                                        ("--estimate", f"{os.environ['RATION_PLUGINS']}/las.so", "is a policy: name the file of an estimator")):
+            with self.subTest(option):
+                done = subprocess.run([RATION, *words[:-2], option, wrong], text=True, capture_output=True, timeout=PATIENCE, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(sentence, done.stderr)
 
     def check_replay(self, policy: str) -> None:
         """The log has the estimates: a replay, which has no estimator, answers the same."""

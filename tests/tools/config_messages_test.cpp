@@ -57,7 +57,7 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(
         message_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, estimators, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache"});
     CHECK(message_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -99,6 +99,15 @@ TEST_CASE("parse_config: a cache and its files that are no such are named") {
 }
 
 TEST_CASE("parse_config: where policies run") {
+    auto const estimators = [](std::string const& files) {
+        return message_of_file("policy = 'tradl'\nestimators = " + files);
+    };
+    CHECK(estimators("['lib/libmine.so', './yours.so']\nmine = { total = 5 }\nisolation = { yours = 'in-process' }")
+              .empty());
+    CHECK(estimators("['mine']") ==
+          sentences{"jobs.toml:2:15: 'estimators' has the paths of .so files, each in quotes"});
+    CHECK(estimators("['./mine.so', 7]") ==
+          sentences{"jobs.toml:2:28: 'estimators' has the paths of .so files, each in quotes"});
     auto const isolation = [](std::string const& table) {
         return message_of_file("policy = 'lib/libmine.so'\nisolation = " + table);
     };

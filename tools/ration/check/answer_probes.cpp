@@ -70,6 +70,7 @@ void give_good_grants(subject const& s) {
 }
 
 void keep_within_capacity(subject const& s) {
+    if (s.is_estimator()) skip("it is an estimator, and its space is exact");
     library const loaded(s);
     session run(loaded, s, {.seed = s.seed}), small(loaded, s, {.seed = s.seed});
     output space;
@@ -120,8 +121,10 @@ void leave_the_output_alone_afterwards(subject const& s) {
         return fmt::format("amount {} for reason {} to job row {}", g.amount, g.reason, g.job);
     };
     for (std::size_t row = 0; row < a.rows.size(); ++row)
-        if (!same_bytes({a.rows[row]}, {b.rows[row]}))
+        if (!same_bytes({a.rows[row]}, {b.rows[row]})) {
+            if (a.is_estimate) return "some values";
             return fmt::format("row {}: {}, and {}", row, text(a.rows[row]), text(b.rows[row]));
+        }
     return {};
 }
 

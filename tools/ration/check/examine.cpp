@@ -58,6 +58,7 @@ private:
     void take_over_the_manifest() {
         subject_.manifest = plugin::manifest_in(subject_.file).value();
         subject_.needs = plugin::needs_of(subject_.manifest).value();
+        subject_.computed = plugin::computed_columns(plugin::computed_by(subject_.manifest).value());
         std::string_view const reasons(subject_.manifest.reasons);
         subject_.reasons =
             static_cast<std::size_t>(std::ranges::count(reasons, '\n')) + (!reasons.empty() && reasons.back() != '\n');

@@ -68,10 +68,12 @@ void expect_manifest(subject const& s) {
 
 void expect_one_export(subject const& s) {
     auto const facts = good(plugin::inspect(s.file));
-    if (facts.exports != std::vector<std::string>{RATION_ABI_SYMBOL})
-        broken(facts.exports.empty() ? "it does not export " RATION_ABI_SYMBOL
-                                     : fmt::format("it exports {} and may export {} only",
-                                                   fmt::join(facts.exports, ", "), RATION_ABI_SYMBOL));
+    bool const is_estimator = plugin::is_estimator_file(good(plugin::manifest_in(s.file)));
+    std::string const symbol = is_estimator ? RATION_ABI_ESTIMATOR_SYMBOL : RATION_ABI_SYMBOL;
+    if (facts.exports != std::vector{symbol})
+        broken(facts.exports.empty()
+                   ? "it does not export " + symbol
+                   : fmt::format("it exports {} and may export {} only", fmt::join(facts.exports, ", "), symbol));
     if (!facts.unique_symbols.empty())
         broken(fmt::format("the unique symbol {} would keep it loaded for ever", facts.unique_symbols.front()));
 }

@@ -2,6 +2,7 @@
 /// The plugin as a loaded library. Only ever in a child process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <ration/plugin/abi.h>
@@ -12,8 +13,9 @@ namespace ration::conformance {
 
 class library {
     void* handle_;
-    ration_policy const* entry_;
+    std::uint32_t size_ = 0;
     ration_policy table_{};
+    decltype(ration_estimator::estimate) estimate_ = nullptr;
 
 public:
     /// Throws broken_rule when it cannot be loaded, or has no entry symbol of its own.
@@ -23,10 +25,15 @@ public:
 
     /// A private copy: what an older plugin does not have is null.
     [[nodiscard]] ration_policy const& table() const noexcept { return table_; }
-    /// The plugin's own description.
-    [[nodiscard]] ration_policy const& entry() const noexcept { return *entry_; }
+    /// The size that its entry symbol names.
+    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    /// Of an estimator; its table has no `decide`.
+    [[nodiscard]] auto estimate() const noexcept { return estimate_; }
     /// Closes it. No destructor does that: most probes end with their process.
     void close() noexcept;
+
+private:
+    void copy_estimator(void const* entry) noexcept;
 };
 
 }  // namespace ration::conformance

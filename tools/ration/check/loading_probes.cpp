@@ -20,18 +20,20 @@ void load(subject const& s) { library const loaded(s); }
 
 void expect_table(subject const& s) {
     library const loaded(s);
-    auto const& entry = loaded.entry();
-    auto const size = entry.struct_size;
-    if (size < offsetof(ration_policy, extension) + sizeof(void*) || size > most_table_bytes ||
-        size % sizeof(void*) != 0)
-        broken(fmt::format("the vtable says that it has {} bytes; set struct_size = sizeof(ration_policy)", size));
+    auto const size = loaded.size();
+    std::size_t const least =
+        s.is_estimator() ? sizeof(ration_estimator) : offsetof(ration_policy, extension) + sizeof(void*);
+    if (size < least || size > most_table_bytes || size % sizeof(void*) != 0)
+        broken(fmt::format("the vtable says that it has {} bytes; set struct_size = sizeof({})", size,
+                           s.is_estimator() ? "ration_estimator" : "ration_policy"));
     auto const& table = loaded.table();
     if (table.flags != s.manifest.flags)
         broken(fmt::format("the vtable has flags {:#x}, the manifest {:#x}", table.flags, s.manifest.flags));
     if (table.create == nullptr) broken("create is null");
     if (table.destroy == nullptr) broken("destroy is null");
     if (table.bind == nullptr) broken("bind is null");
-    if (table.decide == nullptr) broken("decide is null");
+    if (s.is_estimator() && loaded.estimate() == nullptr) broken("estimate is null");
+    if (!s.is_estimator() && table.decide == nullptr) broken("decide is null");
     if ((table.save == nullptr) != (table.load == nullptr)) broken("it has one of save and load without the other");
 }
 

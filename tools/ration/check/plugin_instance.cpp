@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <fmt/core.h>
 #include <utility>
 
@@ -36,7 +37,8 @@ std::string name_of_code(std::int32_t code) {
 
 bool is_known_code(std::int32_t code) noexcept { return code <= RATION_OK && code >= RATION_E_INTERNAL; }
 
-guest::guest(library const& l, subject const& s) : policy_(l.table()), host_(host_of_probes()) {
+guest::guest(library const& l, subject const& s)
+    : policy_(l.table()), estimate_(l.estimate()), computed_(s.computed), host_(host_of_probes()) {
     char err[256] = "";
     auto const code = call_plugin(
         "create", [&] { return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err); });
@@ -79,9 +81,24 @@ void guest::emit(std::byte const* events, std::uint64_t count, std::uint32_t str
 }
 
 std::int32_t guest::decide(ration_tick const& tick, ration_out& out) {
+    if (estimate_ != nullptr) return estimate(tick, out);
     auto const before = allocations_of_this_thread();
     auto const code = call_plugin("decide", [&] { return policy_.decide(self_, &tick, &out); });
     allocations_ = allocations_of_this_thread() - before;
+    return code;
+}
+
+std::int32_t guest::estimate(ration_tick const& tick, ration_out& out) {
+    std::uint64_t const rows = tick.table[RATION_JOBS]->n_rows;
+    auto* const first = reinterpret_cast<unsigned char*>(out.grant);
+    std::memset(first, 0, out.capacity * sizeof(ration_grant));
+    std::vector<void*> columns;
+    for (std::size_t k = 0; k < computed_.all().size(); ++k) columns.push_back(first + computed_.offset(k, rows));
+    ration_estimates const to{sizeof to, static_cast<std::uint32_t>(columns.size()), rows, columns.data()};
+    auto const before = allocations_of_this_thread();
+    auto const code = call_plugin("estimate", [&] { return estimate_(self_, &tick, &to); });
+    allocations_ = allocations_of_this_thread() - before;
+    if (code == RATION_OK) out.count = computed_.grants(rows);
     return code;
 }
 

@@ -36,6 +36,8 @@ auto call_plugin(std::string const& function, Call call) {
 
 class guest {
     ration_policy const& policy_;
+    decltype(ration_estimator::estimate) estimate_;
+    plugin::computed_columns const& computed_;
     ration_host host_;
     void* self_ = nullptr;
     std::uint64_t scratch_ = 0, allocations_ = 0;
@@ -58,6 +60,7 @@ public:
     /// Throws broken_rule unless it takes them.
     void emit(std::span<ration_event const> events);
     void emit(std::byte const* events, std::uint64_t count, std::uint32_t stride);
+    /// An estimator writes its columns into the space for grants.
     [[nodiscard]] std::int32_t decide(ration_tick const& tick, ration_out& out);
     /// How often the last `decide` went to the heap.
     [[nodiscard]] std::uint64_t allocations_of_decide() const noexcept { return allocations_; }
@@ -66,6 +69,9 @@ public:
     [[nodiscard]] std::vector<std::byte> saved();
     [[nodiscard]] std::int32_t load(std::span<std::byte const> state);
     void destroy();
+
+private:
+    [[nodiscard]] std::int32_t estimate(ration_tick const& tick, ration_out& out);
 };
 
 /// The host that plugins get: a log that is recorded, and no extension.

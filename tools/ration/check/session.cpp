@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/core.h>
+#include <span>
 #include <utility>
 
 namespace ration::conformance {
@@ -54,11 +55,20 @@ answer session::ask(std::uint64_t capacity, output& into, bool cancelled) {
     tables_->unlock();
     tables_->show(cluster_, tick_, cancelled, changes_);
     if (options_.lock_inputs) tables_->lock();
-    return into.take(guest_.decide(tables_->tick(), into.offer(capacity)));
+    // An estimator gets its exact space, so that what it writes behind that shows.
+    if (subject_.is_estimator()) capacity = subject_.computed.grants(cluster_.jobs().size());
+    auto a = into.take(guest_.decide(tables_->tick(), into.offer(capacity)));
+    a.is_estimate = subject_.is_estimator();
+    return a;
+}
+
+std::string session::fault(answer const& a) {
+    if (!a.is_estimate) return checker_.fault(cluster_, a.rows);
+    return subject_.computed.fault(std::as_bytes(std::span(a.rows)), cluster_.jobs().size()).c_str();
 }
 
 void session::apply(answer const& a) {
-    if (a.code != RATION_OK || a.count > most_grants || !fault(a).empty()) return;
+    if (a.is_estimate || a.code != RATION_OK || a.count > most_grants || !fault(a).empty()) return;
     for (auto const& g : a.rows)
         cluster_.grant({{cluster_.jobs()[g.job].id}, g.node, static_cast<resource_id>(g.resource), g.amount}, g.job);
     cluster_.show_held();
@@ -72,7 +82,9 @@ answer session::tick() {
 }
 
 void expect_answer(session const& s, answer const& a) {
-    if (a.code != RATION_OK) broken(fmt::format("tick {}: decide said {}", s.tick_number(), name_of_code(a.code)));
+    if (a.code != RATION_OK)
+        broken(fmt::format("tick {}: {} said {}", s.tick_number(), a.is_estimate ? "estimate" : "decide",
+                           name_of_code(a.code)));
 }
 
 bool same_bytes(std::vector<ration_grant> const& a, std::vector<ration_grant> const& b) noexcept {

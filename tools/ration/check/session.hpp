@@ -31,6 +31,7 @@ struct answer {
     std::uint64_t count = 0, needed = 0;
     std::vector<ration_grant> rows;  ///< at most as many as there was space for
     std::string changed_field;       ///< what belongs to the host and was changed
+    bool is_estimate = false;        ///< the bytes of the rows are the columns of an estimator
 };
 
 /// The space that a plugin writes grants into, ending at a guard.
@@ -74,7 +75,7 @@ public:
     /// From now on the tables are elsewhere, and where they were nobody can look.
     void move_tables();
 
-    [[nodiscard]] std::string fault(answer const& a) { return checker_.fault(cluster_, a.rows); }
+    [[nodiscard]] std::string fault(answer const& a);
     [[nodiscard]] guest& instance() noexcept { return guest_; }
     [[nodiscard]] testing::synthetic_cluster const& cluster() const noexcept { return cluster_; }
     [[nodiscard]] std::uint64_t tick_number() const noexcept { return tick_; }

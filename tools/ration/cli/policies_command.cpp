@@ -21,13 +21,14 @@
 namespace ration::program {
 namespace {
 
-/// A policy as it is listed, wherever it comes from.
+/// A policy as it is listed, wherever it comes from; or an estimator from a file.
 struct listed {
     std::string name, id, version, summary, vendor, license;
-    std::string place;               ///< "compiled in", or the file
-    std::string schema;              ///< of its parameters; empty when it takes none
-    std::vector<std::string> reads;  ///< names of columns
-    std::string_view isolation;      ///< "worker", "worker only"; "none" when it is compiled in
+    std::string place;                    ///< "compiled in", or the file
+    std::string schema;                   ///< of its parameters; empty when it takes none
+    std::vector<std::string> reads;       ///< names of columns
+    std::string_view isolation;           ///< "worker", "worker only"; "none" when it is compiled in
+    std::vector<std::string> computes{};  ///< names of columns; only of an estimator
 };
 
 [[nodiscard]] listed as_listed(known_policy const& p) {
@@ -49,6 +50,7 @@ struct listed {
     listed one{p.name,    p.id,   p.version,    p.summary, p.vendor,
                p.license, p.path, p.parameters, {},        p.worker_only ? "worker only" : "worker"};
     for (auto const& line : p.needs) one.reads.push_back(line.substr(0, line.find(' ')));
+    one.computes = p.computes;
     return one;
 }
 
@@ -90,17 +92,19 @@ struct listed {
 
 [[nodiscard]] nlohmann::ordered_json as_json(listed const& p) {
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
-    return {{"name", p.name},
-            {"id", p.id},
-            {"version", p.version},
-            {"summary", p.summary},
-            {"vendor", p.vendor},
-            {"license", p.license},
-            {"where", p.place},
-            {"isolation", p.isolation},
-            {"reads", p.reads},
-            {"estimated_in_runs", estimated_for(p)},
-            {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+    nlohmann::ordered_json json{{"name", p.name},
+                                {"id", p.id},
+                                {"version", p.version},
+                                {"summary", p.summary},
+                                {"vendor", p.vendor},
+                                {"license", p.license},
+                                {"where", p.place},
+                                {"isolation", p.isolation},
+                                {"reads", p.reads},
+                                {"estimated_in_runs", estimated_for(p)},
+                                {"parameters", schema.is_discarded() ? nlohmann::ordered_json(nullptr) : schema}};
+    if (!p.computes.empty()) json["computes"] = p.computes;
+    return json;
 }
 
 /// The value after `key` of one parameter's schema, as people write it; empty when there is none.
@@ -130,6 +134,7 @@ void show(listed const& p) {
     report(fmt::format("  {}; by {} ({}); {}", p.id, vouching(p), p.license.empty() ? "no license named" : p.license,
                        whereabouts(p)));
     report(fmt::format("  reads {}", fmt::join(p.reads, ", ")));
+    if (!p.computes.empty()) report(fmt::format("  an estimator: computes {}", fmt::join(p.computes, ", ")));
     if (auto const estimated = estimated_for(p); !estimated.empty())
         report(fmt::format("  in ration run, estimators compute {}", fmt::join(estimated, ", ")));
     auto const schema = parse_json<nlohmann::ordered_json>(p.schema);
@@ -187,7 +192,7 @@ exit_code list_policies(policies_options const& options) {
     }
     for (auto const& p : all)
         report(fmt::format(
-            "{:<18} {:<8} {}{}", p.name, p.version, p.summary,
+            "{:<18} {:<8} {}{}{}", p.name, p.version, p.computes.empty() ? "" : "estimator: ", p.summary,
             p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
     report("'ration policies --show NAME' tells a policy's parameters");
     if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none")

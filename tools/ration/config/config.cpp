@@ -45,6 +45,7 @@ public:
         read_tick();
         read_cache();
         config_.devices = read_devices(keys_, problems_);
+        read_estimators();
         read_isolation();
         config_.tenants = read_tenants(keys_, problems_);
         read_jobs();
@@ -173,10 +174,11 @@ private:
                                    quoted(job.name), quoted(job.tenant), suggestion(job.tenant, names)));
     }
 
-    /// Visits the file's policy and those of the command line.
+    /// Visits the file's policy and estimators, and the policies of the command line.
     template <class Visit>
     void each_chosen(Visit visit) const {
         visit(std::string_view(config_.policy));
+        for (auto const& estimator : config_.estimators) visit(std::string_view(estimator.path));
         for (auto const& policy : rules_.named) visit(std::string_view(policy));
     }
 
@@ -195,6 +197,18 @@ private:
         each_chosen(
             [&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
         return !from_a_file && std::ranges::find(rules_.policies, name) != rules_.policies.end();
+    }
+
+    void read_estimators() {
+        auto const* const from = keys_.take<array>("estimators", "an array of files, such as [\"plugins/libmine.so\"]");
+        if (from == nullptr) return;
+        for (auto const& held : *from) {
+            auto const* const path = std::get_if<std::string>(&held.data);
+            if (path == nullptr || path->find('\0') != std::string::npos || !is_plugin_path(*path))
+                refuse(held.at, "'estimators' has the paths of .so files, each in quotes");
+            else
+                config_.estimators.push_back({*path, held.at});
+        }
     }
 
     void read_isolation() {

@@ -169,6 +169,12 @@ struct job_config {
     }
 };
 
+/// An estimator from a file.
+struct estimator_file {
+    std::string path;
+    position at;
+};
+
 struct run_config {
     std::string file;    ///< as given
     std::string source;  ///< the file's text
@@ -177,7 +183,8 @@ struct run_config {
     std::string fallback;  ///< a name; empty: `fallback_name` chooses
     std::vector<policy_parameters> parameters;
     std::vector<policy_isolation> isolations;
-    std::optional<std::uint32_t> cpus;  ///< cores that the jobs share; not given: all there are
+    std::vector<estimator_file> estimators;  ///< they come before those that are compiled in
+    std::optional<std::uint32_t> cpus;       ///< cores that the jobs share; not given: all there are
     device_config devices;
     nanoseconds tick = milliseconds(500);
     std::optional<bytes> cache;  ///< of the page cache, for the files that jobs read

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ration/plugin/host/host.hpp>
+#include <ration/plugin/host/plugin_estimator.hpp>
 #include <ration/plugin/host/worker_main.hpp>
 
 #include "common/diagnostics.hpp"
@@ -47,6 +48,26 @@ namespace {
     return {use.isolation->at, to_text(why)};
 }
 
+/// Null with at least one problem. `open`: `plugin::open` or `plugin::open_estimator`.
+template <class Opened>
+[[nodiscard]] std::unique_ptr<Opened> open_with(result<std::unique_ptr<Opened>> (*open)(std::string const&,
+                                                                                        plugin::open_options const&),
+                                                plugin_use const& use, policy_log& log, diagnostics& problems) {
+    std::string const config = as_json(use.parameters), path = whole_path(use.path);
+    bool const here = is_for_here(use);
+    auto opened = open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
+                              .config = config,
+                              .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}},
+                                         .deadline = use.deadline,
+                                         .columns = use.columns},
+                              .strikes = {},
+                              .log = log.as_sink()});
+    if (opened) return std::move(opened).value();
+    auto const [at, why] = problem_of(use, path, opened.failure());
+    problems.add(at, printable(fmt::format("{}: {}", use.path, why)));
+    return nullptr;
+}
+
 }  // namespace
 
 int plugin_worker() { return plugin::worker_main(); }
@@ -71,25 +92,20 @@ result<plugin_description> describe_plugin(std::string const& path) {
                              .summary = text(m.summary),
                              .parameters = text(m.parameters),
                              .needs = {},
+                             .computes = {},
                              .worker_only = (m.flags & RATION_F_OUT_OF_PROCESS_ONLY) != 0};
     for (auto const line : plugin::detail::lines_of(plugin::detail::text_in(m.needs))) about.needs.emplace_back(line);
+    auto const computed = plugin::computed_by(m);  // the file was accepted, so its lines are valid
+    for (auto const& column : *computed) about.computes.push_back(column.name);
     return about;
 }
 
 std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, diagnostics& problems) {
-    std::string const config = as_json(use.parameters), path = whole_path(use.path);
-    bool const here = is_for_here(use);
-    auto opened = plugin::open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
-                                      .config = config,
-                                      .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}},
-                                                 .deadline = use.deadline,
-                                                 .columns = use.columns},
-                                      .strikes = {},
-                                      .log = log.as_sink()});
-    if (opened) return std::move(opened).value();
-    auto const [at, why] = problem_of(use, path, opened.failure());
-    problems.add(at, printable(fmt::format("{}: {}", use.path, why)));
-    return nullptr;
+    return open_with(&plugin::open, use, log, problems);
+}
+
+std::unique_ptr<any_estimator> open_plugin_estimator(plugin_use const& use, policy_log& log, diagnostics& problems) {
+    return open_with(&plugin::open_estimator, use, log, problems);
 }
 
 std::string_view isolation_of(any_policy& policy) {
@@ -107,6 +123,23 @@ std::string trouble_of(any_policy const& policy) {
     if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};
     if (!guarded->quarantined()) return guarded->last_fault().what.c_str();
     return fmt::format("{}; it is not asked any more", std::string_view(guarded->last_fault().what));
+}
+
+std::vector<std::unique_ptr<any_estimator>> open_estimators(run_config const& config, policy_log& log,
+                                                            diagnostics& problems) {
+    std::vector<std::unique_ptr<any_estimator>> opened;
+    for (auto const& [path, at] : config.estimators) {
+        auto made = open_plugin_estimator(
+            {.path = path, .at = at, .parameters = config.parameters_of(path), .isolation = config.isolation_of(path)},
+            log, problems);
+        if (made != nullptr) opened.push_back(std::move(made));
+    }
+    return opened;
+}
+
+std::string trouble_of(any_estimator const& estimator) {
+    auto const* const from_file = dynamic_cast<plugin::plugin_estimator const*>(&estimator);
+    return from_file == nullptr ? std::string() : trouble_of(from_file->plugin());
 }
 
 }  // namespace ration::program

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies from files, as this program uses them: each in a worker process of its own, or in this process where the
-/// jobs file says so.
+/// Policies and estimators from files, as this program uses them: each in a worker process of its own, or in this
+/// process where the jobs file says so.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/host/any_estimator.hpp>
 #include <ration/host/any_policy.hpp>
 #include <ration/result.hpp>
 
@@ -26,7 +27,8 @@ struct plugin_description {
     std::string path, name, id, version, vendor, license, summary;
     std::string parameters;  ///< JSON schema; empty when it takes none
     std::vector<std::string> needs;
-    bool worker_only = false;  ///< it must not share a process
+    std::vector<std::string> computes;  ///< names of columns; empty for a policy
+    bool worker_only = false;           ///< it must not share a process
 };
 
 /// How a policy from a file is used; what the jobs file says of it. No parameters, no isolation: nothing.
@@ -53,6 +55,14 @@ inline constexpr std::string_view worker_word = "policy-worker";
 /// own sentence.
 [[nodiscard]] std::unique_ptr<any_policy> open_plugin(plugin_use const& use, policy_log& log, diagnostics& problems);
 
+/// The same for an estimator. `columns` of `use` are not used.
+[[nodiscard]] std::unique_ptr<any_estimator> open_plugin_estimator(plugin_use const& use, policy_log& log,
+                                                                   diagnostics& problems);
+
+/// Those of the jobs file, with its parameters. Adds to `problems` what is wrong with any.
+[[nodiscard]] std::vector<std::unique_ptr<any_estimator>> open_estimators(run_config const& config, policy_log& log,
+                                                                          diagnostics& problems);
+
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
 [[nodiscard]] std::string_view isolation_of(any_policy& policy);
 
@@ -61,5 +71,7 @@ inline constexpr std::string_view worker_word = "policy-worker";
 
 /// The error in the last tick of a policy that came from a file, as a sentence; empty for all others.
 [[nodiscard]] std::string trouble_of(any_policy const& policy);
+/// The same of an estimator's last fault at any tick.
+[[nodiscard]] std::string trouble_of(any_estimator const& estimator);
 
 }  // namespace ration::program

@@ -21,6 +21,7 @@
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
 #include "events/machine.hpp"
+#include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/device_placement.hpp"
 #include "run/elastic_jobs.hpp"
@@ -247,7 +248,8 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.arrive(nanoseconds{std::numeric_limits<std::int64_t>::max()});
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
-    live_estimators estimators(supply.phases.models, board.shares_devices());
+    auto const from_files = open_estimators(config, log, problems);
+    live_estimators estimators(supply.phases.models, board.shares_devices(), from_files);
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()),
                                     {.half_life = board.half_life(), .estimates = estimators.stage()});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -41,15 +42,25 @@ class live_estimators {
     estimator_adapter<estimators::phases> phases_;
     estimator_adapter<estimators::bottleneck> bottleneck_;
     estimator_adapter<estimators::duration> duration_;
-    std::array<any_estimator*, 6> all_{&nominal_speed_, &remaining_, &speed_, &phases_, &bottleneck_, &duration_};
+    std::vector<any_estimator*> all_;
     estimator_stage stage_;
+
+    [[nodiscard]] std::vector<any_estimator*> all(bool has_devices,
+                                                  std::span<std::unique_ptr<any_estimator> const> from_files) {
+        std::vector<any_estimator*> found;
+        for (auto const& one : from_files) found.push_back(one.get());
+        found.insert(found.end(), {&nominal_speed_, &remaining_, &speed_, &phases_, &bottleneck_});
+        if (has_devices) found.push_back(&duration_);
+        return found;
+    }
 
 public:
     /// `models`: of the classes of jobs, by `jobs/class`. Without devices the job table shows `jobs/total_steps` as
-    /// jobs report it.
-    live_estimators(std::vector<estimators::phase_model> models, bool has_devices)
-        : phases_(estimators::phases(std::move(models))),
-          stage_({.available = std::span(all_).first(has_devices ? 6 : 5),
+    /// jobs report it. Estimators from files come first, and so they count; they outlive the object.
+    live_estimators(std::vector<estimators::phase_model> models, bool has_devices,
+                    std::span<std::unique_ptr<any_estimator> const> from_files)
+        : phases_(estimators::phases(std::move(models))), all_(all(has_devices, from_files)),
+          stage_({.available = all_,
                   .unfilled = std::span(estimated_columns).first(has_devices ? 9 : 8),
                   .wanted = wanted_columns}) {}
     live_estimators(live_estimators const&) = delete;

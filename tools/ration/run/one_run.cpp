@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/diagnostics.hpp"
+#include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
 #include "run/descriptors.hpp"
@@ -18,6 +19,13 @@ namespace {
     diagnostics problems(config.file);
     auto made = make_policy(config, std::string(name), log, problems);
     RATION_ASSERT(made != nullptr, "the policies are made once before the first run");
+    return made;
+}
+
+[[nodiscard]] std::vector<std::unique_ptr<any_estimator>> make_estimators(run_config const& config, policy_log& log) {
+    diagnostics problems(config.file);
+    auto made = open_estimators(config, log, problems);
+    RATION_ASSERT(problems.empty(), "the estimators are made once before the first run");
     return made;
 }
 
@@ -62,7 +70,8 @@ namespace {
 }  // namespace
 
 run_policies::run_policies(run_config const& config, std::string_view name)
-    : policy(make(config, name, log)), fallback(make(config, config.fallback_name(), log)) {}
+    : policy(make(config, name, log)), fallback(make(config, config.fallback_name(), log)),
+      estimators(make_estimators(config, log)) {}
 
 machine_topology topology_for(host_devices const& devices) {
     bool const can_choose = !devices.names().empty() && !devices.of_cpu() && !devices.of_shares();
@@ -96,6 +105,7 @@ result<run_summary> run_one(run_session const& s, run_resources& resources, run_
                     .planned = task.planned,
                     .policy = task.policies.policy,
                     .fallback = *task.policies.fallback,
+                    .estimators = task.policies.estimators,
                     .node = resources.node,
                     .devices = s.devices,
                     .shares = shares->get(),

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <vector>
 
+#include <ration/host/any_estimator.hpp>
 #include <ration/host/any_policy.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/progress/receiver.hpp>
@@ -56,10 +57,12 @@ struct run_resources {
 /// Errors: those of the parts; `limit` if the jobs need more open files than the process may have.
 [[nodiscard]] result<run_resources> open_resources(run_session const& s);
 
-/// The policy of a run and its fallback, which write to one log. Pre: the policies can be made from this configuration.
+/// The policy of a run, its fallback and its estimators from files, which write to one log. Pre: they can be made from
+/// this configuration.
 struct run_policies {
     policy_log& log = policy_log::for_good();
     std::unique_ptr<any_policy> policy, fallback;
+    std::vector<std::unique_ptr<any_estimator>> estimators;
 
     run_policies(run_config const& config, std::string_view name);
     /// Policies that need no configuration.

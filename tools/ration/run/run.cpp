@@ -15,6 +15,7 @@
 #include "common/exit_code.hpp"
 #include "common/printable.hpp"
 #include "comparison/output.hpp"
+#include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
@@ -97,6 +98,7 @@ void try_item_policy(run_config const& config, diagnostics& in_the_file, diagnos
                 in_the_options.add({.file = choice.parameters.empty() ? "--set" : "--compare", .text = one.text});
         }
     }
+    static_cast<void>(open_estimators(config, policy_log::for_good(), in_the_file));
     print_to_stderr(in_the_options, "ration: ");
     return !report_problems(in_the_file) && in_the_options.empty();
 }

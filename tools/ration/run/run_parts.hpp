@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
+#include <ration/host/any_estimator.hpp>
 #include <ration/host/any_policy.hpp>
 #include <ration/host/settle.hpp>
 
@@ -28,8 +30,9 @@ struct run_parts {
     job_source& source;
     std::size_t slots;  ///< the number of jobs that can be in the run at once, at least those of `config`
     planned_run const& planned;
-    std::unique_ptr<any_policy>& policy;  ///< can be exchanged during the run
-    any_policy& fallback;                 ///< decides once ration no longer calls the policy
+    std::unique_ptr<any_policy>& policy;                         ///< can be exchanged during the run
+    any_policy& fallback;                                        ///< decides once ration no longer calls the policy
+    std::span<std::unique_ptr<any_estimator> const> estimators;  ///< from files
     node_backend& node;
     host_devices const& devices;
     gpu_shares const* shares;  ///< null: the devices are no shares of a GPU

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,18 +32,20 @@ class scheduler {
     bool requested_ = true;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
+    std::span<std::unique_ptr<any_estimator> const> from_files_;
     live_estimators estimators_;
     engine<node_backend> engine_;
     spare_cpu spare_;
 
 public:
-    struct timing {
+    struct rules {
         nanoseconds interval;  ///< between two ticks without a request
         settle_rules settle{};
-        std::vector<estimators::phase_model> phases{};  ///< by `jobs/class`
+        std::vector<estimators::phase_model> phases{};                 ///< by `jobs/class`
+        std::span<std::unique_ptr<any_estimator> const> estimators{};  ///< from files; they outlive the object
     };
     scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
-              timing const& times, event_sink& events);
+              rules const& how, event_sink& events);
     scheduler(scheduler const&) = delete;
     scheduler& operator=(scheduler const&) = delete;
 
@@ -85,6 +88,7 @@ private:
     void replace_policy(nanoseconds now);
     void forget_cpu_limits(nanoseconds now);
     void limit_refused(tick_report const& report);
+    void warn_of_estimators(nanoseconds now);
 };
 
 }  // namespace ration::program

@@ -13,6 +13,7 @@
 #include "common/printable.hpp"
 #include "config/settings.hpp"
 #include "config/tenants.hpp"
+#include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/job_table.hpp"
 #include "run/memory_lock.hpp"
@@ -82,6 +83,7 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
         if (!bound)
             faults.add(position{}, fmt::format("policy {}: {}", program::quoted(name), to_text(bound.failure())));
     }
+    static_cast<void>(open_estimators(config, policy_log::for_good(), faults));
     return faults;
 }
 

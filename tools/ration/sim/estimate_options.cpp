@@ -9,7 +9,10 @@
 #include <ration/sim/cpu_model.hpp>
 #include <ration/sim/learning_model.hpp>
 
+#include "common/error_text.hpp"
 #include "common/printable.hpp"
+#include "policies/plugin_policy.hpp"
+#include "policies/policy_log.hpp"
 
 namespace ration::program {
 namespace {
@@ -38,36 +41,88 @@ constexpr std::string_view remaining = estimator_names[0], speed = estimator_nam
     return {};
 }
 
+/// Adds to `problems` what is wrong with a file or its parameters.
+[[nodiscard]] std::vector<std::unique_ptr<any_estimator>> open_files(std::span<std::string const> estimates,
+                                                                     run_config const& settings,
+                                                                     diagnostics& problems) {
+    std::vector<std::unique_ptr<any_estimator>> opened;
+    for (auto const& name : estimates) {
+        if (!is_plugin_path(name)) continue;
+        auto made = open_plugin_estimator({.path = name,
+                                           .at = {},
+                                           .parameters = settings.parameters_of(name),
+                                           .isolation = nullptr,
+                                           .deadline = longest_decision},
+                                          policy_log::common_to(name), problems);
+        if (made != nullptr) opened.push_back(std::move(made));
+    }
+    return opened;
+}
+
+/// Whether the columns get errors by --noise.
+[[nodiscard]] bool has_noise(sim::prediction_noise const& noise, std::string_view column) {
+    auto const prediction = sim::prediction_named(column);
+    return prediction < sim::number_of_predictions && noise.sigma(prediction) > 0;
+}
+
 }  // namespace
 
 result<void, diagnostic> check_estimate(std::string_view name) {
     if (std::ranges::find(estimator_names, name) != estimator_names.end()) return {};
-    return diagnostic{
-        .text = fmt::format("{} has no estimator; choose {}", quoted(name), fmt::join(estimator_names, ", "))};
+    if (!is_plugin_path(name))
+        return diagnostic{.text = fmt::format("{} has no estimator; choose {}, or name the file of one", quoted(name),
+                                              fmt::join(estimator_names, ", "))};
+    auto const file = describe_plugin(std::string(name));
+    if (!file) return diagnostic{.text = printable(fmt::format("{}: {}", name, to_text(file.failure())))};
+    if (file->computes.empty())
+        return diagnostic{.text = printable(fmt::format("{} is a policy: name the file of an estimator", name))};
+    return {};
 }
 
-std::vector<std::string_view> estimated_columns_of(std::span<std::string const> estimates) {
-    std::vector<std::string_view> names;
+std::vector<std::string> estimated_columns_of(std::span<std::string const> estimates) {
+    std::vector<std::string> names;
     auto const add = [&](auto const& outputs) {
-        for (auto const& column : outputs) names.push_back(column.name);
+        for (auto const& column : outputs) names.emplace_back(column.name);
     };
     // The remaining steps follow from those of the whole job.
     if (has(estimates, remaining) || has(estimates, duration)) add(estimators::remaining::outputs::descriptions);
     if (has(estimates, speed)) add(estimators::speed::outputs::descriptions);
     if (has(estimates, duration)) add(estimators::duration::outputs::descriptions);
+    for (auto const& name : estimates)
+        if (is_plugin_path(name))
+            if (auto const file = describe_plugin(name))
+                for (auto const& column : file->computes)
+                    if (std::ranges::find(names, column) == names.end()) names.push_back(column);
     return names;
 }
 
-sim_estimators::sim_estimators(std::span<std::string const> estimates)
-    : unfilled_(estimated_columns_of(estimates)),
+sim_estimators::sim_estimators(std::span<std::string const> estimates, run_config const& settings,
+                               diagnostics& problems)
+    : names_(estimated_columns_of(estimates)), unfilled_(names_.begin(), names_.end()),
       remaining_(estimators::remaining({.uses_totals = has(estimates, duration)})),
+      from_files_(open_files(estimates, settings, problems)), all_(all()),
       stage_({.available = all_, .unfilled = unfilled_}) {}
+
+/// Those from files come first, and so they count.
+std::vector<any_estimator*> sim_estimators::all() {
+    std::vector<any_estimator*> found;
+    for (auto const& one : from_files_) found.push_back(one.get());
+    found.insert(found.end(), {&remaining_, &speed_, &duration_});
+    return found;
+}
+
+std::string sim_estimators::trouble() const {
+    for (auto const& one : from_files_)
+        if (auto const trouble = trouble_of(*one); !trouble.empty())
+            return printable(fmt::format("estimator {}: {}", one->about().id, trouble));
+    return {};
+}
 
 void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
                        simulation_input& input, diagnostics& problems) {
     auto const refuse = [&](std::string text) { problems.add({.file = "--estimate", .text = std::move(text)}); };
-    for (auto const column : estimated_columns_of(estimates))
-        if (input.noise.sigma(sim::prediction_named(column)) > 0)
+    for (auto const& column : estimated_columns_of(estimates))
+        if (has_noise(input.noise, column))
             return refuse(fmt::format("an estimate has its own errors: leave --noise {} out",
                                       column.substr(column.find('/') + 1)));
     if (has(estimates, speed) && input.machines.types.size() > 1)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,19 +17,20 @@
 #include <ration/sim/model_library.hpp>
 
 #include "common/diagnostics.hpp"
+#include "config/config.hpp"
 #include "sim/input.hpp"
 #include "sim/runs.hpp"
 
 namespace ration::program {
 
-/// The names of the estimators.
+/// The names of the estimators; others come from files.
 inline constexpr std::array<std::string_view, 3> estimator_names{"remaining", "speed", "duration"};
 
 /// Refuses a name without an estimator. The diagnostic does not name the option.
 [[nodiscard]] result<void, diagnostic> check_estimate(std::string_view name);
 
 /// The columns that these estimators compute.
-[[nodiscard]] std::vector<std::string_view> estimated_columns_of(std::span<std::string const> estimates);
+[[nodiscard]] std::vector<std::string> estimated_columns_of(std::span<std::string const> estimates);
 
 /// Prepares the jobs for the estimators: `remaining` needs losses, which jobs on devices get along the fitted curves of
 /// the library. Adds to `problems` what the estimators cannot do.
@@ -40,24 +42,35 @@ void prepare_estimates(std::span<std::string const> estimates, sim::model_librar
 void compare_with_exact(simulation_options& options, simulation_input& input, std::vector<policy_text>& policies,
                         diagnostics& problems);
 
+/// A plugin that has not answered by then is not slow but stuck. Long, since the result is not to depend on how busy
+/// the machine is.
+inline constexpr nanoseconds longest_decision = seconds(20);
+
 /// The estimators of one run. A simulated job does not report the number of its steps, so that `remaining` uses only
 /// one that is estimated.
 class sim_estimators {
+    std::vector<std::string> names_;
     std::vector<std::string_view> unfilled_;
     estimator_adapter<estimators::remaining> remaining_;
     estimator_adapter<estimators::speed> speed_;
     estimator_adapter<estimators::duration> duration_;
-    std::array<any_estimator*, 3> all_{&remaining_, &speed_, &duration_};
+    std::vector<std::unique_ptr<any_estimator>> from_files_;
+    std::vector<any_estimator*> all_;
     estimator_stage stage_;
 
+    [[nodiscard]] std::vector<any_estimator*> all();
+
 public:
-    /// `estimates`: as `check_estimate` takes them.
-    explicit sim_estimators(std::span<std::string const> estimates);
+    /// `estimates`: as `check_estimate` takes them. `settings` has the parameters of those from files. Adds to
+    /// `problems` what is wrong with these.
+    sim_estimators(std::span<std::string const> estimates, run_config const& settings, diagnostics& problems);
     sim_estimators(sim_estimators const&) = delete;
     sim_estimators& operator=(sim_estimators const&) = delete;
 
     /// For the settings of a run, which this object has to outlive.
     [[nodiscard]] estimator_stage* stage() noexcept { return &stage_; }
+    /// The fault of an estimator from a file, as a sentence; empty if there was none.
+    [[nodiscard]] std::string trouble() const;
 };
 
 }  // namespace ration::program

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 
 #include <ration/sim/cpu_files.hpp>
 #include <ration/sim/profile_files.hpp>
@@ -372,6 +373,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     input.machines = *std::move(machines);
     auto names = options.policies;
     if (options.cache) names.emplace_back(item_policy);
+    std::ranges::copy_if(options.estimates, std::back_inserter(names), is_plugin_path);
     add_settings(options.settings, names, "run", input.settings, problems);
     read_cache(options, input, problems);
     for (auto const& word : options.noise)

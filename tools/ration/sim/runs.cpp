@@ -21,10 +21,6 @@
 namespace ration::program {
 namespace {
 
-/// A plugin that has not answered by then is not slow but stuck. Long, since the result is not to depend on how busy
-/// the machine is.
-constexpr nanoseconds longest_decision = seconds(20);
-
 [[nodiscard]] std::unique_ptr<any_policy> policy_of(std::string const& name, simulation_input const& input,
                                                     plugin::shared_columns const* columns, diagnostics& problems) {
     auto& log = policy_log::common_to(name);
@@ -167,7 +163,11 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     sim::sim_options how = settings_of(options, input, from);
     how.observer = &watch;
     how.columns = columns ? &*columns : nullptr;
-    sim_estimators estimators(options.estimates);
+    sim_estimators estimators(options.estimates, input.settings, problems);
+    if (!problems.empty()) {
+        into.failure = problems.front().text;
+        return;
+    }
     if (!input.is_exact.empty() && !input.is_exact[into.policy]) how.estimators = estimators.stage();
     auto ran = simulate(from, input.machines, timed, how);
     if (!ran) {
@@ -175,6 +175,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         return;
     }
     into.outcome = std::move(ran).value();
+    into.failure = estimators.trouble();
     if (!from.stream) into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
     watch.finish(into);
     if ((!options.tenants.empty() || options.cache) && !from.stream)
@@ -278,7 +279,7 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
         all.push_back({name, std::string(policy->about().id), std::string(policy->about().version), printable(file),
                        policy->follows_changes(),
                        std::ranges::any_of(estimated_columns_of(options.estimates),
-                                           [&](std::string_view column) { return policy->reads(column); })});
+                                           [&](std::string const& column) { return policy->reads(column); })});
     }
     for (auto& one : all)  // two files of one name are told apart by their folders
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);
