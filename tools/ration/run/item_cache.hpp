@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The files that the jobs of a run read, and the policy that chooses which of them stay in memory. Beside the
-/// scheduler: files and jobs share no resource (docs/adr/0046-ration-run-asks-a-second-policy-for-files.md).
+/// scheduler: files and jobs share no resource (docs/adr/0043-ration-run-asks-a-second-policy-for-files.md).
 #pragma once
 
 #include <cstddef>
