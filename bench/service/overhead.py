@@ -9,7 +9,7 @@ First the CPU time of all threads of the service by the kernel's account (/proc/
   idle          the service without a job
   silent        a trainer that makes 100 steps in a second and reports none
   100 steps/s   a trainer that reports each step with the client of python/
-  1000 steps/s  the same
+  1000 steps/s  the same, also without a limit: a part of the CPU is kept by looks at the CPU time of the job every 20 ms
   control       a tick of 10 ms and 512 jobs that sleep: has to show
 
 Then the steps of a trainer that computes without a pause, in five repetitions of each, in turns. The trainer and the service are
@@ -206,10 +206,10 @@ def main() -> None:
     options = parser.parse_args()
     seconds, sleepers = (1, 32) if options.short else (options.seconds, 512)
     rows = {"idle": ("500ms", []), "silent": ("500ms", [trainer(100, "silent")]), "100 steps/s": ("500ms", [trainer(100, "reports")]),
-            "1000 steps/s": ("500ms", [trainer(1000, "reports")]), "control": ("10ms", [["sleep", "100000"]] * sleepers)}
+            "1000 steps/s": ("500ms", [trainer(1000, "reports")]), "1000 steps/s, no limit": ("500ms", [trainer(1000, "reports")]), "control": ("10ms", [["sleep", "100000"]] * sleepers)}
     used, faults = {}, []
     for name, (tick, jobs) in rows.items():
-        with measured(options, tick, jobs) as now:
+        with measured(options, tick, jobs, "none" if "no limit" in name else "equal_share") as now:
             while "steps" in name and now.steps() == 0:
                 time.sleep(0.1)
             used[name], rate = now.percent(seconds)
