@@ -104,7 +104,7 @@ public:
           config_(config_with(earlier_.launched, folder)), devices_(host_devices::find(config_)),
           table_(config_.jobs, {.cpu = {2000}, .memory = {}, .tenants = {}, .open = true}, 3),
           progress_(initial_progress(table_.jobs())),
-          control_(store_, {config_, devices_, {2000}}, {.policy = "equal_share", .folder = {}}, false),
+          control_(store_, {config_, devices_, {2000}}, {.policy = "equal_share", .folder = {}}, {}),
           api_(store_, folder, control_), server_(entrances_at(folder)),
           events_(value_of(stage_log::open(folder.database()), "open the log")), hooks_(store_, folder, {"true"}),
           queue_(store_, api_, control_, server_, events_, hooks_, folder, 3) {
