@@ -245,15 +245,15 @@ exit_code run_on_nodes(run_options const& asked, run_config const& config) {
     auto earlier = find_earlier_runs(config.file);
     auto const reattached = choose_run(options, config, allocation->nodes, earlier);
     if (!reattached) return fail(exit_code::no_backend, to_text(reattached.failure()));
-    if (*reattached) options.lease = (*reattached)->record.lease;
-    if (options.reattach && !*reattached)
+    auto const& continued = *reattached;
+    if (continued) options.lease = continued->record.lease;
+    if (options.reattach && !continued)
         out->print("no earlier run to reattach was found: all jobs start from the beginning");
     auto const planned = order_runs(options.policies, 1).front();
     auto const chosen = with_parameters(config, planned.choice);
     run_policies policies(chosen, planned.choice.policy);
-    return run_cluster(
-        {options, chosen, planned, policies, *out, *signals, earlier, *reattached ? &**reattached : nullptr},
-        std::move(*allocation));
+    return run_cluster({options, chosen, planned, policies, *out, *signals, earlier, continued ? &*continued : nullptr},
+                       std::move(*allocation));
 }
 
 }  // namespace ration::program

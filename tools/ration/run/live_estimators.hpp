@@ -48,6 +48,7 @@ class live_estimators {
     [[nodiscard]] std::vector<any_estimator*> all(bool has_devices,
                                                   std::span<std::unique_ptr<any_estimator> const> from_files) {
         std::vector<any_estimator*> found;
+        found.reserve(from_files.size() + 6);
         for (auto const& one : from_files) found.push_back(one.get());
         found.insert(found.end(), {&nominal_speed_, &remaining_, &speed_, &phases_, &bottleneck_});
         if (has_devices) found.push_back(&duration_);

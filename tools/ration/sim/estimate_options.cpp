@@ -106,6 +106,7 @@ sim_estimators::sim_estimators(std::span<std::string const> estimates, run_confi
 /// Those from files come first, and so they count.
 std::vector<any_estimator*> sim_estimators::all() {
     std::vector<any_estimator*> found;
+    found.reserve(from_files_.size() + 3);
     for (auto const& one : from_files_) found.push_back(one.get());
     found.insert(found.end(), {&remaining_, &speed_, &duration_});
     return found;
