@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // An estimator as a plugin: the steps that a job still has, where all jobs have the same number of them. Use it with
-// `ration sim --estimate build/lib/steps_left.so --set steps_left.total=5000`.
+// `ration sim --estimate ./steps_left.so --set steps_left.total=5000`.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -87,7 +87,7 @@ class Estimates(RunTest):
                           "or reduce max of bounds.cpu"])
 
     def test_an_estimator_from_a_file_comes_before_that_of_ration(self) -> None:
-        path = f"{os.environ['RATION_PLUGINS']}/steps_left.so"
+        path = f"{os.environ['RATION_TEST_PLUGINS']}/steps_left.so"
         head = f'policy = "srtf"\nestimators = ["{path}"]\nsteps_left = {{ total = 50 }}\ndevices = {{ count = 1, cpu = 0.5 }}\ntick = "100ms"\n'
         self.write(trainer("one", "good", 20, 10 / 2.5), head=head)
         done = self.run_jobs("--log", "log.jsonl", "--quiet")
@@ -118,7 +118,7 @@ class Estimates(RunTest):
                 self.assertIn(sentence, done.stderr)
 
     def test_ration_sim_and_policies_take_an_estimator_from_a_file(self) -> None:
-        path = f"{os.environ['RATION_PLUGINS']}/steps_left.so"
+        path = f"{os.environ['RATION_TEST_PLUGINS']}/steps_left.so"
         words = ["sim", "--generate", "rigid:jobs=20,per_hour=60", "--cluster", "1x4", "--policy", "srtf", "--estimate", path, "--json", "--quiet"]
         done = subprocess.run([RATION, *words, "--set", "steps_left.total=1e6"], text=True, capture_output=True, timeout=PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
