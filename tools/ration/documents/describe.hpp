@@ -6,10 +6,12 @@
 
 #include "command_line.hpp"
 
+// NOLINTBEGIN(readability-identifier-naming): CLI11's own names
 namespace CLI {
 class App;
 class Option;
 }  // namespace CLI
+// NOLINTEND(readability-identifier-naming)
 
 namespace ration::program {
 

@@ -278,7 +278,7 @@ void print_items(run_options const& options, run_config const& config, host_devi
     });
     event_sink events(warnings);
     auto const cache = item_cache::of(config, board, config.jobs.size(), false, events);
-    if (cache == nullptr) return;
+    if (cache == nullptr || !config.cache) return;
     auto const report = cache->plan();
     if (!options.json)
         fmt::print("\nand keep in memory, of {} for the files that jobs read\n", size_text(*config.cache));
