@@ -57,7 +57,7 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(
         message_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, estimators, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, estimators, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache, phases"});
     CHECK(message_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'none'\ntradl = 0.9") ==
