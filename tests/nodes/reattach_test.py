@@ -58,6 +58,19 @@ class ReattachTest(Nodes):
         self.assertEqual(list((self.folder / "work").glob("ration-output/*/nodes.json")), [])
         self.assert_nothing_left()
 
+    def test_a_run_whose_controller_lives_is_not_started_again(self) -> None:
+        first = self.start(job("a", 100, most=1))
+        self.until(lambda: self.launches("a"), "the job trains")
+        second = self.start(job("a", 100, most=1), "--reattach")
+        out, err = second.communicate(timeout=LONG)
+        self.assertEqual((second.returncode, out), (3, ""))
+        self.assertRegex(err, r"^ration: .*/ration-output/\S+: its ration lives, or its lock cannot be taken; end that one first, "
+                              r"or wait until the file system has dropped the lock\n$")
+        self.run = first
+        self.finish()
+        self.assertEqual(len(self.launches()), 1)
+        self.assert_nothing_left()
+
     def test_a_job_on_several_nodes_runs_on(self) -> None:
         command = [sys.executable, str(HERE / "span_job.py"), "60", "{nodes}", "{node_rank}", "{devices}", "{master}"]
         text = re.sub(r"command = .*", lambda _: f"command = {json.dumps(command)}", job("a", 60, least=4, most=4, more="nodes = 2"))

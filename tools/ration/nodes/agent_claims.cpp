@@ -78,6 +78,10 @@ bool agent_claims::take() const noexcept {
     return is_free;
 }
 
+void agent_claims::withdraw_requests() const noexcept {
+    for (auto const& claim : claims_) write_to(claim.file.get(), run_);
+}
+
 void agent_claims::remove() const noexcept {
     for (auto const& claim : claims_) ::unlink(claim.path.c_str());
 }

@@ -38,6 +38,8 @@ public:
     // --- Controllers
     /// Requests the end of the agents of other runs. True: none is left.
     [[nodiscard]] bool take() const noexcept;
+    /// Removes the requests of other runs; one that still waits repeats its own.
+    void withdraw_requests() const noexcept;
     /// The run and its agents have ended.
     void remove() const noexcept;
 

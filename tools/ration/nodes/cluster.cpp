@@ -107,10 +107,20 @@ struct run_place {
 /// Until no agent of another run whose controller was killed is left: its jobs write to the same folders, or are the
 /// same. False: the user interrupted it.
 [[nodiscard]] bool await_earlier_agents(agent_claims const& claims, cluster_command const& c) {
-    bool const are_own = c.reattached != nullptr && !claims.are_requested();
-    if (are_own || claims.take()) return true;
+    if (claims.take()) return true;
     c.out.print("agents of a killed run still train these jobs; they save and stop them, then the jobs continue");
     return await_agents(claims, c.signals);
+}
+
+/// The same for all earlier runs, whose records are then removed. A run that is reattached keeps its own agents.
+[[nodiscard]] bool end_earlier_runs(agent_claims const& claims, std::string const& run, cluster_command const& c) {
+    agent_claims others({}, run);
+    for (auto const& other : c.ended) others.add_run_folder(other.folder);
+    bool const are_own = c.reattached != nullptr && !claims.are_requested();
+    if (!await_earlier_agents(others, c) || !(are_own || await_earlier_agents(claims, c))) return false;
+    others.remove();
+    for (auto const& other : c.ended) forget_run(other.folder);
+    return true;
 }
 
 [[nodiscard]] cluster_task task_of(cluster_command const& c, std::string const& run, std::string const& output) {
@@ -127,12 +137,6 @@ struct run_place {
 
 [[nodiscard]] cluster_record head_of(cluster_command const& c, std::string const& run, run_clock clock) {
     return {.run = run, .file = absolute_file(c.config.file), .began = start_of(clock), .lease = c.options.lease};
-}
-
-[[nodiscard]] bool any_up(cluster_nodes const& nodes) {
-    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
-        if (nodes.registry().state(node) == node_state::up) return true;
-    return false;
 }
 
 [[nodiscard]] result<run_summary, exit_code> run_jobs_on(cluster_command const& c, cluster_nodes& nodes,
@@ -199,9 +203,7 @@ void forget(agent_claims const& claims, std::string const& folder, bool has_ende
     if (!locks) return fail(exit_code::no_backend, to_text(locks.failure()));
     auto const& run = c.reattached != nullptr ? c.reattached->record.run : *fresh;
     agent_claims claims(c.config.jobs, run);
-    for (auto const& other : c.ended) claims.add_run_folder(other.folder);
-    if (!await_earlier_agents(claims, c)) return exit_code::interrupted;
-    for (auto const& other : c.ended) forget_run(other.folder);
+    if (!end_earlier_runs(claims, run, c)) return exit_code::interrupted;
     if (c.reattached != nullptr || !c.ended.empty()) remove_folders_of_dead_runs();
     run_output output({.config = c.config,
                        .planned = c.planned,
@@ -212,6 +214,7 @@ void forget(agent_claims const& claims, std::string const& folder, bool has_ende
                       c.out);
     auto const lock = c.reattached == nullptr ? lock_controller(output.folder()) : process::descriptor{};
     claims.add_run_folder(output.folder());
+    if (c.reattached != nullptr) claims.withdraw_requests();
     auto const clock = c.reattached != nullptr ? clock_of(c.reattached->record) : run_clock{process::now()};
     event_sink events(c.out);
     stop_timer timer;
@@ -220,7 +223,8 @@ void forget(agent_claims const& claims, std::string const& folder, bool has_ende
     cluster_nodes nodes(std::move(allocation.nodes), c.config.jobs.size(), {.lease = c.options.lease, .ending = ending},
                         task_of(c, run, output.folder()), events);
     auto const ended = run_jobs_on(c, nodes, clock, events, {run, output.folder()});
-    end_nodes(nodes, clock);
+    // Otherwise a later --reattach can still find the jobs: agents keep them until their leases are over
+    if (ended || c.reattached == nullptr || ended.failure() == exit_code::interrupted) end_nodes(nodes, clock);
     forget(claims, output.folder(), ended || c.reattached == nullptr);
     directory->remove_at_end();
     c.out.close();
@@ -243,6 +247,13 @@ exit_code run_on_nodes(run_options const& asked, run_config const& config) {
     if (!out) return fail(exit_code::bad_input, to_text(out.failure()));
     static_cast<void>(raise_open_files());
     auto earlier = find_earlier_runs(config.file);
+    if (auto const living = std::ranges::find_if(earlier, [](auto const& run) { return !run.lock; });
+        options.reattach && living != earlier.end())
+        return fail(exit_code::no_backend,
+                    fmt::format("{}: its ration lives, or its lock cannot be taken; end that one first, or wait until "
+                                "the file system has dropped the lock",
+                                printable(living->folder)));
+    std::erase_if(earlier, [](auto const& run) { return !run.lock; });
     auto const reattached = choose_run(options, config, allocation->nodes, earlier);
     if (!reattached) return fail(exit_code::no_backend, to_text(reattached.failure()));
     auto const& continued = *reattached;

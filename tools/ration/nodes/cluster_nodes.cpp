@@ -255,10 +255,8 @@ std::int64_t cluster_nodes::devices(std::size_t node) const noexcept {
     return is_away(registry_.state(node)) ? 0 : members_[node].devices;
 }
 
-bool cluster_nodes::all_started() const noexcept {
-    for (std::size_t node = 0; node < members_.size(); ++node)
-        if (registry_.state(node) == node_state::starting) return false;
-    return true;
+bool cluster_nodes::awaits_restart() const noexcept {
+    return std::ranges::any_of(members_, [](member const& m) { return m.restart_at.has_value(); });
 }
 
 std::optional<std::size_t> find_node(cluster_nodes const& nodes, std::string_view name) noexcept {

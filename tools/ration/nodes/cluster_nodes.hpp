@@ -86,7 +86,8 @@ public:
     [[nodiscard]] hello_report const& facts(std::size_t node) const noexcept { return members_[node].facts; }
     /// Devices that jobs can have there together; 0 once it is lost or gone.
     [[nodiscard]] std::int64_t devices(std::size_t node) const noexcept;
-    [[nodiscard]] bool all_started() const noexcept;
+    /// Whether a command is to be started again.
+    [[nodiscard]] bool awaits_restart() const noexcept;
     /// Whether `end` was called. Before that, a node that stops a job does so by itself, as at a SIGTERM: the job
     /// continues elsewhere.
     [[nodiscard]] bool is_ending() const noexcept { return ending_; }

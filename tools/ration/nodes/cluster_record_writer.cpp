@@ -22,8 +22,10 @@ void cluster_record_writer::save_changes(nanoseconds now) {
     for (auto const& job : jobs_.table().jobs()) record.jobs.push_back(launch_of(job));
     auto text = to_json(record);
     if (text == written_) return;
-    if (auto const saved = replace_private_file(path_, text); !saved)
-        events_.warn_once("record", to_text(saved.failure()), now);
+    if (auto const saved = replace_private_file(path_, text); !saved) {
+        incarnations_ = ~std::uint64_t{0};  // the next turn tries again
+        return events_.warn_once("record", to_text(saved.failure()), now);
+    }
     written_ = std::move(text);
 }
 

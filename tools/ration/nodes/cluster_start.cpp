@@ -15,11 +15,17 @@
 namespace ration::program {
 namespace {
 
-constexpr nanoseconds end_patience = seconds(20), reattach_patience = seconds(10);
+constexpr nanoseconds end_patience = seconds(20), reattach_patience = seconds(10), last_patience = seconds(60);
 
 [[nodiscard]] nanoseconds since_1970() {
     auto const time = std::chrono::system_clock::now().time_since_epoch();
     return nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
+}
+
+[[nodiscard]] bool all_started(cluster_nodes const& nodes) {
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
+        if (nodes.registry().state(node) == node_state::starting) return false;
+    return true;
 }
 
 /// The first node of the run that is not among these; null: there is none.
@@ -32,6 +38,12 @@ constexpr nanoseconds end_patience = seconds(20), reattach_patience = seconds(10
 }
 
 }  // namespace
+
+bool any_up(cluster_nodes const& nodes) {
+    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
+        if (nodes.registry().state(node) == node_state::up) return true;
+    return false;
+}
 
 result<std::optional<earlier_run>, diagnostic> choose_run(run_options const& options, run_config const& config,
                                                           std::vector<node_spec> const& nodes,
@@ -94,9 +106,15 @@ std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_
     auto const keep = [&](std::size_t node, node_report&& report) {
         if (early.size() < most_early) early.push_back({node, std::move(report)});
     };
-    auto const end = clock.now() + reattach_patience;
+    auto const end = clock.now() + reattach_patience, last = clock.now() + last_patience;
+    // A reattached run goes on without nodes that do not answer, but not without any
+    auto const may_go_on = [&] {
+        if (!reattach) return all_started(nodes);
+        if (any_up(nodes)) return all_started(nodes) || clock.now() >= end;
+        return (all_started(nodes) && !nodes.awaits_restart()) || clock.now() >= last;
+    };
     nodes.start(reattach, clock.now());
-    while (!nodes.all_started() && !(reattach && clock.now() >= end)) {
+    while (!may_go_on()) {
         std::vector<pollfd> fds{{signals.fd(), POLLIN, 0}};
         nodes.join(fds);
         ::poll(fds.data(), fds.size(), 100);

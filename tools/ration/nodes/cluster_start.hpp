@@ -35,7 +35,10 @@ void expect_jobs(cluster_record const& record, run_config const& config, cluster
 /// Continues the launches of the record. Pre: as of `cluster_jobs::restore`.
 void restore_jobs(cluster_record const& record, cluster_jobs& jobs, nanoseconds now);
 
-/// Until each node is up or left out, or, with `reattach`, for 10 s: the others may be lost. Returns the reports that
+[[nodiscard]] bool any_up(cluster_nodes const& nodes);
+
+/// Until each node is up or left out. With `reattach`, for 10 s, since the others may be lost, and for up to 60 s while
+/// none is up. Returns the reports that
 /// came meanwhile; none: the user interrupted it.
 [[nodiscard]] std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_signals& signals,
                                                                    run_clock clock, bool reattach);

@@ -28,6 +28,11 @@ constexpr std::uint64_t most_record_bytes = std::uint64_t{64} << 20;
     return ::lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid();
 }
 
+[[nodiscard]] result<cluster_record, std::string> record_of(std::string const& folder) {
+    auto const text = process::read_input(record_in(folder), {.most_bytes = most_record_bytes});
+    return text ? read_cluster_record(*text) : result<cluster_record, std::string>("it cannot be opened");
+}
+
 }  // namespace
 
 process::descriptor lock_controller(std::string const& folder) {
@@ -50,12 +55,10 @@ std::vector<earlier_run> find_earlier_runs(std::string const& file) {
     for (auto const& name : run_folders_in(".")) {
         auto folder = fs::absolute(name, failure).string();
         if (!is_own_file(record_in(folder))) continue;
-        auto const text = process::read_input(record_in(folder), {.most_bytes = most_record_bytes});
-        auto record = text ? read_cluster_record(*text) : result<cluster_record, std::string>("it cannot be opened");
-        if (record && record->file != path) continue;
+        if (auto const record = record_of(folder); record && record->file != path) continue;
         auto lock = lock_controller(folder);
-        if (!lock) continue;
-        if (!record)
+        auto record = record_of(folder);  // another controller may have written it until it ended
+        if (lock && !record)
             std::fprintf(stderr, "ration: warning: %s: %s, so that this run cannot continue; its jobs are ended\n",
                          printable(record_in(folder)).c_str(), printable(record.failure()).c_str());
         out.push_back({std::move(folder), record ? std::move(*record) : cluster_record{}, std::move(lock)});

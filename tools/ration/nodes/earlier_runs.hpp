@@ -14,15 +14,15 @@ namespace ration::program {
 struct earlier_run {
     std::string folder;
     cluster_record record;     ///< without a name if it cannot be read, so that nothing can continue the run
-    process::descriptor lock;  ///< of its controller
+    process::descriptor lock;  ///< of its controller; empty if another process holds it
 };
 
 /// The lock of the controller of a run, `.controller` in the folder of the run. Empty: another controller lives, or the
 /// file cannot be opened.
 [[nodiscard]] process::descriptor lock_controller(std::string const& folder);
 
-/// Runs of this jobs file below `ration-output` in this folder whose controllers are dead, the oldest first. Those with
-/// a damaged record are among them; a warning names it.
+/// Runs of this jobs file below `ration-output` in this folder that have not ended, the oldest first. Those with a
+/// damaged record are among them; a warning names it.
 [[nodiscard]] std::vector<earlier_run> find_earlier_runs(std::string const& file);
 
 /// The path of a jobs file, as records have it.
