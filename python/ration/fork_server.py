@@ -39,6 +39,7 @@ def run(arguments):
     """
     status = 1
     try:
+        _seed()
         _run_as_main(arguments)
         status = 0
     except SystemExit as end:
@@ -79,16 +80,27 @@ def _set_threads(count):
         return
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(int(count))
+    for library in _loaded("openblas"):
+        for prefix in ("", "scipy_"):  # those of NumPy's wheels
+            for suffix in ("", "64_", "_64"):  # of the interface with integers of 64 bits
+                change = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
+                if change is not None:
+                    change(int(count))
+
+
+def _loaded(word):
+    """The libraries of this process whose path has the word, except those that have been replaced on the disk."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        paths = {line.split()[-1] for line in maps if "libopenblas" in line}
-    for path in paths:
-        change = getattr(ctypes.CDLL(path), "openblas_set_num_threads", None)
-        if change is not None:
-            change(int(count))
+        fields = [line.rstrip("\n").split(None, 5) for line in maps if word in line]
+    for path in {line[5] for line in fields if len(line) == 6}:
+        try:
+            yield ctypes.CDLL(path)
+        except OSError:
+            pass  # replaced, or no library
 
 
 def _seed():
-    """Python seeds its own generator after a fork. NumPy would draw the same numbers in each launch."""
+    """Python seeds its own generator after a fork. NumPy would draw the same numbers in each launch, and in each of its ranks."""
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
 
@@ -199,7 +211,6 @@ def _serve(channel):
         if _fork(request, controller):
             channel.close()
             _is_forked = True
-            _seed()
             return request.arguments
         request.close()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """A job for tests. usage: job.py STEPS [PAUSE]    prints "step=S loss=L" in rank 0; PAUSE seconds in each step"""
 import os
+import resource
 import sys
 import time
 
@@ -21,6 +22,7 @@ run = ration.elastic(batch=100, seed=5)
 run.want(3)
 print(f"rank {run.rank} of {run.world} batch {run.batch}", flush=True)
 print("forked" if fork_server.is_forked() else "imported", flush=True)
+print(f"{resource.getrlimit(resource.RLIMIT_NOFILE)[0]} open files", flush=True)
 if "RATION_TEST_DDP" in os.environ:
     model = torch.nn.parallel.DistributedDataParallel(model)
 loader = DataLoader(TensorDataset(inputs, labels), batch_sampler=run.batches(len(inputs)))

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import runpy
 import signal
 import subprocess
@@ -24,6 +25,7 @@ support.need_torch()
 RESIZES = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 4
 JOB = str(support.HERE / "job.py")
 STEP = re.compile(r"^step=(\d+) loss=(\S+)$", re.MULTILINE)
+OPEN_FILES = 500  # the soft limit, which ration raises for itself and not for the jobs
 HEAD = """devices = { count = 3, cpu = 0.6 }
 tick = "1s"
 """
@@ -40,6 +42,10 @@ bounds = {{ gpu = {{ min = 1, max = {devices} }} }}
 deadlines = {{ save = "60s", stop = "60s", start = "120s" }}
 {more}
 """
+
+
+def limit_open_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 class Runs(unittest.TestCase):
@@ -64,7 +70,7 @@ class Runs(unittest.TestCase):
         (self.folder / "jobs.toml").write_text(text)
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder)}
         run = subprocess.Popen([os.environ["RATION_PROGRAM"], "run", "jobs.toml", "--log", "log.jsonl", *options], cwd=self.folder, env=environment,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=limit_open_files)
         self.addCleanup(run.communicate)
         self.addCleanup(run.kill)
         end = time.monotonic() + 60 + 40 * RESIZES
@@ -114,6 +120,7 @@ class Live(Runs):
         furthest = max(abs(split / one - 1) for one, (_, split) in zip(whole, losses))
         print(f"{len(settled) - 1} resizes, {len(losses)} steps, furthest from the unresized loss: {furthest:.2g}; sizes {[to for _, to in settled]}")
         self.assertLess(furthest, 1e-3)
+        self.assertEqual(set(re.findall(r"^(\d+) open files$", self.log_of("a"), re.MULTILINE)), {str(OPEN_FILES)})
         return re.findall("^(forked|imported)$", self.log_of("a"), re.MULTILINE)
 
 

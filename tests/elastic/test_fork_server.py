@@ -9,16 +9,21 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 import support
+from ration import fork_server
 
 TOKEN = "fedcba9876543210"
 SESSION, GATE = 0, 4  # of spawn_stage
 SHOW = """
 import os, sys
-print(__name__, sys.argv[1:], os.getcwd(), os.environ["SHOWN"], os.environ.get("RANK"), os.getsid(0) == os.getpid(), "colorsys" in sys.modules)
-print([entry for entry in open("/proc/self/environ").read().split(chr(0)) if entry.startswith("RATION_TOKEN")])
+def show(*values):  # in one write: ranks share the output
+    os.write(1, (" ".join(map(str, values)) + chr(10)).encode())
+show(__name__, sys.argv[1:], os.getcwd(), os.environ["SHOWN"], os.environ.get("RANK"), os.getsid(0) == os.getpid(), "colorsys" in sys.modules)
+show([entry for entry in open("/proc/self/environ").read().split(chr(0)) if entry.startswith("RATION_TOKEN")])
 sys.exit(7)
 """
 THREADS = """
@@ -26,7 +31,8 @@ import os, torch
 torch.exp(torch.randn(2000000))
 print(torch.get_num_threads(), len(os.listdir("/proc/self/task")) > 1)
 """
-NUMBERS = "import numpy\nprint(numpy.random.randint(2**31), flush=True)\n"
+NUMBERS = "import numpy, os\nos.write(1, f'{numpy.random.random()} '.encode())\n"  # in one write: ranks share the output
+NUMPY = "import random as standard\nrandom = standard.Random(1)\n"  # after a fork Python seeds its own generator only, so not this one
 
 
 class ForkServer(unittest.TestCase):
@@ -99,8 +105,9 @@ class ForkServer(unittest.TestCase):
     def test_the_launcher_forks_its_ranks(self):
         _, channel = self.serve("colorsys")
         channel.recv(1)
-        status, output = self.launch(channel, ["-m", "ration.ranks", self.script(SHOW), "a"], RATION_DEVICES="cpu-0,cpu-1")
-        self.assertEqual(status, 7)
+        show = self.script(SHOW.replace("exit(7)", "exit(0)"))  # a rank that fails ends the others
+        status, output = self.launch(channel, ["-m", "ration.ranks", show, "a"], RATION_DEVICES="cpu-0,cpu-1")
+        self.assertEqual(status, 0)
         ranks = sorted(line for line in output.splitlines() if line.startswith("__main__"))
         self.assertEqual(ranks, [f"__main__ ['a'] {self.folder} yes {rank} False True" for rank in (0, 1)])
 
@@ -132,6 +139,35 @@ print("last line", end="")
         self.assertEqual(channel.recv(1), b"")
         self.assertEqual(server.wait(support.PATIENCE), 1)
         self.assertIn("No module named 'no_such_module'", server.stderr.read())
+
+    def test_each_launch_and_each_rank_draws_other_numbers(self):
+        (self.folder / "numpy.py").write_text(NUMPY)
+        _, channel = self.serve("numpy")
+        channel.recv(1)
+        script, drawn = self.script(NUMBERS), []
+        for arguments in ([script], [script], ["-m", "ration.ranks", script]):
+            status, output = self.launch(channel, arguments, RATION_DEVICES="cpu-0,cpu-1")
+            self.assertEqual(status, 0)
+            drawn += output.split()
+        self.assertEqual((len(drawn), len(set(drawn))), (4, 4), drawn)
+
+    def test_each_openblas_has_the_threads_of_the_launch(self):
+        libraries = {"/with a blank/libopenblas.so.0": "openblas_set_num_threads", "/numpy.libs/libopenblas64_p-r0.so": "openblas_set_num_threads64_",
+                     "/numpy.libs/libscipy_openblas64_-fd.so": "scipy_openblas_set_num_threads64_"}
+        told = {}
+
+        def load(path):
+            if path not in libraries:
+                raise OSError(path)
+            return types.SimpleNamespace(**{libraries[path]: lambda count: told.update({path: count})})
+
+        paths = ["", *libraries, "/libopenblas.so.0 (deleted)"]
+        maps = unittest.mock.mock_open(read_data="".join(f"7f00-7f01 r-xp 00000000 08:01 42 {path}\n" for path in paths))
+        torch = unittest.mock.Mock()
+        with unittest.mock.patch("builtins.open", maps), unittest.mock.patch("ctypes.CDLL", load), unittest.mock.patch.dict(sys.modules, torch=torch):
+            fork_server._set_threads("3,1")
+        self.assertEqual(told, dict.fromkeys(libraries, 3))
+        torch.set_num_threads.assert_called_once_with(3)
 
     def test_pytorch_has_the_threads_of_the_launch_and_numpy_other_numbers_each_time(self):
         support.need_torch()

@@ -58,6 +58,7 @@ void fork_servers::start(live_job const& job, process::launch_spec spec, nanosec
     spec.command = command_of_server(*job.config);
     spec.environment = environment_of_server(std::move(spec.environment));
     spec.journal = -1;
+    spec.open_files = open_files_;
     auto started = process::fork_server::start(spec);
     if (!started) return fail(job, to_text(started.failure()), now);
     its.server = std::move(started).value();

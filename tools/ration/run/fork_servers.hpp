@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <sys/resource.h>
 
 #include <ration/process/fork_server.hpp>
 
@@ -18,11 +20,14 @@ class fork_servers {
         std::unique_ptr<process::fork_server> server;
         bool has_failed = false;
     };
+    std::optional<rlimit> open_files_;
     event_sink& events_;
     per_job<state> jobs_;
 
 public:
-    fork_servers(std::size_t jobs, event_sink& events) : events_(events), jobs_(jobs) {}
+    /// `open_files` is that of a launch, whose limits the forks inherit from their server.
+    fork_servers(std::size_t jobs, std::optional<rlimit> open_files, event_sink& events)
+        : open_files_(open_files), events_(events), jobs_(jobs) {}
 
     /// The server that can launch this job now; null: none, and the launch starts the program.
     [[nodiscard]] process::fork_server* ready_for(live_job const& job, nanoseconds now);

@@ -81,6 +81,8 @@ public:
     [[nodiscard]] job_backend const& jobs() const noexcept { return *jobs_; }
     [[nodiscard]] gpu_limits const& gpus() const noexcept { return gpus_; }
     [[nodiscard]] run_cpus const& cpus() const noexcept { return cpus_; }
+    /// The limits of the jobs; nullopt: those of this process.
+    [[nodiscard]] std::optional<rlimit> const& open_files() const noexcept { return open_files_; }
     /// The content of /proc/self/cgroup before the run made its first group.
     [[nodiscard]] std::string const& memberships() const noexcept { return memberships_; }
 

@@ -57,7 +57,7 @@ supervisor::supervisor(run_parts const& parts, progress::receiver receiver)
       stopper_(parts.node, jobs_, commands_, scheduler_, events_),
       health_(parts.node, jobs_, usage_, scheduler_, stopper_, events_),
       models_(jobs_, commands_, stopper_, events_, parts.output_folder),
-      hooks_(parts.slots, events_, parts.output_folder), servers_(parts.slots, events_),
+      hooks_(parts.slots, events_, parts.output_folder), servers_(parts.slots, parts.node.open_files(), events_),
       launcher_(parts.node, jobs_, parts.directory, parts.output_folder, assigner_, progress_, health_, shares_,
                 servers_, scheduler_, record_, events_),
       exits_(parts.node, progress_, health_, stopper_, parts.source),
