@@ -76,6 +76,11 @@ class PhasesTest(RunTest):
         (self.folder / "phases.json").write_text("{}\n")
         self.assertEqual(self.run_jobs("--quiet").stderr, "phases.json: it has no list 'classes'; "
                                                           "name a file that 'ration measure phases --json' wrote\n")
+        for words, sentence in ((("--period", "0s"), "--period: a sample takes time; write a time above 0"),
+                                (("--horizon", "0s"), "--horizon: it holds 1 to 1000 samples of --period; change one of them"),
+                                (("--horizon", "2001s"), "--horizon: it holds 1 to 1000 samples of --period; change one of them")):
+            done = self.measure("log.jsonl", *words)
+            self.assertEqual((done.returncode, done.stderr), (2, f"ration: {sentence}\n"))
         (self.folder / "log.jsonl").write_text('{"event":"run"}\nnot json\n')
         done = self.measure("log.jsonl")
         self.assertEqual((done.returncode, done.stderr), (2, "log.jsonl:2: the line is not an event; name a log that 'ration run --log' wrote\n"))

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 
 from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job, main
 
@@ -130,7 +131,11 @@ class Estimates(RunTest):
         self.assertIn("an estimator: computes jobs/remaining", shown.stdout)
         checked = subprocess.run([RATION, "check", path], text=True, capture_output=True, timeout=PATIENCE, check=False)
         self.assertEqual(checked.returncode, 0, checked.stdout)
-        for option, wrong, sentence in (("--policy", path, "it is an estimator: name a policy"),
+        patched = self.folder / "patched.so"
+        patched.write_bytes(Path(f"{os.environ['RATION_TEST_PLUGINS']}/guess.so").read_bytes().replace(b"jobs/remaining f64", b"jobs/submitted i64"))
+        for option, wrong, sentence in (("--estimate", str(patched),
+                                         f"{patched}: the simulation fills jobs/submitted, and an estimator cannot compute it; choose another column"),
+                                        ("--policy", path, "it is an estimator: name a policy"),
                                         ("--estimate", f"{os.environ['RATION_PLUGINS']}/las.so", "is a policy: name the file of an estimator")):
             with self.subTest(option):
                 done = subprocess.run([RATION, *words[:-2], option, wrong], text=True, capture_output=True, timeout=PATIENCE, check=False)

@@ -111,6 +111,15 @@ TEST_CASE("elastic_batch_dp gives a service its maximum, or with heed_wants its 
     CHECK(heeding.shortage == 0);
 }
 
+TEST_CASE("the gap to requests is exact at the latest times of a trace", "[serving]") {
+    serving_model const model(*serving_model::schedule_in("0:1 9000000000:3"));
+    job_description job;
+    job.submitted = seconds(8.5e9);
+    auto const gap = model.gap_to_requests(job, 2, job.submitted + seconds(10), job.submitted + seconds(70));
+    CHECK(gap.excess == 60);
+    CHECK(gap.shortage == 0);
+}
+
 TEST_CASE("only services have an agility", "[serving]") {
     auto const jobs = trace::read(traces::common, {}, "t");
     REQUIRE(jobs);

@@ -11,11 +11,11 @@ namespace config_test {
 
 using sentences = std::vector<std::string>;
 
-[[nodiscard]] inline sentences reply(std::string text) {
+/// `for_service`: the file is that of a service.
+[[nodiscard]] inline sentences reply(std::string text, bool for_service = false) {
     sentences out;
-    for (auto const& p :
-         ration::program::parse_config(std::move(text), "jobs.toml", {.policies = {"none", "equal_share", "tradl"}})
-             .problems)
+    ration::program::config_rules const rules{.policies = {"none", "equal_share", "tradl"}, .for_service = for_service};
+    for (auto const& p : ration::program::parse_config(std::move(text), "jobs.toml", rules).problems)
         out.push_back(to_text(p));
     return out;
 }

@@ -136,6 +136,14 @@ TEST_CASE("phase_limits: a limit that holds its job back is removed for one inte
     CHECK(p.cpu(0) == 946);
 }
 
+TEST_CASE("phase_limits: a job that its own bounds throttle gets limits from its phases", "[phase_limits]") {
+    phased p(1);
+    p.expect(0, 400, nothing_known);
+    p.on.store[p.throttled][0] = 0.5;
+    p.pass(11);
+    CHECK(p.cpu(0) == 421);
+}
+
 TEST_CASE("phase_limits: limits stay within the bounds, and reserve the node in the order of the jobs",
           "[phase_limits]") {
     phased p(4);

@@ -20,6 +20,7 @@
 namespace ration::estimators {
 
 using detail::bottleneck_kind;
+using detail::bottleneck_kinds;
 
 /// A window has 7 measurements, each after further steps. Its median is compared with the expected value, and a
 /// bottleneck counts if two windows in a row show the same one. It ends likewise. A change of the devices or of the CPU

@@ -172,9 +172,11 @@ private:
         job.cpu.take(cpu, cpu_ahead, parameters_.cpu_margin);
         job.memory.take(memory, memory_ahead, parameters_.memory_margin);
         if (job.begun.count < 0) job.begun = t.now();
-        if (t.get<"jobs/throttled.cpu">()[row] > most_throttled) {
+        // A limit of this tick has throttled nothing yet, also if the tick is asked again
+        bool const had_limit = job.cpu.amount >= 0 && job.begun < t.now();
+        if (had_limit && t.get<"jobs/throttled.cpu">()[row] > most_throttled) {
             job.begun = t.now();
-            if (job.cpu.amount >= 0) job.cpu.why = throttled;
+            job.cpu.why = throttled;
             job.cpu.amount = -1;
         }
         if (to_seconds(t.now() - job.begun) < parameters_.interval) return;

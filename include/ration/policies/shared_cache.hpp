@@ -308,7 +308,8 @@ private:
         benefit_.clear();
         for (std::uint32_t row = 0; row < t.jobs(); ++row) {
             bool const exists = is_active(static_cast<job_state>(t.get<"jobs/state">()[row]));
-            bytes_.push_back(exists ? t.get<"jobs/max.cache">()[row] : 0);
+            std::int64_t const bytes = exists ? t.get<"jobs/max.cache">()[row] : 0;
+            bytes_.push_back(bytes < 0 ? 0 : bytes > max_amount ? max_amount : bytes);  // so that sums fit
             for (std::uint32_t one = 0; one < tenants; ++one) {
                 if (!(reads[row][one] > 0)) continue;
                 tenant_.push_back(one);

@@ -88,10 +88,11 @@ public:
     [[nodiscard]] request_gap gap_to_requests(job_description const& job, std::int64_t held, nanoseconds from,
                                               nanoseconds to) const noexcept override {
         request_gap gap;
+        nanoseconds const start = from - job.submitted, stop = to - job.submitted;
         for (std::size_t i = 0; i < schedule_.size(); ++i) {
-            nanoseconds const begin = job.submitted + schedule_[i].at;
-            nanoseconds const end = i + 1 < schedule_.size() ? job.submitted + schedule_[i + 1].at : to;
-            nanoseconds const first = begin < from ? from : begin, last = to < end ? to : end;
+            nanoseconds const begin = schedule_[i].at;
+            nanoseconds const end = i + 1 < schedule_.size() ? schedule_[i + 1].at : stop;
+            nanoseconds const first = begin < start ? start : begin, last = stop < end ? stop : end;
             if (!(first < last)) continue;
             double const over = static_cast<double>(held - schedule_[i].devices) * to_seconds(last - first);
             (over > 0 ? gap.excess : gap.shortage) += over > 0 ? over : -over;

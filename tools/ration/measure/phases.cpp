@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "measure/phases.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
@@ -16,6 +17,9 @@
 
 namespace ration::program {
 namespace {
+
+/// Samples whose demand one estimate covers. Each sample of a log is kept as often.
+constexpr std::int64_t most_samples_ahead = 1000;
 
 /// A table for each class, with a line for each phase.
 [[nodiscard]] std::string phases_text(phase_models const& all) {
@@ -38,10 +42,22 @@ namespace {
 }  // namespace
 
 exit_code measure_phases(phases_options const& options) {
+    if (options.period.count <= 0)
+        return refuse(exit_code::bad_input, {.file = "--period", .text = "a sample takes time; write a time above 0"});
+    if (options.horizon < options.period || (options.horizon.count - 1) / options.period.count >= most_samples_ahead)
+        return refuse(
+            exit_code::bad_input,
+            {.file = "--horizon",
+             .text = fmt::format("it holds 1 to {} samples of --period; change one of them", most_samples_ahead)});
     usage_by_job usage;
     for (auto const& log : options.logs)
         if (auto const added = add_usage(log, options.period, usage); !added)
             return refuse_file(exit_code::bad_input, added.failure());
+    if (usage.size() > most_phase_classes)
+        return refuse(exit_code::bad_input,
+                      {.text = fmt::format("the logs have {} jobs, and a file has at most {} classes; "
+                                           "name fewer logs",
+                                           usage.size(), most_phase_classes)});
     phase_models all;
     for (auto const& [name, runs] : usage) {
         auto const model = estimators::fit_phases(runs, {.phases = options.phases,

@@ -65,6 +65,7 @@ void cached_files::remove(std::size_t row) {
 
 std::vector<file_loader::outcome> cached_files::take() {
     auto outcomes = loader_.take();
+    pending_ -= outcomes.size();
     for (auto const& one : outcomes)
         if (auto* const known = entry(one.item); known != nullptr && !one.problem.empty()) known->held = 0;
     return outcomes;
@@ -111,6 +112,7 @@ result<void> cached_files::order(job_id item, std::int64_t before, std::int64_t 
     auto* const known = entry(item);
     if (known == nullptr) return unknown_item("order a file", item);
     known->held = after;
+    ++pending_;
     loader_.give({.item = item, .path = known->path, .owner = known->owner, .before = before, .after = after});
     return {};
 }

@@ -48,6 +48,8 @@ public:
 
     /// The outcomes of operations. A file that could not be locked is not held from then on.
     [[nodiscard]] std::vector<file_loader::outcome> take();
+    /// Whether an operation has no outcome yet.
+    [[nodiscard]] bool is_busy() const noexcept { return pending_ > 0; }
 
     // --- Backend
     [[nodiscard]] std::span<resource_id const> resources() const noexcept;
@@ -61,6 +63,7 @@ public:
 private:
     std::vector<file> files_;
     std::uint64_t last_item_ = 0;
+    std::size_t pending_ = 0;  // orders without an outcome
     file_loader loader_;
 
     [[nodiscard]] file* entry(job_id item) noexcept;

@@ -88,7 +88,8 @@ void item_cache::advance(nanoseconds now) {
     if (has_readers && !std::exchange(had_readers_, has_readers)) next_ = std::max(next_, now + gathering);
     had_readers_ = has_readers;
     bool const holds = std::ranges::any_of(files_.files(), [](auto const& file) { return file.held > 0; });
-    if (now < next_ || (!has_readers && !holds)) return;
+    // Choices that overtake the loader would grow its queue, and memory would lag behind them
+    if (now < next_ || files_.is_busy() || (!has_readers && !holds)) return;
     next_ = now + with_.round;
     fill(false);
     decide(now);
@@ -115,6 +116,7 @@ void item_cache::open_files_of(live_job const& job, nanoseconds now) {
     auto& items = readers_[job].items;
     for (auto const& path : job.config->reads) {
         auto const full = job.config->from_here(path);
+        if (files_.files().size() == most_items_) forget_unread();
         if (files_.files().size() == most_items_ || tenant_of(job.config->tenant) == most_tenants_)
             return events_.warn_once("cache",
                                      fmt::format("the files of {} are not cached: a run has at most {} files and {} "

@@ -23,7 +23,7 @@ namespace {
 using estimators::phase_model;
 
 constexpr char const* models_remedy = "name a file that 'ration measure phases --json' wrote";
-constexpr std::size_t most_model_bytes = std::size_t{4} << 20, most_classes = 512;
+constexpr std::size_t most_model_bytes = std::size_t{4} << 20;
 
 void write_scale(json_writer& json, std::string_view name, phase_model::scale const& scale) {
     json.key(name).object([&] {
@@ -81,7 +81,9 @@ template <std::size_t N>
     if (!phases.is_array() || phases.size() > phase_model::most_phases) return std::nullopt;
     for (auto const& one : phases) {
         auto& phase = model.phases.at(model.count++);
-        phase.samples = one.at("samples").get<std::uint32_t>();
+        auto const& samples = one.at("samples");
+        if (!samples.is_number_unsigned() || samples.get<std::uint64_t>() > 0xFFFF'FFFF) return std::nullopt;
+        phase.samples = samples.get<std::uint32_t>();
         if (!read_numbers(one.at("centre"), phase.centre) || !read_numbers(one.at("cpu"), phase.cpu) ||
             !read_numbers(one.at("memory"), phase.memory))
             return std::nullopt;
@@ -112,8 +114,8 @@ result<phase_models, diagnostic> parse_phase_models(std::string_view text) {
     auto const document = parse_json(text);
     if (!document.is_object() || !document.contains("classes") || !document["classes"].is_array())
         return damaged("it has no list 'classes'");
-    if (document["classes"].size() > most_classes)
-        return damaged(fmt::format("it has more than {} classes", most_classes));
+    if (document["classes"].size() > most_phase_classes)
+        return damaged(fmt::format("it has more than {} classes", most_phase_classes));
     phase_models all;
     try {
         for (auto const& one : document["classes"]) {

@@ -2,6 +2,7 @@
 /// Models of the phases of jobs as a file: `ration measure phases` writes it, and `ration run` reads it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@
 #include "config/config.hpp"
 
 namespace ration::program {
+
+/// Of one file.
+inline constexpr std::size_t most_phase_classes = 512;
 
 /// The models of the classes. The class of a job is its name.
 struct phase_models {

@@ -12,6 +12,7 @@ namespace ration::program {
 namespace {
 
 using estimators::bottleneck_kind;
+using estimators::bottleneck_kinds;
 
 /// The evidence, and what the user can change.
 [[nodiscard]] std::string advice_on(bottleneck_kind kind, live_job const& job) {
@@ -104,8 +105,10 @@ void tick_reporter::print_bottlenecks() {
     if (!found) return;
     for (auto const& job : jobs_.jobs()) {
         if (!jobs_.arrived(job)) continue;
-        auto const kind = static_cast<bottleneck_kind>(store[*found][job.row]);
-        std::uint32_t const bit = 1U << static_cast<std::uint32_t>(kind);
+        std::uint32_t const value = store[*found][job.row];
+        if (value >= bottleneck_kinds) continue;  // an estimator from a file can write any number
+        auto const kind = static_cast<bottleneck_kind>(value);
+        std::uint32_t const bit = 1U << value;
         if (kind == bottleneck_kind::none || (advised_[job] & bit) != 0) continue;
         advised_[job] |= bit;
         events_.print(fmt::format("advice: {}: {}", job.config->name, advice_on(kind, job)));

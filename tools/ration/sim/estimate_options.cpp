@@ -6,6 +6,9 @@
 #include <fmt/ranges.h>
 #include <memory>
 
+#include <ration/estimators/bottleneck.hpp>
+#include <ration/estimators/nominal_speed.hpp>
+#include <ration/estimators/phases.hpp>
 #include <ration/sim/cpu_model.hpp>
 #include <ration/sim/learning_model.hpp>
 
@@ -59,6 +62,23 @@ constexpr std::string_view remaining = estimator_names[0], speed = estimator_nam
     return opened;
 }
 
+template <class... Estimators>
+[[nodiscard]] bool computes_one(std::string_view column) {
+    auto const has_it = [&](auto const& outputs) {
+        return std::ranges::any_of(outputs, [&](auto const& output) { return output.name == column; });
+    };
+    return (has_it(Estimators::outputs::descriptions) || ...);
+}
+
+/// Whether the simulation fills the column, and no estimator of ration computes it: ids and holdings, for example.
+[[nodiscard]] bool is_filled(std::string_view column) {
+    if (computes_one<estimators::remaining, estimators::speed, estimators::duration, estimators::nominal_speed,
+                     estimators::phases, estimators::bottleneck>(column))
+        return false;
+    return index_in_catalogue(column) < catalogue_size || column == "jobs/speedup.given" ||
+           column == "jobs/total_steps.reported";
+}
+
 /// Whether the columns get errors by --noise.
 [[nodiscard]] bool has_noise(sim::prediction_noise const& noise, std::string_view column) {
     auto const prediction = sim::prediction_named(column);
@@ -76,6 +96,11 @@ result<void, diagnostic> check_estimate(std::string_view name) {
     if (!file) return diagnostic{.text = printable(fmt::format("{}: {}", name, to_text(file.failure())))};
     if (file->computes.empty())
         return diagnostic{.text = printable(fmt::format("{} is a policy: name the file of an estimator", name))};
+    auto const filled = std::ranges::find_if(file->computes, is_filled);
+    if (filled != file->computes.end())
+        return diagnostic{.text = printable(fmt::format(
+                              "{}: the simulation fills {}, and an estimator cannot compute it; choose another column",
+                              name, *filled))};
     return {};
 }
 
