@@ -55,11 +55,14 @@ class PhasesTest(RunTest):
         self.assertEqual(phases[0], UNKNOWN)
         self.assertGreater(len(set(phases)), 2, phases)
         self.assertEqual(set(self.columns("jobs/class")), {0})
+        expected, capacity = self.columns("jobs/expected.cpu"), self.columns("nodes/capacity.cpu")
+        self.assertLessEqual(set(expected) - {"nan"}, {0.0} | {phase["cpu"][1] for phase in model["phases"]})
+        with_room = [one for one, free in zip(expected, capacity) if one != "nan" and free > 1.2 * one]
+        if len(with_room) < 10:
+            self.skipTest("other programs use the CPU, and leave no room for a limit")
         limits = [held for held in self.columns("jobs/held.cpu") if 0 < held < 2**53]
         self.assertTrue(limits)
         self.assertLess(max(limits), 1200)  # the job has one thread
-        expected = {value for value in self.columns("jobs/expected.cpu") if value != "nan"}
-        self.assertLessEqual(expected, {0.0} | {phase["cpu"][1] for phase in model["phases"]})
 
     def test_requests_that_cannot_be_met(self) -> None:
         self.write_jobs("phase_limits")

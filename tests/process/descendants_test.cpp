@@ -152,6 +152,7 @@ TEST_CASE("a later process with the number of a member is not of the job, and is
     REQUIRE(eventually([&] { return backend.contains(first, member); }));
     ::kill(member, SIGKILL);
     REQUIRE(eventually([&] { return state_of(member) == '-'; }));
+    ::usleep(30'000);  // the kernel counts start times in ticks of 10 ms
     pid_t const later = fork_as(member);
     if (later == 0) ::_exit(::pause());
     if (later < 0) {

@@ -16,14 +16,20 @@ HEAD = 'policy = "equal_share"\ncpus = 1\ntick = "100ms"\n'
 LEAVES = textwrap.dedent("""
     import os, pathlib, subprocess, sys, time
     top = pathlib.Path("/sys/fs/cgroup")
-    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-        _, names, path = line.split(":", 2)
-        if "/ration-run." not in path: continue
-        base = top / names if names else (top / "unified" if (top / "unified").is_dir() else top)
-        outside = base / path.split("/ration-run.")[0].lstrip("/")
-        leaf = outside / "ration-ctl"
-        (leaf if leaf.is_dir() else outside).joinpath("cgroup.procs").write_text(str(os.getpid()))
-    child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    def leave():
+        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            if "/ration-run." not in path: continue
+            base = top / names if names else (top / "unified" if (top / "unified").is_dir() else top)
+            outside = base / path.split("/ration-run.")[0].lstrip("/")
+            leaf = outside / "ration-ctl"
+            (leaf if leaf.is_dir() else outside).joinpath("cgroup.procs").write_text(str(os.getpid()))
+    while True:  # a tick may put this process back before its child begins
+        leave()
+        child = subprocess.Popen(["sleep", "300"], start_new_session=True)
+        if "/ration-run." not in pathlib.Path(f"/proc/{child.pid}/cgroup").read_text(): break
+        child.kill()
+        child.wait()
     pathlib.Path("child").write_text(str(child.pid))
     os.execvp("sleep", ["sleep", "300"])
 """)
