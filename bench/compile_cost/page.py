@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "bench/compile_cost/table.md"
 SLACK = 0.03
 GXX, CLANGXX = "g++", "clang++-19"
-# The headers that people include, from the cheap to the dear; the rest is behind these.
+# The headers that people include, from the cheapest to the most expensive; they include the rest.
 CORE = """ration/policy.hpp ration/job.hpp ration/column_adapter.hpp ration/allocate.hpp ration/host/engine.hpp ration/ration.hpp
 ration/policies/equal_share.hpp ration/policies/tradl.hpp ration/policies/pollux.hpp""".split()
 HEADERS = CORE + """ration/adapt/jobs.hpp ration/adapt/adapt.hpp ration/plugin/abi.h ration/plugin/export.hpp ration/plugin/host/host.hpp

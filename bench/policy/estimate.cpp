@@ -24,9 +24,24 @@ void report(benchmark::State& state, std::size_t allocated, double ticks) {
                            benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// Times the ticks, one each second, and returns the number of allocations in them. `show` sets the columns of a tick.
+/// Pre: the timing is paused. It is so afterwards.
+template <class E, class Show>
+[[nodiscard]] std::size_t time_ticks(benchmark::State& state, unit::host& host, ration::estimator_adapter<E>& estimator,
+                                     std::int64_t ticks, Show show) {
+    std::size_t const before = allocations();
+    state.ResumeTiming();
+    for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+        show(tick);
+        estimator.estimate({.now = ration::seconds(static_cast<double>(tick)), .data = host.store.view()}, host.store);
+    }
+    state.PauseTiming();
+    return allocations() - before;
+}
+
 /// 100 jobs, each for that many ticks. Their losses fall as 1 / (1 + step / 100), with noise.
 void remaining(benchmark::State& state) {
-    auto const ticks = static_cast<double>(state.range(0));
+    std::int64_t const ticks = state.range(0);
     std::size_t allocated = 0;
     for (auto _ : state) {
         state.PauseTiming();
@@ -37,22 +52,17 @@ void remaining(benchmark::State& state) {
         for (auto& loss : host.store[target]) loss = 0.01;
         for (auto& total : host.store[unit::must(host.store.declare<double>("jobs/total_steps"))]) total = 1e9;
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
-        std::size_t const before = allocations();
-        state.ResumeTiming();
-        for (double step = 1; step <= ticks; ++step) {
+        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t step) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 double const noise = 0.0001 * static_cast<double>(rng.below(1000));
                 host.store[host.columns.step][row] = static_cast<std::uint64_t>(step);
-                host.store[host.columns.loss][row] = (1 + noise) / (1 + step / 100);
+                host.store[host.columns.loss][row] = (1 + noise) / (1 + static_cast<double>(step) / 100);
             }
-            estimator.estimate({.data = host.store.view()}, host.store);
-        }
-        state.PauseTiming();
-        allocated += allocations() - before;
+        });
         benchmark::DoNotOptimize(host.store[host.columns.remaining].data());
         state.ResumeTiming();
     }
-    report(state, allocated, ticks);
+    report(state, allocated, static_cast<double>(ticks));
 }
 
 /// 100 jobs with 1 to 8 devices, which change every ten ticks; speeds of up to `range(0)` devices.
@@ -69,9 +79,7 @@ void speed(benchmark::State& state) {
         static_cast<void>(unit::must(host.store.declare<double>("jobs/attained")));
         auto const& gpu = host.of(ration::resource_id::gpu);
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
-        std::size_t const before = allocations();
-        state.ResumeTiming();
-        for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 std::int64_t const devices = 1 + (static_cast<std::int64_t>(row) + tick / 10) % 8;
                 host.store[host.columns.step][row] = static_cast<std::uint64_t>(tick);
@@ -80,11 +88,7 @@ void speed(benchmark::State& state) {
                 host.store[host.columns.measured_steps_per_second][row] =
                     1 / (1 / static_cast<double>(devices) + 0.1 + 0.01 * static_cast<double>(devices));
             }
-            estimator.estimate({.now = ration::seconds(static_cast<double>(tick)), .data = host.store.view()},
-                               host.store);
-        }
-        state.PauseTiming();
-        allocated += allocations() - before;
+        });
         state.ResumeTiming();
     }
     report(state, allocated, static_cast<double>(ticks));
@@ -110,18 +114,12 @@ void phases(benchmark::State& state) {
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
         auto const cpu = host.store[host.of(ration::resource_id::cpu).used];
         auto const memory = host.store[host.of(ration::resource_id::memory).used];
-        std::size_t const before = allocations();
-        state.ResumeTiming();
-        for (std::int64_t tick = 1; tick <= ticks; ++tick) {
+        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 cpu[row] = static_cast<double>((tick + static_cast<std::int64_t>(row)) % 500);
                 memory[row] = 1e6 * cpu[row];
             }
-            estimator.estimate({.now = ration::seconds(static_cast<double>(tick)), .data = host.store.view()},
-                               host.store);
-        }
-        state.PauseTiming();
-        allocated += allocations() - before;
+        });
         state.ResumeTiming();
     }
     report(state, allocated, static_cast<double>(ticks));

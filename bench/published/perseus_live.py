@@ -8,8 +8,8 @@ Each request computes for about the same time. With a gain it then waits for a q
 a fifth of the core idle. The control does not wait. Rounds with and without the wait alternate. `ration measure serve` finds the rates.
 
 The servers are bound to the last core of this process, and ration to the others. Two processes get two shares of a busy core, and one
-alone gets one, which looks like a saving. So the script moves itself into a cgroup of its own where it may, whose share does not depend
-on their number. On a busy machine the spread of the solo rates shows how much of the saving is noise. With --weight 6400 other programs
+alone gets one, which looks like a saving. So the script moves itself into its own cgroup where it can. The share of a group does not
+depend on their number. On a busy machine the spread of the solo rates shows how much of the saving is noise. With --weight 6400 other programs
 get nearly nothing of the core.
 """
 import argparse
@@ -177,7 +177,7 @@ def main() -> int:
         serve(options)
         return 0
     with OwnGroup(options.weight) as own:
-        print("in a cgroup of its own" if own.group else "not in a cgroup of its own: other programs on the core distort the control", flush=True)
+        print("in its own cgroup" if own.group else "in the cgroup of other programs: they distort the control if they use the core", flush=True)
         loops = {name: loops_for(name, options.service / 1000) for name in ("cnn", "lstm")}
         found: dict = {"with a wait": [], "control": []}
         for seed in range(1, options.rounds + 1):

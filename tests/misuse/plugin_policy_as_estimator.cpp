@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy has a macro of its own.
+// Policies have another macro.
 #include <ration/plugin/export.hpp>
 
 struct nothing_granted {

@@ -26,7 +26,7 @@ using detail::bottleneck_kinds;
 /// bottleneck counts if two windows in a row show the same one. It ends likewise. A change of the devices or of the CPU
 /// limit starts another window.
 ///
-/// - `throttled`: the limit of its own `jobs/max.cpu` stops the job for more than a tenth of the time. A lower limit is
+/// - `throttled`: its upper bound `jobs/max.cpu` stops the job for more than a tenth of the time. A lower limit is
 ///   the choice of a policy, and no bottleneck of the job.
 /// - `exchange`: on several devices it is slower than 0.9 of their sum. A device has the speed that was measured with
 ///   the fewest devices.

@@ -66,7 +66,7 @@ public:
         if (next_ == never) next_ = now;
         return held_[job.item] != 0 ? full : std::min(full, with_.storage / job.read);
     }
-    /// The job has made so many steps at `rate` instead of `full`.
+    /// Counts `steps` steps that the job has made at `rate` instead of `full`.
     void count(job_description const& job, double steps, double rate, double full) noexcept {
         if (!reads(job) || !(rate > 0)) return;
         tenant_reads& of = by_tenant_[job.tenant];

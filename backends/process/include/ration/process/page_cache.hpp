@@ -64,7 +64,7 @@ public:
         locked_pages pages;
         pages.at_ = at;
         pages.bytes_ = bytes;
-        constexpr std::size_t at_once = 16 << 20;  // whole pages; a request to stop waits for so many bytes
+        constexpr std::size_t at_once = 16 << 20;  // whole pages; a stop waits for at most one such read
         for (std::size_t from = 0; from < bytes; from += at_once) {
             if (stop.stop_requested())
                 return error{.code = errc::busy,
