@@ -184,6 +184,8 @@ def main() -> None:
     if result.testsRun and len(result.skipped) == result.testsRun:
         print("\n".join(reason for _, reason in result.skipped))
         sys.exit(77)
+    for case, reason in result.skipped:  # the summary of all suites names these as parts
+        print(f"skipped {case.id().rpartition('.')[2]}: {reason}")
     sys.exit(not result.wasSuccessful())
 
 
