@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: BSL-1.0
 # A service in a temporary folder: six jobs of two tenants are submitted and watched until all have ended.
 #
-#   examples/service.sh      RATION_PROGRAM: the program, instead of `ration`; RATION_SECONDS: the length of a job
+#   examples/service.sh      RATION_PROGRAM: the program, instead of an installed `ration`, or the one that is built here;
+#                            RATION_SECONDS: the length of a job
 #                            RATION_PORT: of the page, on this machine
 set -euo pipefail
 
-ration=${RATION_PROGRAM:-ration}
+ration=${RATION_PROGRAM:-$(command -v ration || true)}
+if [[ -z $ration ]]; then
+  here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+  "$here/examples/build.sh" ration
+  ration=$here/build/release/bin/ration
+fi
 length=${RATION_SECONDS:-3}
 port=${RATION_PORT:-$((20000 + $$ % 10000))}
 folder=$(mktemp -d)

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: BSL-1.0
 # Six elastic jobs on a Slurm cluster of this machine, under elastic_batch_dp or another policy. One node fails in the middle, and its jobs continue on the others.
 #
-#   examples/slurm.sh [POLICY]      RATION_PROGRAM: the program, instead of `ration`; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s on one device
+#   examples/slurm.sh [POLICY]      RATION_PROGRAM: the program, instead of an installed `ration`, or the one that is built here; RATION_NODES: 2 to 4; RATION_STEPS: of a job, each 0.1 s on one device
 #
 # It needs root, installs Debian's Slurm if that is missing, and starts its daemons on the loopback interface in a temporary folder.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-RATION_PROGRAM=$(command -v "${RATION_PROGRAM:-ration}")
+RATION_PROGRAM=${RATION_PROGRAM:-$(command -v ration || true)}
+if [[ -z $RATION_PROGRAM ]]; then
+  "$here/build.sh" ration
+  RATION_PROGRAM=$here/../build/release/bin/ration
+fi
 RATION_NODES=${RATION_NODES:-4}
 export RATION_PROGRAM RATION_NODES
 steps=${RATION_STEPS:-150}
