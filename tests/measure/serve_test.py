@@ -43,7 +43,11 @@ class ServeTest(MeasureTest):
         self.assertLessEqual(alone[1], 250)
         self.assertGreater(min(alone), 0)
         together = result["rounds"][0]["together"]
-        self.assertEqual([round(one["fixed"] / alone[0], 6) for one in together], [0.25, 0.5, 0.75])
+        self.assertEqual(len(together), 3)
+        for share, one in zip((0.25, 0.5, 0.75), together):
+            # A pass is good from 97 % of its rate on
+            self.assertGreaterEqual(one["fixed"], 0.97 * share * alone[0])
+            self.assertLessEqual(one["fixed"], 1.000001 * share * alone[0])
         self.assertTrue(all(0 <= one["ramped"] <= 250 for one in together), together)
         started = [name for _, name in self.launches()]
         self.assertEqual(started[:2], ["0.sock", "1.sock"])

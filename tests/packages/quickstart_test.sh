@@ -7,7 +7,7 @@ source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/ration-quickstart.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder"/{tree/{cmake,examples,build/release/bin},tools,installed}
-cp "$source/examples/quickstart.sh" "$folder/tree/examples/"
+cp "$source"/examples/{quickstart,build}.sh "$folder/tree/examples/"
 
 # The search path has nothing else, since this machine may have a ration.
 for tool in bash dirname env nproc sh; do ln -s "$(command -v "$tool")" "$folder/tools/$tool"; done
