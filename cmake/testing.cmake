@@ -64,3 +64,13 @@ function(ration_add_test name)
     ration_label_target(${label} test.${target})
   endforeach()
 endfunction()
+
+# ration_add_session_test(NAME COMMAND...): a test in cgroups of its own. Where cgroup v2 is the only hierarchy they would have no controllers, so such
+# tests share one group there, one test at a time.
+function(ration_add_session_test name)
+  find_program(RATION_PYTHON3 NAMES python3 REQUIRED)
+  add_test(NAME ${name} COMMAND ${RATION_PYTHON3} -B ${PROJECT_SOURCE_DIR}/tests/run/session.py ${ARGN})
+  if(EXISTS /sys/fs/cgroup/cgroup.controllers)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK dead_runs)
+  endif()
+endfunction()

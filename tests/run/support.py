@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from session import Session
+
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
@@ -42,45 +44,6 @@ def has_cgroups() -> bool:
 def crash_at(environment: dict, name: str, number: int) -> dict:
     """The environment of a ration that is killed instead of its call of this name; see crash_points.cpp."""
     return dict(environment, LD_PRELOAD=os.environ["RATION_CRASH_POINTS"], RATION_CRASH_AT=f"{name}#{number}")
-
-
-class Session:
-    """A group of its own in each hierarchy, as a second login has: what is started there finds, and cleans, the groups of no other run."""
-
-    def __init__(self, name: str) -> None:
-        self.groups = []
-        for place in self.places():
-            group = place / f"ration-test-session.{name}"
-            group.mkdir()
-            self.groups.append(group)
-            for file in ("cpuset.cpus", "cpuset.mems"):  # v1: without them no process may enter
-                if (group / file).exists() and (group / "tasks").exists():
-                    (group / file).write_text((place / file).read_text())
-
-    @staticmethod
-    def places() -> list[pathlib.Path]:
-        """The groups of this process, in the hierarchies that are mounted under their controllers' own names."""
-        found = []
-        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-            _, names, path = line.split(":", 2)
-            for name in (names.split(",")[0], "unified") if not names else (names, names.split(",")[0]):
-                place = pathlib.Path("/sys/fs/cgroup", name, path.lstrip("/"))
-                if name and (place / "cgroup.procs").exists() and os.access(place, os.W_OK):
-                    found.append(place)
-                    break
-        return found
-
-    def enter(self) -> None:
-        """Moves the calling process there."""
-        for group in self.groups:
-            (group / "cgroup.procs").write_text("0")
-
-    def children(self) -> list[str]:
-        return [str(one) for group in self.groups for one in group.iterdir() if one.is_dir()]
-
-    def remove(self) -> None:
-        for group in self.groups:
-            group.rmdir()
 
 
 @contextlib.contextmanager

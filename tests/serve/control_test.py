@@ -239,11 +239,11 @@ class Configured(ServiceTest):
         self.configure('fallback = "equal_share"\ntick = "100ms"\n')
         label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
         reason = lambda: [job["reason"] for job in self.ask("GET", "/v1/running")[1]["jobs"]]
-        for policy, reasons in ((f"{os.environ['RATION_PLUGINS']}/limits_then_aborts.so", ["one n-th of the machine for each of n jobs"]),
-                                ("none", ["no policy: the operating system shares the machine out"])):
-            self.ration("policy", "set", policy)
-            self.wait_for(lambda: reason() == reasons)
-        self.assertIn("equal_share decides from now on", (self.state / "events.jsonl").read_text())
+        self.ration("policy", "set", f"{os.environ['RATION_PLUGINS']}/limits_then_aborts.so")
+        self.wait_for(lambda: "equal_share decides from now on" in (self.state / "events.jsonl").read_text())
+        self.wait_for(lambda: reason() == ["one n-th of the machine for each of n jobs"])
+        self.ration("policy", "set", "none")
+        self.wait_for(lambda: reason() == ["no policy: the operating system shares the machine out"])
         (self.folder / "end").touch()
         self.ration("wait", label)
 
