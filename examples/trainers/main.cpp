@@ -3,7 +3,6 @@
 /// With devices of ration it saves and stops on command, and continues from its checkpoint.
 /// Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C, 1 the data set cannot be read, 2 wrong command line,
 /// 3 the loss was not finite.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cinttypes>
 #include <csignal>
@@ -14,11 +13,11 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <ration/progress/client_commands.h>
 
 #include "checkpoint.hpp"
+#include "command_line.hpp"
 #include "fashion_mnist.hpp"
 #include "recipes.hpp"
 #include "training.hpp"
@@ -26,17 +25,6 @@
 namespace {
 
 using namespace trainers;
-
-enum exit_status : int { succeeded = 0, no_data = 1, wrong_command_line = 2, not_finite = 3 };
-
-struct options {
-    std::string model;
-    std::uint64_t seed = 1;
-    std::uint64_t steps = 0;  // 0: as the recipe says
-    std::uint64_t batch = 0;  // 0: as the recipe says
-    std::uint64_t report_every = 20;
-    std::string data = fashion_mnist::default_folder;
-};
 
 struct closer {
     void operator()(ration_progress* p) const { ration_progress_close(p); }
@@ -46,27 +34,6 @@ using progress_handle = std::unique_ptr<ration_progress, closer>;
 std::sig_atomic_t volatile stop_asked = 0;
 
 void ask_to_stop(int) { stop_asked = 1; }
-
-void describe(CLI::App& app, options& asked) {
-    std::vector<std::string> names;
-    std::string models = "What to train:";
-    for (auto const& r : recipes()) {
-        names.emplace_back(r.name);
-        models += "\n" + std::string(r.name) + ": " + std::string(r.about) + ", batch " + std::to_string(r.batch) +
-                  ", " + std::to_string(r.steps) + " steps";
-    }
-    app.add_option("model", asked.model, models)->required()->check(CLI::IsMember(names));
-    CLI::Range const positive(1, 1'000'000'000);
-    app.add_option("--seed", asked.seed, "The same seed gives the same losses")
-        ->check(CLI::Range(0, 1'000'000'000))  // without it CLI11 takes -1 for 2^64 - 1
-        ->capture_default_str();
-    app.add_option("--steps", asked.steps, "Steps to take (default: see the model)")->check(positive);
-    app.add_option("--batch", asked.batch, "Images per step (default: see the model)")->check(CLI::Range(1, 60'000));
-    app.add_option("--data", asked.data, "Folder of the data set")->capture_default_str();
-    app.add_option("--report-every", asked.report_every, "Steps from one printed loss to the next")
-        ->check(positive)
-        ->capture_default_str();
-}
 
 /// Where a job with devices saves; nothing for any other.
 std::optional<checkpoint> checkpoint_of_job() {
@@ -166,12 +133,6 @@ int main(int argc, char** argv) {
     std::signal(SIGTERM, ask_to_stop);
     std::signal(SIGINT, ask_to_stop);
     options asked;
-    CLI::App app("Trains one model on Fashion-MNIST on one thread.", "train");
-    describe(app, asked);
-    try {
-        app.parse(argc, argv);
-    } catch (CLI::ParseError const& e) {
-        return app.exit(e) == 0 ? succeeded : wrong_command_line;
-    }
-    return train_as(asked);
+    auto const refused = read_command_line(argc, argv, asked);
+    return refused ? *refused : train_as(asked);
 }
