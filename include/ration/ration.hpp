@@ -27,6 +27,7 @@
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/level.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>
