@@ -22,28 +22,32 @@ namespace ration::estimators {
 using detail::bottleneck_kind;
 using detail::bottleneck_kinds;
 
-/// A window has 7 measurements, each after further steps. Its median is compared with the expected value, and a
-/// bottleneck counts if two windows in a row show the same one. It ends likewise. A change of the devices or of the CPU
-/// limit starts another window.
+/// A window has 7 measurements, each from one further step to the next. Its median is compared with the expected value,
+/// and a bottleneck counts if two windows in a row show the same one. It ends likewise. A change of the devices or of
+/// the CPU limit starts another window.
 ///
 /// - `throttled`: its upper bound `jobs/max.cpu` stops the job for more than a tenth of the time. A lower limit is
-///   the choice of a policy, and no bottleneck of the job.
+///   the choice of a policy, and no bottleneck of the job. So is that of devices of the CPU: a job on devices uses 0.9
+///   of its own limit.
 /// - `exchange`: on several devices it is slower than 0.9 of their sum. A device has the speed that was measured with
-///   the fewest devices.
+///   the fewest devices. The speed is in samples where the job reports its batch, which may grow with the devices. If
+///   each device uses less CPU than there and the machine has none to spare, the job waits for CPU.
 /// - `input`: without devices it uses less than 0.9 of the cores that it could use: one, or the most that it has used,
 ///   within its limit. The machine has the rest to spare.
 ///
-/// O(jobs). State: 0.3 KB for each job.
+/// O(jobs). State: 0.4 KB for each job.
 class bottleneck {
 public:
     /// Declares the class as an estimator.
     using estimator_concept = estimator_tag;
-    /// The columns that `estimate` reads. `jobs/workers`: devices in use.
+    /// The columns that `estimate` reads. `jobs/workers`: devices in use. `jobs/batch.reported`: samples per step over
+    /// all of them, 0 if unknown.
     using inputs =
         columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">,
                 in<double, "jobs/measured_steps_per_second">, in<double, "jobs/used.cpu">,
                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "jobs/max.cpu">, in<double, "jobs/throttled.cpu">,
-                in<std::int64_t, "jobs/workers">, in<std::int64_t, "nodes/capacity.cpu">>;
+                in<std::int64_t, "jobs/workers">, in<std::int64_t, "jobs/batch.reported">,
+                in<std::int64_t, "nodes/capacity.cpu">>;
     /// The columns that `estimate` writes: a `bottleneck_kind`.
     using outputs = columns<out<std::uint32_t, "jobs/bottleneck">>;
     /// Identity of the estimator.
@@ -66,8 +70,7 @@ public:
             if (runs)
                 jobs_[row].take(
                     t.get<"jobs/step">()[row],
-                    {t.get<"jobs/measured_steps_per_second">()[row], t.get<"jobs/used.cpu">()[row],
-                     t.get<"jobs/throttled.cpu">()[row], spare},
+                    {speed(t, row), t.get<"jobs/used.cpu">()[row], t.get<"jobs/throttled.cpu">()[row], spare},
                     {t.get<"jobs/workers">()[row], t.get<"jobs/held.cpu">()[row], t.get<"jobs/max.cpu">()[row]});
             auto const present = runs ? jobs_[row].present() : bottleneck_kind::none;
             to.get<"jobs/bottleneck">()[row] = static_cast<std::uint32_t>(present);
@@ -81,6 +84,12 @@ public:
 
 private:
     job_memory<detail::speed_windows> jobs_;
+
+    /// Samples per second, or steps if the samples of a step are unknown.
+    [[nodiscard]] static double speed(tick<inputs> const& t, std::size_t row) noexcept {
+        std::int64_t const batch = t.get<"jobs/batch.reported">()[row];
+        return t.get<"jobs/measured_steps_per_second">()[row] * static_cast<double>(batch > 0 ? batch : 1);
+    }
 
     /// Millicores that no job uses, on all nodes.
     [[nodiscard]] static double spare_cpu(tick<inputs> const& t) noexcept {

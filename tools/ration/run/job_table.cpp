@@ -50,9 +50,11 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 estimated_from estimated_from::declare(snapshot_store& store) {
     auto const total = store.declare<double>("jobs/total_steps.reported");
+    auto const batch = store.declare<std::int64_t>("jobs/batch.reported");
     auto const workers = store.declare<std::int64_t>("jobs/workers");
-    RATION_ASSERT(total && workers && store.declare<double>("jobs/throttled.cpu"), "the store has none of these names");
-    return {*total, *workers};
+    RATION_ASSERT(total && batch && workers && store.declare<double>("jobs/throttled.cpu"),
+                  "the store has none of these names");
+    return {*total, *batch, *workers};
 }
 
 job_table::job_table(std::span<job_config const> jobs, host_supply const& supply, std::size_t capacity)
@@ -174,6 +176,7 @@ void job_table::refresh(nanoseconds now, std::span<training_progress const> prog
         store_[columns_.get<"jobs/loss.target">()][job.row] = progress[job.slot].next_target().value_or(unknown);
         auto const total = static_cast<double>(progress[job.slot].total_steps);
         store_[measured_.total_steps][job.row] = total;
+        store_[measured_.batch][job.row] = static_cast<std::int64_t>(progress[job.slot].batch);
         bool const has_devices = job.devices != nullptr && job.alive();
         store_[measured_.workers][job.row] =
             has_devices ? static_cast<std::int64_t>(job.devices->state().devices.size()) : 0;

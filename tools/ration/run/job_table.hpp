@@ -38,6 +38,7 @@ struct host_supply {
 /// Columns of the host that only estimators read. `jobs/throttled.cpu` is filled by the engine.
 struct estimated_from {
     column<double> total_steps;    ///< as the job reports them; 0 = it does not
+    column<std::int64_t> batch;    ///< samples per step over all workers, likewise
     column<std::int64_t> workers;  ///< devices in use
 
     [[nodiscard]] static estimated_from declare(snapshot_store& store);

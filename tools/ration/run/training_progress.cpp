@@ -33,6 +33,7 @@ bool training_progress::take(progress::report const& reply, nanoseconds at) {
     bool const is_eval = reply.type == progress::message_type::eval;
     if (is_step || is_eval) step = reply.step;
     if (is_step && reply.total_steps > 0) total_steps = reply.total_steps;
+    if (is_step && reply.batch > 0) batch = reply.batch;
     bool const about_target = (is_step && target->metric == "loss") || (is_eval && reply.metric == target->metric);
     if (!about_target) return false;
     double const value = is_step ? reply.loss_mean : reply.value;

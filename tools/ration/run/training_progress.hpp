@@ -21,6 +21,7 @@ struct training_progress {
     target_tracker tracker;
     std::uint64_t step = 0;
     std::uint64_t total_steps = 0;  ///< of the whole job, as it reports; 0 is unknown
+    std::uint64_t batch = 0;        ///< samples per step over all ranks, likewise
     std::optional<double> first_value;
     std::optional<nanoseconds> acceptable_at, objective_at;
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include <ration/resource.hpp>
 #include <ration/target.hpp>
 
 namespace ration::estimators::detail {
@@ -24,18 +25,25 @@ enum class bottleneck_kind : std::uint32_t {
 };
 inline constexpr std::uint32_t bottleneck_kinds = 4;
 
-/// One measurement of a job that has made a further step.
+/// What a host measures of a job in one tick, or the mean of several ticks.
 struct speed_sample {
-    double per_second = 0;
-    double cores = 0;      ///< that it used, in millicores
-    double throttled = 0;  ///< part of the time in which its limit stopped it
-    double spare = 0;      ///< millicores of the machine that no job used
+    double per_second = 0;  ///< steps; samples where the job reports their number in a step
+    double cores = 0;       ///< that it used, in millicores
+    double throttled = 0;   ///< part of the time in which its limit stopped it
+    double spare = 0;       ///< millicores of the machine that no job used
 
     static auto fields(auto& self) noexcept {
         return std::tie(self.per_second, self.cores, self.throttled, self.spare);
     }
     [[nodiscard]] bool sane() const noexcept {
         return is_finite(per_second) && is_finite(cores) && is_finite(throttled) && is_finite(spare);
+    }
+    bool operator==(speed_sample const&) const = default;
+    [[nodiscard]] friend speed_sample operator+(speed_sample const& a, speed_sample const& b) noexcept {
+        return {a.per_second + b.per_second, a.cores + b.cores, a.throttled + b.throttled, a.spare + b.spare};
+    }
+    [[nodiscard]] friend speed_sample operator/(speed_sample const& sum, double n) noexcept {
+        return {sum.per_second / n, sum.cores / n, sum.throttled / n, sum.spare / n};
     }
 };
 
@@ -58,25 +66,37 @@ class speed_windows {
     static constexpr double core = 1000;            // millicores; each job can use one
 
     std::array<speed_sample, length> window_{};
+    speed_sample last_, sum_;    // of the last tick, and of those since the last further step
+    std::uint64_t ticks_ = 0;    // in the sum
     std::uint32_t samples_ = 0;  // `settling` of them do not count
     std::uint64_t step_ = 0;     // of the last one
     speed_circumstances here_;
     // Of the fewest workers that were measured: their number, and the speed of each
     std::int64_t fewest_ = 0;
-    double of_each_ = 0;
+    double of_each_ = 0, cores_of_each_ = 0;
     double most_cores_ = 0;                 // the largest median of a window
     std::uint32_t seen_ = 0, present_ = 0;  // `bottleneck_kind` of the last window, and of the last two equal ones
 
 public:
-    /// Takes what a tick shows; without an effect if the job has made no further step.
-    void take(std::uint64_t step, speed_sample const& sample, speed_circumstances const& here) noexcept {
+    /// Takes what a tick shows. Values that equal the last ones are ignored: they may be the same tick, asked again.
+    ///
+    /// A tick with a further step ends a measurement, the mean since the step before. The meter of a host decays
+    /// between steps, so that its value at a step is too high for a job with long steps.
+    void take(std::uint64_t step, speed_sample const& now, speed_circumstances const& here) noexcept {
         if (here != here_) {
             here_ = here;
             samples_ = seen_ = present_ = 0;
+            ticks_ = 0;
         }
-        if (step == step_ || !sample.sane()) return;
+        auto const sum = ticks_ == 0 ? now : sum_ + now;
+        if (!sum.sane() || (step == step_ && now == last_)) return;
+        last_ = now;
+        sum_ = sum;
+        ++ticks_;
+        if (step == step_) return;
         step_ = step;
-        if (samples_ >= settling) window_[samples_ - settling] = sample;
+        if (samples_ >= settling) window_[samples_ - settling] = sum_ / static_cast<double>(ticks_);
+        ticks_ = 0;
         if (++samples_ < settling + length) return;
         samples_ = settling;
         std::uint32_t const found = static_cast<std::uint32_t>(classify());
@@ -88,12 +108,12 @@ public:
     [[nodiscard]] bottleneck_kind present() const noexcept { return static_cast<bottleneck_kind>(present_); }
 
     static auto fields(auto& self) noexcept {
-        return std::tie(self.window_, self.samples_, self.step_, self.here_, self.fewest_, self.of_each_,
-                        self.most_cores_, self.seen_, self.present_);
+        return std::tie(self.window_, self.last_, self.sum_, self.ticks_, self.samples_, self.step_, self.here_,
+                        self.fewest_, self.of_each_, self.cores_of_each_, self.most_cores_, self.seen_, self.present_);
     }
     [[nodiscard]] bool sane() const noexcept {
-        return samples_ < settling + length && fewest_ >= 0 && is_finite(of_each_) && is_finite(most_cores_) &&
-               seen_ < bottleneck_kinds && present_ < bottleneck_kinds;
+        return samples_ < settling + length && fewest_ >= 0 && is_finite(of_each_) && is_finite(cores_of_each_) &&
+               is_finite(most_cores_) && seen_ < bottleneck_kinds && present_ < bottleneck_kinds;
     }
 
 private:
@@ -113,16 +133,25 @@ private:
         if (here_.workers > 0 && (fewest_ == 0 || here_.workers <= fewest_)) {
             fewest_ = here_.workers;
             of_each_ = speed / static_cast<double>(fewest_);
+            cores_of_each_ = cores / static_cast<double>(fewest_);
         }
-        bool const is_own_limit = here_.limit == 0 || here_.limit >= here_.most;
-        if (is_own_limit && 1 - median(&speed_sample::throttled) < saturated_below) return bottleneck_kind::throttled;
-        if (here_.workers > fewest_ && speed < saturated_below * of_each_ * static_cast<double>(here_.workers))
-            return bottleneck_kind::exchange;
-        // Without CPU to spare, the job waits for the others.
-        bool const is_idle =
-            cores < saturated_below * usable_cores() && median(&speed_sample::spare) >= usable_cores() - cores;
-        if (here_.workers == 0 && is_idle) return bottleneck_kind::input;
-        return bottleneck_kind::none;
+        if (is_own_limit(cores) && 1 - median(&speed_sample::throttled) < saturated_below)
+            return bottleneck_kind::throttled;
+        // Without CPU to spare, a job that uses less than it could waits for the others
+        double const spare = median(&speed_sample::spare);
+        auto const workers = static_cast<double>(here_.workers);
+        double const usable = here_.workers > 0 ? cores_of_each_ * workers : usable_cores();
+        bool const is_idle = cores < saturated_below * usable;
+        if (is_idle && spare < usable - cores) return bottleneck_kind::none;
+        if (here_.workers > fewest_ && speed < saturated_below * of_each_ * workers) return bottleneck_kind::exchange;
+        return here_.workers == 0 && is_idle ? bottleneck_kind::input : bottleneck_kind::none;
+    }
+
+    /// Only its own limit can stop the job. Devices of the CPU have a limit as well, which a host does not show: a job
+    /// on devices that does not use its own is stopped by theirs.
+    [[nodiscard]] bool is_own_limit(double cores) const noexcept {
+        bool const is_in_force = here_.most < unlimited && (here_.limit == 0 || here_.limit >= here_.most);
+        return is_in_force && (here_.workers == 0 || cores >= saturated_below * static_cast<double>(here_.most));
     }
 
     /// One core, or as many as the job has used, within its limit.
