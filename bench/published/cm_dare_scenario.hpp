@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cm_dare.hpp"
+#include "cm_dare_detector.hpp"
 #include "cm_dare_workers.hpp"
 
 namespace published {
@@ -15,6 +16,7 @@ namespace published {
     auto const curves = cm_dare::curves_of(data);
     cm_dare::speed_table(curves, found);
     cm_dare::detector_table(curves, found);
+    cm_dare::estimator_table(curves, found);
     cm_dare::second_server(curves, found);
     cm_dare::lifetime_table(found);
     cm_dare::worker_table(found);
