@@ -13,6 +13,7 @@ declare -A scripts=(
   [published.ray]=bench/published/ray_tune.py
   [published.elastic_rmi_live]=bench/published/elastic_rmi_live.py
   [published.perseus_live]=bench/published/perseus_live.py
+  [published.robus_live]=bench/published/robus_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [published.ai4dl_live]=bench/published/ai4dl_live.py
   [slurm.order]=bench/slurm/order.py
@@ -36,7 +37,7 @@ cmake --preset release >/dev/null
 if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
-    threads | run.warm_launches | published.ai4dl_live | published.perseus_live) cmake/packages.sh pytorch ;;
+    threads | run.warm_launches | published.ai4dl_live | published.perseus_live | published.robus_live) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
     slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)
