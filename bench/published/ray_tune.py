@@ -25,11 +25,12 @@ from ray.cluster_utils import Cluster  # noqa: E402  pylint: disable=wrong-impor
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, ResourceChangingScheduler, TrialScheduler  # noqa: E402
 from ray.tune.schedulers.resource_changing_scheduler import DistributeResources  # noqa: E402
 
+from claims import conclude  # noqa: E402  pylint: disable=wrong-import-position
 from ration.tune import RationScheduler  # noqa: E402  pylint: disable=wrong-import-position
 import trial  # noqa: E402  pylint: disable=wrong-import-position
 
 STEP_TIME, TARGET = 0.4, 0.4  # seconds on one GPU, and a loss
-FLAT = [0, 1, 1, 1, 1]
+CONTROL_SPEEDUP = [0, 1, 1, 1, 1]  # by GPUs; where more of them are faster, the control breaks
 
 
 class Method(NamedTuple):
@@ -96,7 +97,7 @@ def summary(values: list[float]) -> str:
     return f"{statistics.median(values):.1f} ({min(values):.1f}-{max(values):.1f})"
 
 
-def compare(options: argparse.Namespace, title: str, speedup: list) -> None:
+def compare(options: argparse.Namespace, title: str, speedup: list) -> dict[str, list[Outcome]]:
     outcomes: dict[str, list[Outcome]] = {method.name: [] for method in METHODS}
     for repetition in range(options.repetitions):
         rng = random.Random(repetition)
@@ -109,9 +110,18 @@ def compare(options: argparse.Namespace, title: str, speedup: list) -> None:
     print("| scheduler | first trial at target, s | last trial ended, s | GPU-seconds |\n|---|--:|--:|--:|")
     for name, results in outcomes.items():
         print(f"| {name} | " + " | ".join(summary(list(column)) for column in zip(*results)) + " |", flush=True)
+    return outcomes
 
 
-def main() -> None:
+def claims_of(gain: dict[str, list[Outcome]], control: dict[str, list[Outcome]]) -> list[tuple[bool, str]]:
+    used = {name: statistics.median(one.gpu_seconds for one in results) for name, results in control.items()}
+    ends = all(one.to_end < float("inf") for outcomes in (gain, control) for one in outcomes["ration, elastic_batch_dp"])
+    return [(ends, "each search under ration ends before the limit"),
+            (used["fixed, 2 GPUs"] >= 1.5 * used["fixed, 1 GPU"], "control: there 2 GPUs for each trial use at least 1.5 times the GPU-seconds of 1"),
+            (used["ration, elastic_batch_dp"] <= 1.2 * used["fixed, 1 GPU"], "control: there ration uses at most 1.2 times the GPU-seconds of 1 GPU for each trial")]
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/bin/ration", type=os.path.abspath)
     parser.add_argument("--repetitions", default=3, type=int)
@@ -122,12 +132,13 @@ def main() -> None:
     cluster.add_node(**trial.NODE)
     ray.init(address=cluster.address, log_to_driver=False)
     try:
-        compare(options, "more GPUs are faster", trial.SPEEDUP)
-        compare(options, "control: more GPUs are not faster", FLAT)
+        gain = compare(options, "more GPUs are faster", trial.SPEEDUP)
+        control = compare(options, "control: more GPUs are not faster", CONTROL_SPEEDUP)
     finally:
         ray.shutdown()
         cluster.shutdown()
+    return conclude(claims_of(gain, control))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -237,7 +237,7 @@ def main() -> int:
     if options.load:
         load(options.load.split(":"), options.seconds, options.group)
         return 0
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="robus-", dir=options.folder))
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="robus-", dir=options.folder)).resolve()
     modes = {"partition": CONTROL, "pf": "pf", "mmf": "mmf"}
     runs: dict[str, list[Measured]] = {name: [] for name in modes}
     try:

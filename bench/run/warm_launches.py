@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The time of a resize of a PyTorch job with warm launches (the key `preload`), beside that without.
 
-    bench/run.sh run.warm_launches [--rounds 3] [--resizes 4] [--backend process]
+    bench/run.sh run.warm_launches [--rounds 3] [--resizes 4] [--backend process] [--short]
 
 A job requests one and two devices in turns, and the policy is `wants`. Runs with and without `preload` alternate. A resize lasts from its
 grant, after which ration asks for a checkpoint, to the first step of the new ranks. Launches that are not as the mode says, such as one
@@ -34,6 +34,7 @@ target = {{ loss = {{ objective = 0 }} }}
 {more}
 """
 SETTLED = 2.0  # seconds of training before the job requests the other size
+PATIENCE = 120.0  # seconds for a resize
 
 
 def train() -> None:
@@ -88,8 +89,9 @@ def measure(is_warm: bool, resizes: int, backend: str) -> list:
     with open(folder / "output", "w", encoding="utf-8") as output:
         run = subprocess.Popen([program, "run", "jobs.toml", "--backend", backend, "--log", "log.jsonl"], cwd=folder, env=environment,
                                stdout=output, stderr=output)
+        end = time.monotonic() + PATIENCE * (resizes + 1)
         try:
-            while run.poll() is None and len(counted(folder, is_warm)) < resizes:
+            while run.poll() is None and len(counted(folder, is_warm)) < resizes and time.monotonic() < end:
                 time.sleep(0.5)
         finally:
             run.terminate()
@@ -99,6 +101,13 @@ def measure(is_warm: bool, resizes: int, backend: str) -> list:
         raise SystemExit(f"the run of the job has failed, read its output in {folder}")
     shutil.rmtree(folder)
     return found[:resizes]
+
+
+def short(backend: str) -> int:
+    """One resize whose new ranks the fork server has started, however long it takes."""
+    (took, size), = measure(True, 1, backend)
+    print(f"warm launch with {size} rank{'s' * (size > 1)}: {took:.2f} s")
+    return 0
 
 
 def counted(folder: pathlib.Path, is_warm: bool) -> list:
@@ -113,11 +122,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each mode, in turns (3)")
     parser.add_argument("--resizes", type=int, default=4, help="resizes of a run that count (4)")
     parser.add_argument("--backend", default="auto", help="that of ration run")
+    parser.add_argument("--short", action="store_true", help="only whether a resize is warm")
     parser.add_argument("--train", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.train:
         train()
         return 0
+    if options.short:
+        return short(options.backend)
     seconds: dict = {(is_warm, size): [] for is_warm in (False, True) for size in (2, 1)}
     for _ in range(options.rounds):
         for is_warm in (False, True):
