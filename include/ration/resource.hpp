@@ -18,8 +18,9 @@ namespace ration {
 
 /// The granularity of a resource: whether amounts are whole devices (`atomic`), parts
 /// (`fractional`), or parts that several jobs can use at the same time (`shareable`, as a cached
-/// data set). Shareable amounts are summed like fractional ones.
-enum class divisibility : std::uint8_t { atomic, fractional, shareable };
+/// data set). Shareable amounts are summed like fractional ones. A `setting` is not shared at all: each
+/// job has its own amount, and no node has a capacity of it.
+enum class divisibility : std::uint8_t { atomic, fractional, shareable, setting };
 
 /// A row of the resources table. The numbers of the six standard resources are part of the plugin
 /// ABI; a host numbers its own from `first_custom` on.
@@ -131,9 +132,20 @@ struct batch {
     static constexpr divisibility granularity = divisibility::fractional;
 };
 
+/// Bytes of main memory from which on the kernel reclaims memory of the job. Nothing is killed for it, unlike beyond a
+/// limit of `memory`. Not one of the standard resources: a host that offers it adds it to its resources.
+struct memory_soft {
+    /// Declares the struct as a resource.
+    using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
+    static constexpr std::string_view name = "memory.soft", unit = "bytes";
+    /// Each job has its own.
+    static constexpr divisibility granularity = divisibility::setting;
+};
+
 // Each standard type has to model the concept; a missing member fails here and not at a user.
 static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
-              Resource<batch>);
+              Resource<batch> && Resource<memory_soft>);
 
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {

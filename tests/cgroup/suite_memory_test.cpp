@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The backend's promises about memory: limits, what is in use, and what was killed for lack of it. On every machine
 // that the program has.
+#include <algorithm>
+
 #include "suite_run.hpp"
 
 using namespace cgroup_test;
@@ -82,5 +84,87 @@ TEST_CASE("memory below what a job uses is refused, the old limit stays and the 
         run.hold(vae, resource_id::memory, 96 << 20);  // above the use it may shrink
         CHECK(on.alive(pid));
         if (run.on_v2(controller::memory)) CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
+    });
+}
+
+TEST_CASE("memory.soft is memory.high on cgroup v2, and refused on v1") {
+    everywhere([](machine& on) {
+        auto run = run::start(on);
+        CHECK(run.groups.add(vae, "vae"));
+        bool const v2 = run.on_v2(controller::memory);
+        CHECK(std::ranges::count(run.groups.resources(), soft_memory) == (v2 ? 1 : 0));
+        if (!v2) {
+            ration::plan<operation> out;
+            auto const refused =
+                run.groups.plan({.job = vae, .node = 0, .resource = soft_memory, .amount = 64 << 20}, out);
+            REQUIRE_FALSE(refused);
+            CHECK((out.empty() && refused.failure().code == errc::not_supported));
+            CHECK(std::string_view(refused.failure().remedy) ==
+                  "cgroup v1 has no such limit: boot with cgroup v2, or limit the memory");
+            return;
+        }
+        CHECK(run.planned(vae, soft_memory, unlimited).empty());
+        run.hold(vae, soft_memory, (64 << 20) + 5000);
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string((64 << 20) + 4096));
+        // A hard limit beside it, also a smaller one, leaves it alone
+        run.hold(vae, resource_id::memory, 128 << 20);
+        run.hold(vae, resource_id::memory, 96 << 20);
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string((64 << 20) + 4096));
+        run.hold(vae, soft_memory, 0);  // a release
+        CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
+        CHECK(run.text(controller::memory, "vae", "memory.max") == std::to_string(96 << 20));
+    });
+}
+
+TEST_CASE("memory.soft below what cannot be reclaimed is refused, and the job goes on") {
+    everywhere([](machine& on) {
+        auto run = run::start(on);
+        if (!run.on_v2(controller::memory)) return;
+        CHECK(run.groups.add(vae, "vae"));
+        int const pid = on.spawn();
+        CHECK(run.groups.place(vae, pid));
+        on.use_memory(pid, 48 << 20);
+        CHECK(run.groups.observe(vae)->memory.count >= 48 << 20);
+        auto const ops = run.planned(vae, soft_memory, 16 << 20);
+        REQUIRE(ops.size() == 1);
+        auto const refused = run.groups.apply(ops[0]);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.failure().code == errc::conflict);
+        CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
+        CHECK(on.alive(pid));
+        run.hold(vae, soft_memory, 64 << 20);
+        CHECK(on.alive(pid));
+    });
+}
+
+TEST_CASE("memory.soft that another program has raised is set again") {
+    everywhere([](machine& on) {
+        auto run = run::start(on);
+        if (!run.on_v2(controller::memory)) return;
+        CHECK(run.groups.add(vae, "vae"));
+        int const pid = on.spawn();
+        CHECK(run.groups.place(vae, pid));
+        run.hold(vae, soft_memory, 64 << 20);
+        auto const place = run.groups.place_of(vae, controller::memory);
+        REQUIRE(place);
+        REQUIRE((*place)->write("memory.high", "max"));
+        auto const found = run.groups.reconcile(vae, pid);
+        REQUIRE(found);
+        CHECK((found->changed.size() == 1 && found->restored));
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(64 << 20));
+    });
+}
+
+TEST_CASE("a backend that was not told the number of memory.soft has none") {
+    everywhere([](machine& on) {
+        std::string const name = run_name_here();
+        auto groups = backend::open(on.calls(), {.name = name});
+        REQUIRE(groups);
+        CHECK(std::ranges::count(groups->resources(), soft_memory) == 0);
+        CHECK(groups->add(vae, "vae"));
+        ration::plan<operation> out;
+        auto const refused = groups->plan({.job = vae, .node = 0, .resource = soft_memory, .amount = 64 << 20}, out);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.failure().code == errc::not_supported);
     });
 }

@@ -10,6 +10,7 @@
 namespace cgroup_test {
 
 inline constexpr job_id vae{1}, lstm{2}, unknown{9};
+inline constexpr resource_id soft_memory = resource_id::first_custom;
 
 // A run of the backend on one machine, with checks that its jobs get what they are planned.
 struct run {
@@ -18,7 +19,7 @@ struct run {
 
     [[nodiscard]] static run start(machine& on, cpu_cap cpus = {}) {
         std::string const name = run_name_here();
-        auto opened = backend::open(on.calls(), {.name = name, .cpus = std::move(cpus)});
+        auto opened = backend::open(on.calls(), {.name = name, .cpus = std::move(cpus), .soft_memory = soft_memory});
         if (!opened) FAIL(on.name() << ": " << opened.failure().operation << " " << opened.failure().subject.view());
         return {on, std::move(opened).value()};
     }

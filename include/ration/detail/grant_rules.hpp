@@ -84,9 +84,10 @@ public:
     }
     /// The id of the job in a row.
     [[nodiscard]] job_id id_of(std::uint32_t row) const noexcept { return {store_->at(columns_->id, row)}; }
-    /// The capacity of a node.
+    /// The capacity of a node; `unlimited` for a setting.
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
-        return store_->at(of(static_cast<std::size_t>(r)).capacity, node);
+        auto const& c = of(static_cast<std::size_t>(r));
+        return c.most_reserved(store_->at(c.capacity, node));
     }
 
     /// The first rule that the row breaks by itself, or `passed`. The order of the tests is part of

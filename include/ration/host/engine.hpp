@@ -224,7 +224,7 @@ private:
         return columns_.resources[static_cast<std::size_t>(r)];
     }
     [[nodiscard]] std::int64_t capacity(std::uint32_t node, resource_id r) const noexcept {
-        return store_.at(of(r).capacity, node);
+        return of(r).most_reserved(store_.at(of(r).capacity, node));
     }
 
     /// Both policies hear what has happened to jobs: the fallback may be asked at any time.

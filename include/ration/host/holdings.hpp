@@ -17,15 +17,16 @@ namespace ration {
 inline void show_free_of(std::size_t node, ledger const& held, snapshot_store& store,
                          standard_columns const& columns) noexcept {
     for (std::size_t r = 0; r < columns.resources.size(); ++r)
-        store.at(columns.resources[r].free, node) =
-            store.at(columns.resources[r].capacity, node) -
-            held.sum(static_cast<std::uint32_t>(node), static_cast<resource_id>(r));
+        if (auto const& c = columns.resources[r]; !c.is_setting)
+            store.at(c.free, node) =
+                store.at(c.capacity, node) - held.sum(static_cast<std::uint32_t>(node), static_cast<resource_id>(r));
 }
 
 /// Updates nodes/free.*, for a host whose capacities may have changed. O(nodes x resources).
 inline void show_free(ledger const& held, snapshot_store& store, standard_columns const& columns) noexcept {
     for (std::size_t r = 0; r < columns.resources.size(); ++r) {
         auto const& c = columns.resources[r];
+        if (c.is_setting) continue;
         std::int64_t const* const sums = held.sums(static_cast<resource_id>(r));
         std::int64_t const* const capacity = store.data(c.capacity);
         std::int64_t* const free = store.data(c.free);
@@ -111,7 +112,7 @@ inline void show_changes(ledger& held, snapshot_store& store, standard_columns c
         bool const sized = detail::size_table(held, store);
         for (auto const& [job, node, resource, slots] : changes.places) {
             auto const& c = columns.resources[static_cast<std::size_t>(resource)];
-            store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, resource);
+            if (!c.is_setting) store.at(c.free, node) = store.at(c.capacity, node) - held.sum(node, resource);
             store.changes().mark(table_id::nodes, node, held_columns);
             // Changes of one job are usually listed together, so it is written once.
             if (job != last) all_shown &= detail::show_job(job, held, store, columns);

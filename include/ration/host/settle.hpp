@@ -66,9 +66,10 @@ struct job_estimate {
                                                 nanoseconds now) noexcept {
     if (g.amount() == g.held) return deferral::unchanged;
     if (g.amount() == 0 || held == nullptr) return deferral::none;
-    bool const both_limited = g.amount() != unlimited && g.held != unlimited;
+    bool const is_setting = capacity == unlimited, both_limited = g.amount() != unlimited && g.held != unlimited;
     double const change = both_limited ? static_cast<double>(g.amount() - g.held) : static_cast<double>(capacity);
-    if ((change < 0 ? -change : change) < rules.dead_band * static_cast<double>(capacity)) return deferral::dead_band;
+    if (!is_setting && (change < 0 ? -change : change) < rules.dead_band * static_cast<double>(capacity))
+        return deferral::dead_band;
     if (now - held->since < rules.dwell) return deferral::dwell;
     if (now - job.started < rules.grace) return deferral::grace;
     if (job.restart_cost > 0 && g.growth() > 0 && gain_of(job) < 0) return deferral::restart_cost;

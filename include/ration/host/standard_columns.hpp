@@ -25,6 +25,12 @@ struct resource_columns {
     column<double> used;
     column<std::int64_t> held, minimum, maximum, requested, capacity, free;
     tenant_resource_columns of_tenants;
+    bool is_setting = false;  ///< `divisibility::setting`: no node has a capacity of it
+
+    /// What the grants of a node may reserve together, of a resource with this capacity.
+    [[nodiscard]] constexpr std::int64_t most_reserved(std::int64_t of_node) const noexcept {
+        return is_setting ? unlimited : of_node;
+    }
 };
 
 /// Columns of the table `tenants` that the engine reads or writes.
@@ -115,6 +121,7 @@ private:
 
     [[nodiscard]] result<void> add(snapshot_store& store, resource_info const& r) noexcept {
         resource_columns of;
+        of.is_setting = r.granularity == divisibility::setting;
         result<void> done;
         auto const declare = [&]<class T>(column<T>& handle, std::string_view family) {
             if (!done) return;

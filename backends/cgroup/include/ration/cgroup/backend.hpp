@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,15 +23,18 @@ namespace ration::cgroup {
 struct options {
     std::string_view name = "run";  ///< part of the run's group name; see `check_name`
     cpu_cap cpus{};                 ///< what the whole run may use
+    /// The number that `memory_soft` has among the resources of the host, from `first_custom` on; empty: it has none
+    std::optional<resource_id> soft_memory{};
 };
 
-/// Turns grants of `cpu` (as quota; 0 freezes) and `memory` into kernel limits. Move-only. The destructor kills what is
-/// left in the run's groups and removes them. One thread at a time; the `io` must outlive it. Where memory runs out,
-/// every function returns `errc::no_memory` and may be called again (docs/adr/0021); those that change or measure a
-/// limit allocate nothing in the steady state.
+/// Turns grants of `cpu` (as quota; 0 freezes), `memory` and, on cgroup v2, `memory.soft` into kernel limits.
+/// Move-only. The destructor kills what is left in the run's groups and removes them. One thread at a time; the `io`
+/// must outlive it. Where memory runs out, every function returns `errc::no_memory` and may be called again
+/// (docs/adr/0021); those that change or measure a limit allocate nothing in the steady state.
 class backend {
     /// In one place for good, and destroyed from the last to the first: the jobs' groups are below the run's group.
     struct state {
+        std::optional<resource_id> soft_memory;
         std::unique_ptr<detail::run_group> run;
         detail::job_groups jobs;
         std::string scratch;
@@ -48,9 +52,9 @@ public:
     /// our group), invalid_value (the name), out_of_range (the cap).
     [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
         return or_no_memory("open the cgroup backend", wanted.name, [&]() -> result<backend> {
-            auto run = detail::run_group::open(machine, wanted.name, wanted.cpus);
+            auto run = detail::run_group::open(machine, wanted.name, wanted.cpus, wanted.soft_memory);
             if (!run) return run.failure();
-            return backend(std::make_unique<state>(state{std::move(run).value(), {}, {}}));
+            return backend(std::make_unique<state>(state{wanted.soft_memory, std::move(run).value(), {}, {}}));
         });
     }
 
@@ -150,6 +154,9 @@ public:
         if (!job) return job.failure();
         group const& where = (*job)->group();
         if (wanted.amount < 0) return make_error(errc::out_of_range, "plan", where.name(), 0, "an amount is 0 or more");
+        if (wanted.resource == state_->soft_memory)
+            return or_no_memory("plan memory.soft for", where.name(),
+                                [&] { return plan_soft_memory(where, wanted, out, state_->scratch); });
         switch (wanted.resource) {
             case resource_id::cpu:
                 if (wanted.amount != unlimited && wanted.amount > capacity().count) {

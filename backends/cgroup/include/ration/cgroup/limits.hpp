@@ -137,6 +137,12 @@ private:
     }
 };
 
+/// Bytes of memory from which on the kernel reclaims memory of a group, in whole pages. It kills nothing.
+struct soft_memory_limit {
+    memory_limit from;
+    friend constexpr bool operator==(soft_memory_limit const&, soft_memory_limit const&) noexcept = default;
+};
+
 /// How many processes and threads.
 class pids_limit {
     std::int64_t count_ = unlimited;

@@ -37,6 +37,14 @@ inline constexpr char const* memory_remedy =
            keyed_number(text, "slab_reclaimable").value_or(0);
 }
 
+/// Bytes in use that the kernel cannot reclaim.
+[[nodiscard]] inline result<std::int64_t> unreclaimable(directory const& where) noexcept {
+    auto const used = number_in(where, "memory.current");
+    auto const spare = reclaimable(where);
+    if (!used || !spare) return used ? spare.failure() : used.failure();
+    return *used - *spare;
+}
+
 /// Puts memory.high back in its destructor: left below what a job needs, it slows the job down for ever.
 class high_guard {
     directory const& where_;
@@ -67,11 +75,10 @@ public:
 /// rest, and set the limit only when the usage is below it.
 [[nodiscard]] inline result<void> shrink_memory_v2(directory const& where, memory_limit target,
                                                    nanoseconds at_most) noexcept {
+    auto const fixed = unreclaimable(where);
     auto const used = number_in(where, "memory.current");
-    auto const spare = reclaimable(where);
-    if (!used || !spare) return used ? spare.failure() : used.failure();
-    if (*used - *spare > target.count())
-        return make_error(errc::conflict, "shrink memory of", where.path(), 0, memory_remedy);
+    if (!used || !fixed) return used ? fixed.failure() : used.failure();
+    if (*fixed > target.count()) return make_error(errc::conflict, "shrink memory of", where.path(), 0, memory_remedy);
     std::string high;
     auto const old_high = where.read("memory.high", high);
     if (!old_high) return old_high.failure();
@@ -142,6 +149,19 @@ struct memory_shortage {
     if (!old) return old.failure();
     return target.count() < *old ? detail::shrink_memory_v2(where, target, at_most)
                                  : write_value(where, "memory.max", target.v2_text());
+}
+
+/// Writes memory.high. Below what cannot be reclaimed the kernel would slow the job down until it stands still, so this
+/// refuses. Errors: not_supported (cgroup v1 has nothing like it), conflict, gone.
+[[nodiscard]] inline result<void> write_soft_memory(directory const& where, soft_memory_limit target) noexcept {
+    if (where.kind() == version::v1)
+        return make_error(errc::not_supported, "set memory.soft of", where.path(), 0,
+                          "cgroup v1 has no such limit: boot with cgroup v2, or limit the memory");
+    auto const fixed = detail::unreclaimable(where);
+    if (!fixed) return fixed.failure();
+    if (*fixed > target.from.count())
+        return make_error(errc::conflict, "set memory.soft of", where.path(), 0, detail::memory_remedy);
+    return write_value(where, "memory.high", target.from.v2_text());
 }
 
 /// The same, and reads it back. Errors: those of `write_memory`; unverified.

@@ -20,7 +20,7 @@ namespace ration::cgroup {
 enum class run_state : std::uint8_t { thawed, frozen };
 
 /// One limit of a job's group. The order is that in which limits are restored: a job never runs with an old quota.
-using limit = std::variant<cpu_quota, memory_limit, run_state>;
+using limit = std::variant<cpu_quota, memory_limit, soft_memory_limit, run_state>;
 
 namespace detail {
 
@@ -28,6 +28,7 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 
 [[nodiscard]] constexpr controller controller_of(cpu_quota const&) noexcept { return controller::cpu; }
 [[nodiscard]] constexpr controller controller_of(memory_limit const&) noexcept { return controller::memory; }
+[[nodiscard]] constexpr controller controller_of(soft_memory_limit const&) noexcept { return controller::memory; }
 [[nodiscard]] constexpr controller controller_of(run_state) noexcept { return controller::freezer; }
 
 [[nodiscard]] inline char const* file_of(directory const& where, cpu_quota const&) noexcept {
@@ -36,6 +37,7 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 [[nodiscard]] inline char const* file_of(directory const& where, memory_limit const&) noexcept {
     return memory_file(where);
 }
+[[nodiscard]] inline char const* file_of(directory const&, soft_memory_limit const&) noexcept { return "memory.high"; }
 [[nodiscard]] inline char const* file_of(directory const& where, run_state) noexcept { return freeze_file(where); }
 
 /// As the kernel takes it.
@@ -44,6 +46,9 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 }
 [[nodiscard]] inline text<64> text_of(directory const& where, memory_limit const& value) noexcept {
     return where.kind() == version::v2 ? value.v2_text() : value.v1_text();
+}
+[[nodiscard]] inline text<64> text_of(directory const&, soft_memory_limit const& value) noexcept {
+    return value.from.v2_text();
 }
 [[nodiscard]] inline text<64> text_of(directory const& where, run_state value) noexcept {
     return freeze_text(where, value == run_state::frozen);
@@ -77,6 +82,12 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
     auto const amount = number_in(where, memory_file(where), scratch);
     return amount ? result<limit>(limit(memory_limit::shown(bytes{*amount}))) : result<limit>(amount.failure());
 }
+[[nodiscard]] inline result<limit> read_limit(directory const& where, soft_memory_limit const&,
+                                              std::string& scratch) noexcept {
+    auto const amount = number_in(where, "memory.high", scratch);
+    return amount ? result<limit>(limit(soft_memory_limit{memory_limit::shown(bytes{*amount})}))
+                  : result<limit>(amount.failure());
+}
 [[nodiscard]] inline result<limit> read_limit(directory const& where, run_state, std::string&) noexcept {
     auto const frozen = is_frozen(where);
     return frozen ? result<limit>(limit(*frozen ? run_state::frozen : run_state::thawed))
@@ -86,9 +97,10 @@ inline constexpr nanoseconds freeze_patience = milliseconds(500);
 /// As std::visit, which may throw: a limit always has a kind, because copying one cannot fail.
 template <class Visitor>
 [[nodiscard]] auto visit_kind(limit const& of, Visitor const& visitor) noexcept {
-    static_assert(std::is_trivially_copyable_v<limit> && std::variant_size_v<limit> == 3);
+    static_assert(std::is_trivially_copyable_v<limit> && std::variant_size_v<limit> == 4);
     if (auto const* const quota = std::get_if<cpu_quota>(&of)) return visitor(*quota);
     if (auto const* const memory = std::get_if<memory_limit>(&of)) return visitor(*memory);
+    if (auto const* const memory = std::get_if<soft_memory_limit>(&of)) return visitor(*memory);
     return visitor(*std::get_if<run_state>(&of));
 }
 
@@ -114,6 +126,7 @@ template <class Visitor>
 /// Brings the file to `value`: memory on v2 without killing, freezing with a deadline. Does not read it back.
 [[nodiscard]] inline result<void> put_limit(directory const& where, limit const& value) noexcept {
     if (auto const* const memory = std::get_if<memory_limit>(&value)) return write_memory(where, *memory);
+    if (auto const* const memory = std::get_if<soft_memory_limit>(&value)) return write_soft_memory(where, *memory);
     if (auto const* const state = std::get_if<run_state>(&value))
         return *state == run_state::frozen ? freeze(where, freeze_patience) : thaw(where);
     return write_value(where, limit_file(where, value), limit_text(where, value));

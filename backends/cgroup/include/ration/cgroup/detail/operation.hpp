@@ -68,6 +68,16 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
     return detail::plan_limit(**place, job, resource_id::memory, *wanted, out, scratch);
 }
 
+/// 0 removes the limit. Error: not_supported on cgroup v1.
+[[nodiscard]] inline result<void> plan_soft_memory(group const& where, setting const& wanted, plan<operation>& out,
+                                                   std::string& scratch) {
+    auto const place = detail::find_place(where, controller::memory);
+    auto const from = memory_limit::of(bytes{wanted.amount == 0 ? unlimited : wanted.amount});
+    if (!place || !from) return place ? from.failure() : place.failure();
+    if ((*place)->kind() == version::v1) return write_soft_memory(**place, {*from});  // which says why
+    return detail::plan_limit(**place, wanted.job, wanted.resource, soft_memory_limit{*from}, out, scratch);
+}
+
 /// CPU time, memory, time held back by the quota and number of processes, each from the controller that counts it; a
 /// figure without a controller is 0.
 [[nodiscard]] inline result<observation> observe(group const& where, std::string& scratch) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ class run_group {
 
 public:
     /// Finds the hierarchies, makes the run's group and caps it. Errors: those of `backend::open`.
-    [[nodiscard]] static result<std::unique_ptr<run_group>> open(io& machine, std::string_view name,
-                                                                 cpu_cap const& cap) {
+    /// `soft_memory`: the number of `memory_soft`, if the host offers it.
+    [[nodiscard]] static result<std::unique_ptr<run_group>> open(io& machine, std::string_view name, cpu_cap const& cap,
+                                                                 std::optional<resource_id> soft_memory) {
         if (auto const sound = check_name(name); !sound) return sound.failure();
         auto const who = self_as_owner(machine);
         auto found = who ? tree::discover(machine) : result<tree>(who.failure());
@@ -42,7 +44,10 @@ public:
         ready->group_ = std::make_unique<cgroup::group>(std::move(made).value());
         if (auto const capped = ready->set_cap({}, cap); !capped) return capped.failure();
         ready->resources_.push_back(resource_id::cpu);
-        if (ready->hierarchies_.has(controller::memory)) ready->resources_.push_back(resource_id::memory);
+        directory const* const memory = ready->group_->place_of(controller::memory);
+        if (memory != nullptr) ready->resources_.push_back(resource_id::memory);
+        if (memory != nullptr && memory->kind() == version::v2 && soft_memory)
+            ready->resources_.push_back(*soft_memory);
         return ready;
     }
 

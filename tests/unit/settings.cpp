@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// Resources that are settings: each job has its own amount, and no node a capacity.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "rig.hpp"
+#include "support/catch.hpp"
+
+using namespace unit;
+using ration::check_rule;
+using ration::divisibility;
+using ration::max_amount;
+using ration::unlimited;
+
+namespace {
+
+constexpr auto soft = resource_id::first_custom;
+
+/// A host that adds one resource to the standard ones: `memory.soft`, or for comparison the same with a capacity.
+struct setting_rig {
+    std::array<ration::resource_info, 7> resources{};
+    ration::snapshot_store store;
+    ration::standard_columns columns;
+    ration::fake::backend backend{{resource_id::cpu, resource_id::memory, soft}};
+    scripted policy, fallback;
+    ration::engine<ration::fake::backend> engine;
+
+    explicit setting_rig(std::size_t jobs, bool is_setting = true, ration::settle_rules settle = rig::at_once)
+        : engine(backend, policy, fallback, store, columns, resources, {.settle = settle}) {
+        std::ranges::copy(ration::standard_resources, resources.begin());
+        resources[6] = ration::info_of<ration::memory_soft>();
+        if (!is_setting) resources[6].granularity = divisibility::fractional;
+        columns = must(ration::standard_columns::declare(store, resources));
+        must(store.resize(table_id::nodes, 1));
+        must(store.resize(table_id::jobs, jobs));
+        for (std::size_t row = 0; row < jobs; ++row) {
+            store[columns.id][row] = row + 1;
+            store[columns.state][row] = static_cast<std::uint32_t>(job_state::running);
+            for (auto const& r : columns.resources) store[r.maximum][row] = unlimited;
+            backend.add({row + 1});
+        }
+        must(engine.bind({.jobs = jobs, .nodes = 1}));
+    }
+
+    [[nodiscard]] static ration::grant of(std::uint32_t job, std::int64_t amount) {
+        return {.job = job, .node = 0, .resource = static_cast<std::uint16_t>(soft), .amount = amount};
+    }
+    ration::tick_report tick_with(std::vector<ration::grant> answer, double second = 1) {
+        policy.answer = std::move(answer);
+        return engine.tick(ration::seconds(second), ration::tick_mode::apply);
+    }
+    [[nodiscard]] ration::resource_columns const& soft_columns() const {
+        return columns.resources[static_cast<std::size_t>(soft)];
+    }
+};
+
+}  // namespace
+
+TEST_CASE("settings: no capacity limits them, alone or together", "[engine][settings]") {
+    setting_rig r(3);
+    auto const report = r.tick_with({r.of(0, 1 << 20), r.of(1, max_amount), r.of(2, max_amount)});
+    CHECK(report.rejected.empty());
+    CHECK(report.deferred.empty());
+    for (std::uint64_t job : {1, 2, 3})
+        CHECK(r.backend.amount({job}, soft).value() == (job == 1 ? 1 << 20 : max_amount));
+    CHECK(r.store[r.soft_columns().held][0] == 1 << 20);
+    CHECK(r.store[r.soft_columns().free][0] == 0);
+    // The same amounts of a resource that nodes have none of
+    setting_rig shared(3, false);
+    auto const refused = shared.tick_with({r.of(0, 1 << 20), r.of(1, 5), r.of(2, 7)});
+    REQUIRE(refused.rejected.size() == 3);
+    CHECK(refused.rejected[0].rule == check_rule::over_capacity);
+}
+
+TEST_CASE("settings: bounds of a job, wrong amounts and unlimited are as for other resources", "[engine][settings]") {
+    setting_rig r(1);
+    r.store[r.soft_columns().minimum][0] = 100;
+    r.store[r.soft_columns().maximum][0] = 200;
+    auto const rule = [&](std::int64_t amount) {
+        auto const report = r.tick_with({r.of(0, amount)});
+        return report.rejected.empty() ? check_rule::passed : report.rejected[0].rule;
+    };
+    CHECK(rule(99) == check_rule::below_minimum);
+    CHECK(rule(201) == check_rule::above_maximum);
+    CHECK(rule(-1) == check_rule::negative_amount);
+    CHECK(rule(150) == check_rule::passed);
+    CHECK(rule(unlimited) == check_rule::passed);
+    CHECK(r.backend.amount({1}, soft).value() == 200);  // no more than the job accepts
+    CHECK(rule(0) == check_rule::passed);
+    CHECK(r.engine.holdings().amount({1}, 0, soft) == 0);
+}
+
+TEST_CASE("settings: no dead band holds a small change back, but a dwell time does", "[engine][settings]") {
+    setting_rig r(1, true, {.dead_band = 0.5, .dwell = ration::seconds(10), .grace = {}});
+    static_cast<void>(r.tick_with({r.of(0, 1000)}, 1));
+    auto const early = r.tick_with({r.of(0, 1001)}, 2);
+    REQUIRE(early.deferred.size() == 1);
+    CHECK(early.deferred[0].why == ration::deferral::dwell);
+    static_cast<void>(r.tick_with({r.of(0, 1001)}, 12));
+    CHECK(r.backend.amount({1}, soft).value() == 1001);
+}
