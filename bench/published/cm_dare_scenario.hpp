@@ -10,8 +10,13 @@
 
 namespace published {
 
+struct cm_dare_options {
+    /// Of the control for revoked workers; nullptr: they stay. Transient ones break it.
+    sim::server_lifetime const* control_servers = nullptr;
+};
+
 /// `data`: the folder bench/data.
-[[nodiscard]] inline findings cm_dare_scenario(std::string const& data) {
+[[nodiscard]] inline findings cm_dare_scenario(std::string const& data, cm_dare_options const& options = {}) {
     findings found;
     auto const curves = cm_dare::curves_of(data);
     cm_dare::speed_table(curves, found);
@@ -19,7 +24,7 @@ namespace published {
     cm_dare::estimator_table(curves, found);
     cm_dare::second_server(curves, found);
     cm_dare::lifetime_table(found);
-    cm_dare::worker_table(found);
+    cm_dare::worker_table(found, options.control_servers);
     return found;
 }
 

@@ -69,7 +69,8 @@ struct trained_often {
     return {over_seeds(hours), over_seeds(lost), over_seeds(stops)};
 }
 
-inline void worker_table(findings& found) {
+/// `control_servers`: those of the control; nullptr: they stay.
+inline void worker_table(findings& found, sim::server_lifetime const* control_servers) {
     constexpr double save = 5;  // seconds: of a model of some 100 MB, by checkpoint times of the same authors
     auto const* const servers = sim::find_transient_servers("P100", "us-east1");
     found.print(
@@ -84,9 +85,9 @@ inline void worker_table(findings& found) {
         row("workers that wait for each other", {.is_asynchronous = false, .servers = servers, .save = save});
     auto const alone = row("workers with a parameter server", {.servers = servers, .save = save});
     auto const quick = row("the same, saves that take no time", {.servers = servers});
-    auto const steady = row("the same, servers that stay", {.save = save});
-    auto const steady_together =
-        row("workers that wait for each other, servers that stay", {.is_asynchronous = false, .save = save});
+    auto const steady = row("the same, servers that stay", {.servers = control_servers, .save = save});
+    auto const steady_together = row("workers that wait for each other, servers that stay",
+                                     {.is_asynchronous = false, .servers = control_servers, .save = save});
     found.expect(alone.stops.most == 0 && alone.lost.most == 0,
                  "a revoked worker never stops an asynchronous job, which loses no step");
     found.expect(together.stops.median >= 1 && together.lost.median > 0,

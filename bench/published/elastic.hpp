@@ -23,7 +23,8 @@ struct elastic_scale {
     double hours = 24;
     std::int64_t devices = 400;
     std::uint64_t seeds = 5;
-    bool whole_sweep = true;  ///< else a low load and a high one, and the controls
+    bool whole_sweep = true;    ///< else a low load and a high one, and the controls
+    bool control_fixed = true;  ///< the control has batch ranges of one value; others break it
 };
 
 namespace elastic {
@@ -260,7 +261,8 @@ inline void control(elastic_scale const& scale, findings& found) {
         "\n| control, batch ranges of one value: load | variant | jobs | restarts, fixed | elastic |\n|---|---|---|---|---|\n");
     for (double const load : {0.5, 2.0})
         for (auto const overflow : {elastic_batch_overflow::drop, elastic_batch_overflow::queue}) {
-            auto const w = jobs_of(scale, load * static_cast<double>(scale.devices) / 2, submitted::mixed, true, 1);
+            auto const w =
+                jobs_of(scale, load * static_cast<double>(scale.devices) / 2, submitted::mixed, scale.control_fixed, 1);
             auto const both = run_both(scale, w, overflow);
             char const* const name = overflow == elastic_batch_overflow::drop ? "drop" : "queue";
             std::size_t restarts[2] = {0, 0};

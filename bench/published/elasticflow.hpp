@@ -20,6 +20,12 @@
 #include "scene.hpp"
 
 namespace published {
+
+struct elasticflow_scale {
+    std::size_t jobs = 876;       ///< of the trace, the first ones
+    double control_times = 1000;  ///< as long until each deadline in the control; 1 breaks it
+};
+
 namespace elasticflow {
 
 /// The numbers of devices that the artifact measured.
@@ -162,14 +168,13 @@ struct rules {
 
 }  // namespace elasticflow
 
-/// `most_jobs`: of the trace, the first ones.
-[[nodiscard]] inline findings elasticflow_scenario(std::string const& data, std::size_t most_jobs = 876) {
+[[nodiscard]] inline findings elasticflow_scenario(std::string const& data, elasticflow_scale const& scale = {}) {
     using namespace elasticflow;
     findings found;
-    auto const fixed = jobs_of(data, most_jobs, 0), any = resizable(fixed);
-    auto const with_restarts = jobs_of(data, most_jobs, 30);
+    auto const fixed = jobs_of(data, scale.jobs, 0), any = resizable(fixed);
+    auto const with_restarts = jobs_of(data, scale.jobs, 30);
     rules const plenty(any, fixed, 16), slow(resizable(with_restarts), with_restarts, 16), scarce(any, fixed, 2),
-        loose(relaxed(any, 1000), relaxed(fixed, 1000), 16);
+        loose(relaxed(any, scale.control_times), relaxed(fixed, scale.control_times), 16);
     outcome const rigid = run(fixed, 16, policies::edf());
     admissions const all = admissions_of(any, 16), few = admissions_of(any, 2);
     plenty.print(found, ("deadlines met by " + std::to_string(any.jobs.size()) + " jobs on 128 devices").c_str(),

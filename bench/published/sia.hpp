@@ -14,6 +14,11 @@
 #include "scene.hpp"
 
 namespace published {
+
+struct sia_options {
+    bool control_has_b = false;  ///< devices of type B in the control; they break it
+};
+
 namespace sia_table {
 
 /// Goodput with 1 A, 2 A, 1 B, 2 B and 4 B. Both rows are scaled to their smallest entry already.
@@ -87,7 +92,7 @@ struct two {
 
 }  // namespace sia_table
 
-[[nodiscard]] inline findings sia_scenario() {
+[[nodiscard]] inline findings sia_scenario(sia_options const& options = {}) {
     using namespace sia_table;
     policies::sia_parameters const sums{.at_changes = false, .p = 1, .doubling = false};
     findings found;
@@ -97,7 +102,7 @@ struct two {
         found.print("%-44s %6.2f %6.2f %6.2f\n", what, t.a, t.b, t.sum());
     };
     two const ours = chosen(first, second, sums, true), turned = chosen(second, first, sums, true),
-              only_a = chosen(first, second, sums, false);
+              only_a = chosen(first, second, sums, options.control_has_b);
     two const fair = chosen(first, second, {.at_changes = false, .doubling = false}, true),
               slow_start = chosen(first, second, {.at_changes = false, .p = 1}, true);
     two const greedy{1.5, 3.6};  // J2 first, which is fastest with 4 B; J1 has what is left

@@ -11,11 +11,3 @@ TEST_CASE("AI4DL: limits by phases where they repeat, and controls; results.md h
     published_test::check_all(found);
     CHECK(published_test::table_lines(published_test::section("AI4DL")) == published_test::table_lines(found.table()));
 }
-
-TEST_CASE("AI4DL: without phases the claims about repeated ones fail, and no other", "[published]") {
-    auto const found = published::ai4dl_scenario(RATION_BENCH_DATA, {.seeds = 2, .without_phases = true});
-    for (auto const& claim : found.claims()) {
-        INFO(claim.what);
-        CHECK(claim.holds == (claim.what.find("repeated phases:") == std::string::npos));
-    }
-}

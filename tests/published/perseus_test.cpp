@@ -22,11 +22,6 @@ TEST_CASE("Perseus: a tenant that waits for its host leaves room for another one
     CHECK(broken_claims({}).empty());
 }
 
-TEST_CASE("Perseus: a device that one tenant cannot fill breaks the control, and nothing else", "[published]") {
-    CHECK(broken_claims({.control_ratio = 0.9, .seeds = 1}) ==
-          std::vector<std::string>{"control: where one tenant fills the device, sharing it saves less than 1 %"});
-}
-
 TEST_CASE("Perseus: the formula for M/D/1 is that of the tables", "[published]") {
     // At load 0.5 a request waits with probability 0.5; by Crommelin's series P(W <= 1) = 0.5 e^0.5 for service time 1
     CHECK(perseus::md1_waits_at_most(0, 0.5) == Approx(0.5));

@@ -42,7 +42,7 @@ TEST_CASE("Sia: the worked example of its table 1", "[published]") { check_all(p
 TEST_CASE(
     "ElasticFlow: every deadline that can be met, admitted jobs in time, and the waste of plain earliest deadline first",
     "[published]") {
-    check_all(published::elasticflow_scenario(RATION_BENCH_DATA, 200));
+    check_all(published::elasticflow_scenario(RATION_BENCH_DATA, {.jobs = 200}));
 }
 
 TEST_CASE("VirtualCluster: greedy tenants delay no other with a queue for each tenant, and all with one queue",
@@ -58,28 +58,12 @@ TEST_CASE(
     CHECK(table_lines(section("ElasticRMI")) == table_lines(found.table()));
 }
 
-TEST_CASE("ElasticRMI: a hook with another threshold breaks the control, and nothing else", "[published]") {
-    auto const found = published::elastic_rmi_scenario({.seeds = 1, .control_threshold = 0.8});
-    for (auto const& claim : found.claims()) {
-        INFO(claim.what);
-        CHECK(claim.holds == (claim.what.find("bit for bit") == std::string::npos));
-    }
-}
-
 TEST_CASE(
     "ROBUS: a cache that serves tenants fairly and nearly as the optimum; results.md has these tables and no others",
     "[published]") {
     auto const found = published::robus_scenario();
     check_all(found);
     CHECK(table_lines(section("ROBUS")) == table_lines(found.table()));
-}
-
-TEST_CASE("ROBUS: a cache that is too small breaks its control, and nothing else", "[published]") {
-    auto const found = published::robus_scenario({.seeds = 1, .control_part = 0.5});
-    for (auto const& claim : found.claims()) {
-        INFO(claim.what);
-        CHECK(claim.holds == (claim.what.find("holds everything") == std::string::npos));
-    }
 }
 
 TEST_CASE("TRADL: FT before AO before NA for those that come late, and nothing where nobody competes", "[published]") {

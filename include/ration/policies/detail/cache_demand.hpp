@@ -131,12 +131,12 @@ public:
         std::size_t const fresh = size();
         held_.resize((fresh + 1) * words_);
         for (std::uint32_t const item : items) held_[fresh * words_ + item / 64] |= std::uint64_t{1} << item % 64;
-        share_.push_back(0);
         for (std::size_t c = 0; c < fresh; ++c)
             if (are_equal(c, fresh)) {
-                remove_last();
+                held_.resize(fresh * words_);
                 return c;
             }
+        share_.push_back(0);
         served_.resize((fresh + 1) * tenants_);
         double* const served = served_.data() + fresh * tenants_;
         auto const& d = of.demand();
@@ -163,10 +163,6 @@ public:
     }
 
 private:
-    void remove_last() noexcept {
-        share_.resize(size() - 1);
-        held_.resize(size() * words_);
-    }
     void move(std::size_t from, std::size_t to) noexcept {
         share_[to] = share_[from];
         for (std::size_t w = 0; w < words_; ++w) held_[to * words_ + w] = held_[from * words_ + w];
