@@ -80,6 +80,10 @@ inline constexpr column_description catalogue[] = {
     {"jobs/loss.window", column_type::f64, column_shape::vector, column_offer::by_some_hosts},
     {"jobs/tier", column_type::u32},   // tiers reached
     {"jobs/tiers", column_type::u32},  // tiers there are
+    // part of the last window in which the level of the job's target held, and the distance of the window's mean from
+    // the level, relative to it: negative = worse, NaN = no value. Both 0: no level
+    {"jobs/slo.met", column_type::f64},
+    {"jobs/slo.slack", column_type::f64},
     {"jobs/used.", column_type::f64},  // measured use, in the resource's unit
     // part of the time during which the CPU limit held the job back; 0 if unknown
     {"jobs/throttled.cpu", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},

@@ -64,13 +64,14 @@ namespace detail {
 
 /// The columns that every Job and the host supply. A name that ends in '.' means one column for
 /// each standard resource. Jobs that supply no tenant belong to the first one; those that supply no request made while
-/// they run have made none.
+/// they run have made none, and those that supply no level have none.
 inline constexpr std::string_view implied_columns[] = {
-    "jobs/id",       "jobs/state",      "jobs/step",       "jobs/loss",       "jobs/tier",       "jobs/tiers",
-    "jobs/min.",     "jobs/max.",       "jobs/requested.", "jobs/held.",      "nodes/capacity.", "nodes/free.",
-    "nodes/type",    "held/job",        "held/node",       "held/resource",   "held/amount",     "jobs/tenant",
-    "tenants/id",    "tenants/parent",  "tenants/weight",  "tenants/quota.",  "tenants/limit.",  "tenants/lend.",
-    "tenants/held.", "tenants/demand.", "tenants/usage.",  "tenants/waiting", "tenants/running"};
+    "jobs/id",         "jobs/state",     "jobs/step",     "jobs/loss",       "jobs/tier",       "jobs/tiers",
+    "jobs/slo.met",    "jobs/slo.slack", "jobs/min.",     "jobs/max.",       "jobs/requested.", "jobs/held.",
+    "nodes/capacity.", "nodes/free.",    "nodes/type",    "held/job",        "held/node",       "held/resource",
+    "held/amount",     "jobs/tenant",    "tenants/id",    "tenants/parent",  "tenants/weight",  "tenants/quota.",
+    "tenants/limit.",  "tenants/lend.",  "tenants/held.", "tenants/demand.", "tenants/usage.",  "tenants/waiting",
+    "tenants/running"};
 
 /// True if the column is one of these.
 [[nodiscard]] constexpr bool is_implied(std::string_view name) noexcept {

@@ -25,6 +25,7 @@ static_assert(is("jobs/step", column_type::u64) && is("jobs/loss", column_type::
               is("jobs/loss.best", column_type::f64));
 static_assert(is("jobs/loss.window", column_type::f64, column_shape::vector));
 static_assert(is("jobs/tier", column_type::u32) && is("jobs/tiers", column_type::u32));
+static_assert(is("jobs/slo.met", column_type::f64) && is("jobs/slo.slack", column_type::f64));
 static_assert(is("jobs/speedup", column_type::f64, column_shape::vector) &&
               is("jobs/batch", column_type::i64, column_shape::vector));
 static_assert(is("jobs/remaining", column_type::f64) && is("jobs/restart_cost", column_type::f64));

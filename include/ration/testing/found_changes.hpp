@@ -27,7 +27,8 @@ namespace ration::testing {
                                                 "jobs/measured_steps_per_second"};
     if (std::ranges::find(of_state, column) != std::end(of_state)) return state_columns;
     if (std::ranges::find(of_progress, column) != std::end(of_progress)) return progress_columns;
-    if (column.starts_with("jobs/loss") || column.starts_with("jobs/used.")) return progress_columns;
+    for (std::string_view const measured : {"jobs/loss", "jobs/used.", "jobs/slo."})
+        if (column.starts_with(measured)) return progress_columns;
     if (column.starts_with("jobs/held.") || column.starts_with("nodes/free.")) return held_columns;
     if (column.starts_with("nodes/capacity.") || column == "nodes/type") return capacity_columns;
     return description_columns;

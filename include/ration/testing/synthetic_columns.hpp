@@ -40,6 +40,7 @@ struct synthetic_job {
     double measured_steps_per_second = 0, attained = 0;
     double loss = 100, best_loss = 100;
     double target_loss = 0;                    ///< NaN = none
+    double slo_met = 0, slo_slack = 0;         ///< both 0 = no level
     std::array<double, loss_window> losses{};  ///< the last one is the newest
     by_devices speed{}, fixed_speed{};  ///< steps/s on devices of type 0: at the best batch, at the requested one
     per_resource<double> used{};
@@ -94,6 +95,8 @@ struct synthetic_columns {
             (&store.at(standard.get<"jobs/loss.window">(), row))[i] = job.losses[i];
         store.at(standard.tier, row) = job.tier;
         store.at(standard.tiers, row) = two_tier_target::objective_tier;
+        store.at(standard.get<"jobs/slo.met">(), row) = job.slo_met;
+        store.at(standard.get<"jobs/slo.slack">(), row) = job.slo_slack;
         store.at(standard.get<"jobs/attained">(), row) = job.attained;
         store.at(standard.measured_steps_per_second, row) = job.measured_steps_per_second;
         store.at(standard.get<"jobs/total_steps">(), row) = job.length;

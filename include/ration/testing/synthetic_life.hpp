@@ -145,6 +145,7 @@ private:
             cluster_.change(row, job);
         }
         ask(job);
+        measure_level(job);
         for (std::size_t r = 0; r < capacity_.size(); ++r)
             job.used[r] = static_cast<double>(rng_.below(static_cast<std::uint64_t>(capacity_[r]) / 2));
         cluster_.set(row, job);
@@ -156,6 +157,14 @@ private:
         if (job.id % 3 != 0 || ticks_ % 7 != job.id % 7) return;
         for (std::size_t r = 0; r < capacity_.size(); ++r)
             job.requested[r] = static_cast<std::int64_t>(ticks_ * job.id % 5) * job.request[r] / 2;
+    }
+
+    /// One job in four has a level, which it holds half of the time, without a draw. Now and then it has no value.
+    void measure_level(synthetic_job& job) const noexcept {
+        if (job.id % 4 != 1) return;
+        std::uint64_t const at = ticks_ / 5 + job.id;
+        job.slo_met = static_cast<double>(at % 11) / 10;
+        job.slo_slack = at % 13 == 0 ? unknown : static_cast<double>(at * 7 % 21) / 20 - 0.475;
     }
 
     /// The loss falls by 1 % on average, at most by 3; now and then it rises.

@@ -22,6 +22,7 @@ constexpr double most_measurement = 1e15;  // steps, seconds, losses
 constexpr double least_weight = 1e-6, most_weight = 1e6;
 constexpr std::uint32_t unknown_phase = 0xFFFF'FFFF;
 constexpr double most_count = 1'000'000;  // tiers, restarts, tenants
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."};
 constexpr std::array states{job_state::queued, job_state::running, job_state::restarting, job_state::done,
                             job_state::failed};
@@ -48,6 +49,8 @@ constexpr exception exceptions[] = {
     {"jobs/loss.window", -most_measurement, most_measurement},
     {"jobs/tier", 0, most_count, 0},
     {"jobs/tiers", 0, most_count, 0},
+    {"jobs/slo.met", 0, 1, 0},
+    {"jobs/slo.slack", -most_measurement, most_measurement, 0, value_form::maybe_unknown},
     {"jobs/throttled.cpu", 0, most_count, 0},
     {"jobs/class", 0, most_count},
     {"jobs/phase", 0, unknown_phase, unknown_phase},
@@ -83,14 +86,14 @@ constexpr exception exceptions[] = {
                 .most = is_special ? special->most : most,
                 .otherwise = {},
                 .otherwise_text = {}};
-    if (key.form == value_form::maybe_unknown) {
-        key.otherwise = bits_of(key.type, std::numeric_limits<double>::quiet_NaN());
-        key.otherwise_text = "\"nan\"";
-    } else if (is_special && special->otherwise) {
+    if (is_special && special->otherwise) {
         std::int64_t const value = *special->otherwise;
         key.otherwise =
             is_float(key.type) ? bits_of(key.type, static_cast<double>(value)) : static_cast<std::uint64_t>(value);
         key.otherwise_text = value == unlimited ? "\"unlimited\"" : fmt::format("{}", value);
+    } else if (key.form == value_form::maybe_unknown) {
+        key.otherwise = bits_of(key.type, unknown);
+        key.otherwise_text = "\"nan\"";
     }
     return key;
 }
@@ -168,7 +171,7 @@ std::string range_of(row_key const& key) {
 result<std::uint64_t> read_value(row_key const& key, nlohmann::json const& value) {
     if (key.form == value_form::state) return read_state(key, value);
     if (key.form == value_form::amount && value == "unlimited") return static_cast<std::uint64_t>(unlimited);
-    if (key.form == value_form::maybe_unknown && (value == "nan" || value.is_null())) return *key.otherwise;
+    if (key.form == value_form::maybe_unknown && (value == "nan" || value.is_null())) return bits_of(key.type, unknown);
     bool const fits = is_float(key.type) ? value.is_number() : value.is_number_integer();
     if (!fits) return refusal(errc::invalid_value, key);
     auto const number = value.get<double>();
