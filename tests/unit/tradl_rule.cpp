@@ -69,6 +69,19 @@ TEST_CASE("tradl: above its fair share a job is limited to 1/(2n)", "[tradl]") {
     }
 }
 
+TEST_CASE("tradl: a service is limited only while it holds its level", "[tradl][levels]") {
+    auto a = full_machine(3, 1.0 / 3);
+    a.decide();
+    for (int cycle = 0; cycle < 2; ++cycle) {
+        a.tier(0, 1);
+        CHECK(a.decide(2 * cycle + 1)[0].amount == 250);
+        a.tier(0, 0);  // the level is lost
+        auto const rows = a.decide(2 * cycle + 2);
+        CHECK(rows[0].amount == unlimited);
+        CHECK(rows[0].reason == tradl::machine_not_full);
+    }
+}
+
 TEST_CASE("tradl: a job alone on the machine is never limited", "[tradl]") {
     asked<tradl> a(1);
     a.use(0, capacity);

@@ -42,7 +42,7 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::sjf_parameters, measure, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::srtf_parameters, measure, unknown, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::las_parameters, first_threshold, second_threshold, promote, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gittins_parameters, quantum);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant, heed_wants);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::max_min_parameters, round, by_tenant, heed_wants, levels_first);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::drf_parameters, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_queue_parameters, order, backfill);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::fair_tree_parameters, backfill);
@@ -56,5 +56,5 @@ BOOST_HANA_ADAPT_STRUCT(ration::policies::good_enough_parameters, interval, at_c
 BOOST_HANA_ADAPT_STRUCT(ration::policies::learner_parameters, learner, give_up, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::gang_parameters, learner, placement, backfill, tenants);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::sia_parameters, round, at_changes, p, lambda, doubling, steps);
-BOOST_HANA_ADAPT_STRUCT(ration::policies::wants_parameters, round);
+BOOST_HANA_ADAPT_STRUCT(ration::policies::wants_parameters, round, levels_first);
 BOOST_HANA_ADAPT_STRUCT(ration::policies::shared_cache_parameters, mode, round);

@@ -21,6 +21,7 @@
 #include <ration/policies/detail/elastic_jobs.hpp>
 #include <ration/policies/detail/followed_shares.hpp>
 #include <ration/policies/detail/heap.hpp>
+#include <ration/policies/detail/level_shares.hpp>
 #include <ration/policies/detail/priority_order.hpp>
 #include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policies/detail/tenant_shares.hpp>
@@ -34,9 +35,10 @@ namespace ration::policies {
 
 /// Parameters of `max_min`; each member has its unit and its default.
 struct max_min_parameters {
-    double round = 360;       ///< seconds after which jobs that waited replace jobs that ran
-    bool by_tenant = false;   ///< devices are divided among tenants first
-    bool heed_wants = false;  ///< a job gets no more than it requests while it runs
+    double round = 360;         ///< seconds after which jobs that waited replace jobs that ran
+    bool by_tenant = false;     ///< devices are divided among tenants first
+    bool heed_wants = false;    ///< a job gets no more than it requests while it runs
+    bool levels_first = false;  ///< services below their level come before jobs without one
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
     static constexpr parameter_note notes[] = {
@@ -46,7 +48,9 @@ struct max_min_parameters {
          .most = 1e6},
         {.name = "by_tenant",
          .meaning = "divide devices among tenants by their weights first, and then among the jobs of each"},
-        {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"}};
+        {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"},
+        {.name = "levels_first",
+         .meaning = "when devices lack, serve services below their level before jobs without a level"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -71,10 +75,15 @@ struct max_min_parameters {
 /// With `heed_wants`, `jobs/requested.gpu` bounds the devices of a job, within its minimum and maximum. A job without a
 /// request has its maximum as the bound. Devices are then divided on every tick.
 ///
+/// With `levels_first`, `jobs/slo.slack` decides who comes first when devices lack. A service below its level comes
+/// before jobs without a level with all that it can use, and a service at its level with what it holds. Minima come
+/// before that, and with `by_tenant` only jobs of one tenant compete. Devices are then divided on every tick.
+///
 /// Between two rounds, devices are divided again only when jobs or devices come or go. O(log jobs) for each job that
 /// changes and each device that changes hands, and at a new round for each job that has held devices since the last
 /// one. Without a list of changes, O((jobs + devices) log jobs) for a division, and O(jobs + nodes) otherwise. So it is
-/// with `by_tenant`, where each device costs as much for each level of the tree. State: one entry for each job.
+/// with `levels_first`, and with `by_tenant`, where each device costs as much for each level of the tree. State: one
+/// entry for each job.
 class max_min {
 public:
     /// Declares the class as a policy.
@@ -84,7 +93,8 @@ public:
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::elastic_columns<in<double, "jobs/weight">, in<double, "jobs/attained">,
                                            in<std::int64_t, "jobs/requested.gpu">, in<std::uint32_t, "jobs/tenant">,
-                                           in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">>;
+                                           in<std::uint32_t, "tenants/parent">, in<double, "tenants/weight">,
+                                           in<double, "jobs/slo.met">, in<double, "jobs/slo.slack">>;
     /// The policy renews its own figures of changed jobs only.
     static constexpr bool follows_changes = true;
     /// Identity of the policy, and the texts of its reason codes.
@@ -107,6 +117,7 @@ public:
         claims_.reserve(most.jobs);
         tenants_.reserve(most);
         attained_.reserve(most);
+        levels_.reserve(most);
         place_of_.reserve(most.jobs);
         return status::ok;
     }
@@ -114,11 +125,13 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         bool const new_round = !started_ || t.now() == round_ || to_seconds(t.now() - round_) >= parameters_.round;
-        bool const has_list = !parameters_.by_tenant && t.changes(table_id::jobs).everything == 0;
+        bool const is_listed = !parameters_.by_tenant && !parameters_.levels_first;
+        bool const has_list = is_listed && t.changes(table_id::jobs).everything == 0;
         has_list ? followed_.follow(t, jobs_.places(), services_) : followed_.skip(t.now());
         if (parameters_.by_tenant) attained_.follow(t);
         bool const is_changed = has_list ? is_due(t) : jobs_.is_due(t, no_interval, true);
-        if (!is_changed && !new_round && !parameters_.heed_wants) return status::ok;
+        bool const is_steady = !parameters_.heed_wants && !parameters_.levels_first;
+        if (!is_changed && !new_round && is_steady) return status::ok;
         if (new_round) {
             started_ = true;
             round_ = t.now();
@@ -131,6 +144,7 @@ public:
         });
         std::int64_t const left = admit(t, shares);
         parameters_.by_tenant ? tenants_.fill(t, shares, left) : fill(t, shares, left);
+        if (parameters_.levels_first) levels_.divide(t, shares, parameters_.by_tenant);
         return jobs_.apply(t, out);
     }
 
@@ -172,6 +186,7 @@ private:
     detail::heap<detail::device_claim> claims_;
     detail::tenant_shares tenants_;
     detail::attained_service attained_;
+    detail::level_shares levels_;
     buffer<std::uint32_t> place_of_;  // by row: its share's place + 1; 0 = it has none
     job_memory<detail::weighted_service> services_;
     std::size_t most_jobs_ = 0;

@@ -16,10 +16,11 @@ namespace ration::policies {
 
 /// Parameters of `wants`; each member has its unit and its default.
 struct wants_parameters {
-    double round = 360;  ///< seconds after which jobs that waited replace jobs that ran
+    double round = 360;         ///< seconds after which jobs that waited replace jobs that ran
+    bool levels_first = false;  ///< services below their level come before jobs of their tenant without one
 
     /// Meaning and valid interval of each parameter, for help texts and the JSON schema.
-    static constexpr parameter_note notes[] = {max_min_parameters::notes[0]};
+    static constexpr parameter_note notes[] = {max_min_parameters::notes[0], max_min_parameters::notes[3]};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -30,6 +31,9 @@ struct wants_parameters {
 /// A job gets the devices that it requests (`jobs/requested.gpu`), within its bounds. If the requests exceed the
 /// devices, these are divided by weighted max-min fairness: among tenants by their weights, then among the jobs of each
 /// by theirs. A job without a request may have its maximum. Devices beyond all requests stay free.
+///
+/// With `levels_first`, the devices of a tenant go first to its services that need them for their levels
+/// (`jobs/slo.slack`), and then to its other jobs. The division among tenants is the same.
 ///
 /// The division is that of `max_min` with `by_tenant` and `heed_wants`, on every tick, and so are its cost and state.
 class wants {
@@ -50,7 +54,7 @@ public:
     wants() noexcept : wants(wants_parameters{}) {}
     /// With these parameters. Precondition: `p.problem()` is empty.
     explicit wants(wants_parameters const& p) noexcept
-        : division_({.round = p.round, .by_tenant = true, .heed_wants = true}) {}
+        : division_({.round = p.round, .by_tenant = true, .heed_wants = true, .levels_first = p.levels_first}) {}
 
     /// Allocates for the largest tables, so that `decide` does not allocate.
     [[nodiscard]] status prepare(limits const& most) noexcept { return division_.prepare(most); }
