@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Services in traces, from a seed and in runs: their requests, and how far policies are from them.
+#include <array>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/fifo.hpp>
@@ -34,9 +38,9 @@ constexpr std::string_view service_trace =
 }
 
 template <Policy P>
-[[nodiscard]] figures run_under(workload const& jobs, P const& rule, nanoseconds interval) {
+figures run_under(workload const& jobs, P const& rule, nanoseconds interval, std::int64_t devices = 8) {
     cluster machines;
-    machines.groups.push_back({.nodes = 1, .devices = 8});
+    machines.groups.push_back({.nodes = 1, .devices = devices});
     policy_adapter<P> policy(rule);
     policy_adapter<policies::fifo> fallback;
     auto const done = simulation(jobs, machines, policy, fallback, {.interval = interval}).run();
@@ -109,6 +113,108 @@ TEST_CASE("elastic_batch_dp gives a service its maximum, or with heed_wants its 
         run_under(*jobs, policies::elastic_batch_dp({.interval = 50, .heed_wants = true}), seconds(50));
     CHECK(heeding.excess == 0);
     CHECK(heeding.shortage == 0);
+}
+
+TEST_CASE("the level of a service is met while it holds what it requests", "[serving][levels]") {
+    auto const jobs = trace::read(service_trace, {}, "t");
+    REQUIRE(jobs);
+    CHECK(run_under(*jobs, policies::wants(), seconds(50)).level_met == 1);
+    // The 20 s in which the decision is late, of 1000
+    CHECK(run_under(*jobs, policies::wants(), seconds(80)).level_met == Approx(0.98));
+    CHECK(run_under(*jobs, policies::fifo(), seconds(50)).level_met == Approx(0.6));
+    CHECK(run_under(*jobs, policies::max_min(), seconds(50)).level_met == 1);
+    auto const none = trace::read(traces::common, {}, "t");
+    REQUIRE(none);
+    CHECK(std::isnan(run_under(*none, policies::fifo(), seconds(50)).level_met));
+}
+
+namespace {
+
+/// Records what a policy sees of the first job, and grants it two devices.
+struct level_watcher {
+    using policy_concept = policy_tag;
+    using inputs = columns<in<double, "jobs/slo.met">, in<double, "jobs/slo.slack">, in<std::uint32_t, "jobs/state">>;
+    static constexpr meta about{.id = "org.example.level-watcher", .version = "1.0.0"};
+    std::vector<std::array<double, 3>>* seen;
+
+    [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (t.jobs() == 0 || !is_active(static_cast<job_state>(t.get<"jobs/state">()[0]))) return status::ok;
+        seen->push_back({to_seconds(t.now()), t.get<"jobs/slo.met">()[0], t.get<"jobs/slo.slack">()[0]});
+        return out.set(0, 0, resource_id::gpu, 2) ? status::ok : status::capacity;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a simulated service shows its level over the last minute", "[serving][levels]") {
+    auto const jobs = trace::read(
+        "job_id,submit_time,num_gpus,duration,model,min_gpus,max_gpus,requests\n"
+        "a,100,3,1000,,,,0:2 200:4 600:1\n",
+        {}, "t");
+    REQUIRE(jobs);
+    std::vector<std::array<double, 3>> seen;
+    run_under(*jobs, level_watcher{.seen = &seen}, seconds(20));
+    auto const at = [&](double second) {
+        for (auto const& [when, met, slack] : seen)
+            if (when == second) return std::pair(met, slack);
+        return std::pair(-1.0, -1.0);
+    };
+    CHECK(at(100) == std::pair(0.0, -1.0));  // it waits for devices
+    CHECK(at(120) == std::pair(1.0, 0.0));
+    CHECK(at(300) == std::pair(1.0, 0.0));
+    CHECK(at(320).first == Approx(40 / 60.0));  // since 20 s it needs four
+    CHECK(at(320).second == Approx((120.0 - 160) / 160));
+    CHECK(at(360) == std::pair(0.0, -0.5));
+    CHECK(at(700) == std::pair(0.0, -0.5));
+    CHECK(at(760) == std::pair(1.0, 1.0));  // one is enough
+}
+
+namespace {
+
+/// A service that needs 2 devices, then 6, then 2, beside two training jobs that can use more than they get.
+[[nodiscard]] workload services_and_training() {
+    auto jobs = make_scaling({.seed = 1, .jobs = 2}, {.most_devices = 8});
+    for (auto& job : jobs.jobs) {
+        job.submitted = {};
+        job.least = 1;
+        job.restart_cost = 0;
+    }
+    job_description service;
+    service.model = static_cast<std::uint32_t>(jobs.models.size());
+    service.request = 2;
+    service.most = 8;
+    service.length = 4000;
+    jobs.models.push_back(std::make_shared<serving_model>(*serving_model::schedule_in("0:2 1000:6 3000:2")));
+    jobs.model_names.emplace_back("service");
+    jobs.jobs.push_back(service);
+    for (std::size_t i = 0; i < 2; ++i) jobs.jobs[i].length *= 100;  // longer than the service
+    return jobs;
+}
+
+}  // namespace
+
+TEST_CASE("levels_first: a service gets the devices of training jobs while it is below its level",
+          "[serving][levels]") {
+    auto const jobs = services_and_training();
+    auto const usual = run_under(jobs, policies::wants(), seconds(50));
+    auto const first = run_under(jobs, policies::wants({.levels_first = true}), seconds(50));
+    CHECK(usual.level_met == Approx(0.5));     // three devices instead of six, for 2000 of 4000 s
+    CHECK(first.level_met == Approx(0.9875));  // one decision shows the lost level, and the next one is right
+    CHECK(first.mean_jct > usual.mean_jct);    // the training jobs pay for it
+}
+
+TEST_CASE("levels_first: with enough devices, or without services, nothing changes", "[serving][levels]") {
+    auto const same = [](workload const& jobs, std::int64_t devices) {
+        auto const usual = run_under(jobs, policies::wants(), seconds(50), devices);
+        auto const first = run_under(jobs, policies::wants({.levels_first = true}), seconds(50), devices);
+        CHECK(first.mean_jct == usual.mean_jct);
+        CHECK(first.utilisation == usual.utilisation);
+        return usual.level_met;
+    };
+    CHECK(same(services_and_training(), 24) == 1);
+    auto training = services_and_training();
+    training.jobs.pop_back();
+    CHECK(std::isnan(same(training, 8)));
 }
 
 TEST_CASE("the gap to requests is exact at the latest times of a trace", "[serving]") {

@@ -88,9 +88,10 @@ private:
         "jobs/batch",       "jobs/goodput",  "jobs/goodput.fixed"};
     /// Columns that the simulation only writes.
     static constexpr std::string_view only_written[] = {
-        "jobs/tenant",   "jobs/weight",      "jobs/priority",    "jobs/submitted",    "jobs/deadline",
-        "jobs/step",     "jobs/loss",        "jobs/loss.target", "jobs/attained",     "jobs/nominal_steps_per_second",
-        "jobs/restarts", "jobs/total_steps", "jobs/batch",       "jobs/goodput.fixed"};
+        "jobs/tenant",   "jobs/weight",      "jobs/priority",    "jobs/submitted",     "jobs/deadline",
+        "jobs/step",     "jobs/loss",        "jobs/loss.target", "jobs/attained",      "jobs/nominal_steps_per_second",
+        "jobs/restarts", "jobs/total_steps", "jobs/batch",       "jobs/goodput.fixed", "jobs/slo.met",
+        "jobs/slo.slack"};
 
     [[nodiscard]] std::size_t width_of(std::string_view name) const noexcept {
         bool const by_type = name == "jobs/goodput" || name == "jobs/goodput.fixed";

@@ -331,17 +331,6 @@ private:
     }
 };
 
-/// Updates `jobs/requested.gpu` of active jobs. O(rows). Call it before `show`, since it marks rows.
-inline void show_requests(live_jobs& jobs, snapshot_store& store, column<std::int64_t> requested, workload const& kinds,
-                          nanoseconds now) noexcept {
-    for (std::size_t row = 0; row < jobs.rows(); ++row) {
-        if (!jobs.is_active(row)) continue;
-        auto const& job = jobs.description(row);
-        std::int64_t const devices = kinds.models[job.model]->requested(job, jobs.steps_at(row, now), now);
-        if (devices != std::exchange(store.at(requested, row), devices)) jobs.mark(row, description_columns);
-    }
-}
-
 /// Records device-seconds up to now, and the gap of a service to its requests. Call it before the holdings change.
 inline void bring_up(live_jobs& jobs, std::size_t row, workload const& kinds, job_records& records,
                      nanoseconds now) noexcept {
@@ -352,6 +341,7 @@ inline void bring_up(live_jobs& jobs, std::size_t row, workload const& kinds, jo
         request_gap& sum = records.outcome(row, jobs.id(row)).requests;
         sum.excess += gap.excess;
         sum.shortage += gap.shortage;
+        sum.met += gap.met;
     }
     job.attained = job.attained_at(now);
     job.held_since = now;

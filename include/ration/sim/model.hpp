@@ -72,6 +72,7 @@ struct scaling {
 /// Device-seconds that a service holds above its requests, and below them.
 struct request_gap {
     double excess = 0, shortage = 0;
+    double met = 0;  ///< seconds with as many devices as requested, or more
 };
 
 /// The behaviour of jobs of one kind. Many jobs, and all runs of a workload on several threads,

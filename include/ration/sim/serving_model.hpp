@@ -96,6 +96,7 @@ public:
             if (!(first < last)) continue;
             double const over = static_cast<double>(held - schedule_[i].devices) * to_seconds(last - first);
             (over > 0 ? gap.excess : gap.shortage) += over > 0 ? over : -over;
+            if (over >= 0) gap.met += to_seconds(last - first);
         }
         return gap;
     }

@@ -21,6 +21,7 @@
 #include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
+#include <ration/sim/service_columns.hpp>
 #include <ration/sim/sim_options.hpp>
 
 namespace ration::sim {
@@ -34,8 +35,7 @@ class simulation {
     workload const& workload_;
     cluster const& cluster_;
     sim_options options_;
-    any_policy& policy_;
-    any_policy& fallback_;
+    any_policy &policy_, &fallback_;
     snapshot_store store_;
     sim_columns columns_;
     node_states nodes_;
@@ -51,8 +51,8 @@ class simulation {
     contention contention_;
     std::uint64_t idle_rounds_ = 0;
     std::uint32_t round_ = 0;
-    bool asks_ = false;          // the policy is called at this time
-    bool has_requests_ = false;  // jobs make some, and a policy reads them
+    bool asks_ = false;  // the policy is called at this time
+    service_columns services_;
 
     static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
@@ -106,7 +106,7 @@ private:
         bool const is_even = options_.save.count <= 0 && !shape.uses_processors && options_.noise.none();
         columns_read const read = columns_read::by(policy_, fallback_, options_.estimators, is_even);
         read_columns const is_read{policy_, fallback_, options_.estimators, !workload_.tenant_terms.empty()};
-        has_requests_ = shape.makes_requests && is_read("jobs/requested.gpu");
+        services_.prepare(shape, is_read);
         auto declared = sim_columns::declare(store_, shape, cluster_, read.scaling, is_read);
         if (!declared) return declared.failure();
         columns_ = *declared;
@@ -299,7 +299,7 @@ private:
     /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
         speed_segments_.prefetch_next();
-        if (has_requests_) show_requests(live_, store_, columns_.of(resource_id::gpu).requested, workload_, now);
+        services_.show(live_, store_, columns_, workload_, now);
         live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;

@@ -37,6 +37,7 @@ struct figures {
     double mean_to_acceptable = no_figure, mean_to_objective = no_figure;
     /// Mean devices above and below the requests of services, over their time; the sum is SPEC's agility
     double excess = no_figure, shortage = no_figure;
+    double level_met = no_figure;      ///< part of the time of services in which they held the devices requested
     double deadlines_met = no_figure;  ///< share of the jobs with a deadline, whether they ended or not
     double faults = 0, stops = 0;      ///< faults of the cluster, and the number of stops of jobs by them
     /// Device-seconds since the last checkpoint before a stop / device-seconds held
@@ -165,11 +166,13 @@ inline void add_agility(workload const& jobs, run_outcome const& run, figures& f
         if (!jobs.models[jobs.jobs[i].model]->makes_requests() || job.submitted.count < 0) continue;
         sum.excess += job.requests.excess;
         sum.shortage += job.requests.shortage;
+        sum.met += job.requests.met;
         seconds += to_seconds((job.finished.count >= 0 ? job.finished : run.end) - job.submitted);
     }
     if (!(seconds > 0)) return;
     f.excess = sum.excess / seconds;
     f.shortage = sum.shortage / seconds;
+    f.level_met = sum.met / seconds;
 }
 
 /// Computes the figures that need no models.

@@ -64,6 +64,8 @@ constexpr figure_line lines[] = {
      [](simulated_run const& r, sample const&) { return r.figures.excess; }},
     {"shortage", "  too few", "the part of the agility for devices that were requested and not held",
      figure_unit::number, [](simulated_run const& r, sample const&) { return r.figures.shortage; }},
+    {"level_met", "level met", "part of the time of services in which they held the devices that they requested",
+     figure_unit::share, [](simulated_run const& r, sample const&) { return r.figures.level_met; }},
     {"unfinished", "jobs not done", "jobs that were not done when the run ended", figure_unit::number,
      [](simulated_run const& r, sample const&) { return static_cast<double>(r.figures.jobs - r.figures.finished); },
      false},
