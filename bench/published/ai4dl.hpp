@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ration/estimators/phase_fit.hpp>
+#include <ration/sim/phase_generator.hpp>
 #include <ration/sim/rng.hpp>
 
 #include "csv.hpp"
@@ -162,25 +163,16 @@ public:
     [[nodiscard]] container make() {
         container made;
         double const scale = 0.8 + 0.4 * random_.uniform(index_++);
-        struct part {
-            double cores, megabytes, cpu_noise = 0.05, memory_noise = 0.01;
-        };
-        auto const add = [&](std::uint32_t least, std::uint32_t most, part const& p) {
-            for (std::uint32_t left = between(least, most); left > 0; --left) {
-                double const cpu = 1000 * p.cores * scale * (1 + p.cpu_noise * random_.normal(index_++));
-                double const memory = 1e6 * p.megabytes * scale * (1 + p.memory_noise * random_.normal(index_++));
-                made.push_back({.at = 20.0 * static_cast<double>(made.size()),
-                                .cpu = std::max(10.0, cpu),
-                                .memory = std::max(1e6, memory)});
-            }
-        };
-        add(3, 12, {0.1, 100});
-        add(10, 30, {0.8, 600});
-        for (std::uint32_t epochs = between(4, 10); epochs > 0; --epochs) {
-            add(25, 50, {2, 1500});
-            add(2, 5, {0.5, 2600, 0.1, 0.02});
-        }
-        add(3, 8, {0.3, 1500});
+        sim::draw_container([this](std::uint32_t least, std::uint32_t most) { return between(least, most); },
+                            [&](std::uint32_t periods, double cores, double bytes, double noise) {
+                                for (; periods > 0; --periods) {
+                                    double const cpu = 1000 * cores * scale * (1 + noise * random_.normal(index_++));
+                                    double const memory = bytes * scale * (1 + noise / 5 * random_.normal(index_++));
+                                    made.push_back({.at = sim::phase_model::period * static_cast<double>(made.size()),
+                                                    .cpu = std::max(10.0, cpu),
+                                                    .memory = std::max(1e6, memory)});
+                                }
+                            });
         return made;
     }
     /// The measurements in random order, at the same times.

@@ -21,7 +21,9 @@
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
 #include "sim/fault_options.hpp"
+#include "sim/generate.hpp"
 #include "sim/input.hpp"
+#include "sim/price_options.hpp"
 #include "support.hpp"
 
 namespace program = ration::program;
@@ -210,6 +212,15 @@ void read_faults(std::string_view text) {
     require(rates.slow_speed >= 0.01 && rates.slow_speed <= 0.99, "a straggler has an impossible speed");
 }
 
+void read_price(std::string_view text) {
+    auto const read = program::parse_price(text);
+    if (!read) return fuzz::require_sentence(read.failure().text);
+    require(text.starts_with(read->type + '=') && !read->type.empty(), "a price is of another type");
+    require(read->on_demand >= 0 && read->on_demand <= 1e6, "a price is impossible");
+    require(read->transient.has_value() == (text.find(',', read->type.size()) != text.npos),
+            "a price of transient servers is lost, or made up");
+}
+
 /// Whether at most `slips` insertions, deletions, replacements and swaps of neighbours turn `a` into `b`.
 [[nodiscard]] bool is_within(std::string_view a, std::string_view b, std::size_t slips) {
     if (!a.empty() && !b.empty() && a[0] == b[0]) return is_within(a.substr(1), b.substr(1), slips);
@@ -277,6 +288,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         case 's': read_setting(in.rest()); break;
         case 'p': read_policies(in.rest()); break;
         case 'f': read_faults(in.rest()); break;
+        case 'm': read_price(in.rest()); break;
         case 't': read_texts(in.rest()); break;
         default: break;
     }

@@ -24,8 +24,9 @@ namespace {
 }  // namespace
 
 TEST_CASE("--estimate: a name without an estimator, noise on top, and no losses are refused in one sentence") {
-    CHECK(refusal(with({"--policy", "srtf", "--estimate", "speedup"})) ==
-          "ration: --estimate: 'speedup' has no estimator; choose remaining, speed, duration, or name the file of one");
+    CHECK(
+        refusal(with({"--policy", "srtf", "--estimate", "speedup"})) ==
+        "ration: --estimate: 'speedup' has no estimator; choose remaining, speed, duration, phases, or name the file of one");
     CHECK(ran(estimated({"--policy", "srtf", "--noise", "remaining=0.5"})).problem() ==
           "--estimate: an estimate has its own errors: leave --noise remaining out");
     CHECK(ran(with({"--policy", "srtf", "--estimate", "remaining"})).problem() ==

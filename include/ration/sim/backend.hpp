@@ -45,7 +45,8 @@ public:
 
     /// The resources that a simulated cluster grants.
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
-        static constexpr resource_id all[] = {resource_id::cpu, resource_id::gpu, resource_id::batch};
+        static constexpr resource_id all[] = {resource_id::cpu, resource_id::memory, resource_id::gpu,
+                                              resource_id::batch};
         return all;
     }
     /// No measurement: the simulation writes the columns itself. Error: `not_found`.

@@ -37,6 +37,7 @@ struct sim_columns {
     column<std::int64_t> request;
     std::size_t counts = 0;  ///< entries of one scaling vector: 0 to the most devices that a job accepts
     std::size_t types = 1;
+    bool shows_phases = false;  ///< jobs have phases, and `phase_columns` are declared
 
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return standard.resources[static_cast<std::size_t>(r)];
@@ -68,6 +69,9 @@ struct sim_columns {
         result<void> done;
         for (auto const name : own_columns)
             if (done) done = c.standard.add(store, name, c.width_of(name));
+        c.shows_phases = jobs.has_phases;
+        for (auto const name : phase_columns)
+            if (done && jobs.has_phases) done = c.standard.add(store, name);
         // Of estimators; no trace has such a profile, and no simulated job reports its steps. Both stay 0.
         auto const declare = [&](std::string_view name, std::size_t width) {
             if (!done || !is_read(name)) return;
@@ -79,6 +83,10 @@ struct sim_columns {
         if (!done) return done.failure();
         return c;
     }
+
+    /// Columns of workloads whose jobs have phases.
+    static constexpr std::string_view phase_columns[] = {"jobs/class", "jobs/throttled.cpu", "jobs/phase",
+                                                         "jobs/expected.cpu", "jobs/expected.memory"};
 
 private:
     /// Columns that not every host offers.

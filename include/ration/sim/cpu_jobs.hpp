@@ -13,6 +13,7 @@
 #include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/outcome.hpp>
+#include <ration/sim/phased_jobs.hpp>
 #include <ration/sim/sim_options.hpp>
 
 namespace ration::sim {
@@ -29,6 +30,7 @@ class cpu_jobs {
     ledger const& holdings_;
     job_speeds& speed_segments_;
     job_records& records_;
+    phased_jobs& phased_;
     run_observer* observer_;
     buffer<cpu_claim> claims_;
     bool changed_ = false;  // the jobs on processors, or their limits, have changed
@@ -38,9 +40,9 @@ class cpu_jobs {
 public:
     /// All arguments but `options` have to outlive the object.
     cpu_jobs(snapshot_store& store, sim_columns const& columns, live_jobs& live, ledger const& holdings,
-             job_speeds& speed_segments, job_records& records, sim_options const& options) noexcept
+             job_speeds& speed_segments, job_records& records, phased_jobs& phased, sim_options const& options) noexcept
         : store_(store), columns_(columns), live_(live), holdings_(holdings), speed_segments_(speed_segments),
-          records_(records), observer_(options.observer), most_used_(options.most_used_cores) {}
+          records_(records), phased_(phased), observer_(options.observer), most_used_(options.most_used_cores) {}
 
     /// Called once before the run.
     void prepare(cluster const& machines) noexcept { placed_ = has_to_place(machines); }
@@ -51,6 +53,14 @@ public:
         store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(job_state::running);
         live_.mark(row, state_columns);
         live_[row].since = live_[row].began = now;
+        changed_ = true;
+    }
+
+    /// The job has to start again: it has no cores until they are divided, and then makes no steps during its restart.
+    void restart(std::size_t row, nanoseconds now) noexcept {
+        live_job& job = live_[row];
+        job.cores = store_.at(columns_.of(resource_id::cpu).used, row) = 0;
+        job.since = job.began = now + seconds(live_.description(row).restart_cost);
         changed_ = true;
     }
 
@@ -71,9 +81,9 @@ public:
         return has_cores() && all.first == all.last && tiers > 0 && store_.at(columns_.standard.tier, row) == tiers;
     }
 
-    /// Divides the cores, if anything has changed. O(n log n) then.
-    void share(nanoseconds now) noexcept {
-        if (!changed_) return;
+    /// Divides the cores, if anything has changed; false if nothing has. O(n log n).
+    bool share(nanoseconds now) noexcept {
+        if (!changed_) return false;
         changed_ = false;
         claim();
         for (std::size_t first = 0, last = 0; first < claims_.size(); first = last) {
@@ -82,6 +92,7 @@ public:
             share_fairly(claims_.edit().subspan(first, last - first), std::min(cores(node), most_used_));
         }
         for (auto const& claim : claims_) give(claim, now);
+        return true;
     }
 
 private:
@@ -90,6 +101,7 @@ private:
 
     /// Sets the cores of a job, and records and reports the change.
     void give(cpu_claim const& claim, nanoseconds now) noexcept {
+        phased_.follow(claim, now);
         live_job& job = live_[claim.row];
         bool const moves = claim.given > 0 && job.node != claim.node;
         if (job.cores == claim.given && !moves) return;
@@ -125,12 +137,15 @@ private:
     void claim() noexcept {
         claims_.clear();
         for (std::size_t row = 0; row < live_.rows(); ++row) {
-            double const useful = live_.is_active(row) ? live_.cores(row) : 0;
+            double const useful = live_.is_active(row) ? demand_of(live_, row).cores : 0;
             if (!(useful > 0)) continue;
             auto const held = holdings_.of({live_.id(row)});
+            double const limit = limit_in_cores(held);
             claims_.push_back({.row = static_cast<std::uint32_t>(row),
                                .node = cpu_node_of(held),
-                               .most = waits(held) ? 0 : limit_of(held, useful)});
+                               .most = waits(held) ? 0 : std::min(limit, useful),
+                               .useful = useful,
+                               .limit = limit});
         }
         if (!placed_) return;
         ration::detail::sort(claims_.data(), claims_.size(), [](cpu_claim const& a, cpu_claim const& b) {

@@ -2,8 +2,10 @@
 /// Division of the processors of one node among its jobs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <ration/buffer.hpp>
@@ -12,12 +14,22 @@
 
 namespace ration::sim {
 
+/// The limit of a job without one, in cores.
+inline constexpr double unlimited_cores = std::numeric_limits<double>::infinity();
+
 /// A job on a node.
 struct cpu_claim {
     /// Its row, and the node.
     std::uint32_t row = 0, node = 0;
     /// The cores that it may use: what it can use, and its limit; and the cores that it gets.
     double most = 0, given = 0;
+    double useful = 0;               ///< what it can use without a limit
+    double limit = unlimited_cores;  ///< and that limit
+
+    /// The part of the time in which its limit stops it: threads on all cores that it can use spend the quota first.
+    [[nodiscard]] double throttled() const noexcept {
+        return limit < useful && given == limit ? 1 - given / useful : 0.0;
+    }
 };
 
 /// Divides cores as a fair scheduler with equal weights does. No job gets more than it can use,
@@ -34,15 +46,17 @@ inline void share_fairly(std::span<cpu_claim> claims, double cores) noexcept {
     }
 }
 
-/// The smaller of `useful` cores and the limit in the holdings; without a holding there is no
-/// limit.
-[[nodiscard]] inline double limit_of(holding_range held, double useful) noexcept {
-    for (auto const& h : held) {
-        if (h.what.resource != resource_id::cpu || h.what.amount == unlimited) continue;
-        double const limit = static_cast<double>(h.what.amount) / 1000;
-        useful = limit < useful ? limit : useful;
-    }
-    return useful;
+/// The least limit of a resource in the holdings; `unlimited` without one.
+[[nodiscard]] inline std::int64_t limit_of(holding_range held, resource_id of) noexcept {
+    std::int64_t least = unlimited;
+    for (auto const& h : held)
+        if (h.what.resource == of && h.what.amount < least) least = h.what.amount;
+    return least;
+}
+/// The limit of the CPU in cores; `unlimited_cores` without one.
+[[nodiscard]] inline double limit_in_cores(holding_range held) noexcept {
+    std::int64_t const limit = limit_of(held, resource_id::cpu);
+    return limit == unlimited ? unlimited_cores : static_cast<double>(limit) / 1000;
 }
 
 /// The node of a job on processors: the first one where it holds CPU; without CPU, the first node.

@@ -215,13 +215,12 @@ public:
     [[nodiscard]] bool is_active(std::size_t row) const noexcept {
         return ration::is_active(static_cast<job_state>(store_.at(columns_.standard.state, row)));
     }
-    /// The cores that it can use; 0 = it runs on devices.
-    [[nodiscard]] double cores(std::size_t row) const noexcept {
-        job_description const& job = description(row);
-        return workload_.models[job.model]->cores(job);
-    }
     /// True if the job runs on processors.
-    [[nodiscard]] bool runs_on_cpu(std::size_t row) const noexcept { return cores(row) > 0; }
+    [[nodiscard]] bool runs_on_cpu(std::size_t row) const noexcept { return model(row).cores(description(row)) > 0; }
+    /// The model of a job.
+    [[nodiscard]] job_model const& model(std::size_t row) const noexcept {
+        return *workload_.models[description(row).model];
+    }
 
     /// Ends a job. Its row is removed later, together with others.
     void end(std::size_t row, job_state how, nanoseconds now) noexcept {
@@ -330,6 +329,11 @@ private:
         }
     }
 };
+
+/// What a job on processors uses now while no limit holds it back. Precondition: the speed of the job holds now.
+[[nodiscard]] inline cpu_demand demand_of(live_jobs const& jobs, std::size_t row) noexcept {
+    return jobs.model(row).demand(jobs.description(row), jobs[row].done);
+}
 
 /// Records device-seconds up to now, and the gap of a service to its requests. Call it before the holdings change.
 inline void bring_up(live_jobs& jobs, std::size_t row, workload const& kinds, job_records& records,

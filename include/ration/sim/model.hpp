@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Models of jobs: the speed of a job as a function of its allocation.
 ///
-/// `rigid_model` is here; parametric_model.hpp, profile_model.hpp, rate_model.hpp and cpu_model.hpp
-/// have the others. A new kind of job is a class derived from `job_model`.
+/// `rigid_model` is here; parametric_model.hpp, profile_model.hpp, rate_model.hpp, cpu_model.hpp and
+/// phase_model.hpp have the others. A new kind of job is a class derived from `job_model`.
 #pragma once
 
 #include <cstddef>
@@ -69,6 +69,19 @@ struct scaling {
     std::span<std::int64_t> batch;    ///< the best batch; 0 = the model has none
 };
 
+/// CPU and memory that a job on processors uses while no limit holds it back.
+struct cpu_demand {
+    double cores = 0;
+    double bytes = 0;  ///< 0 = the model has no memory
+};
+
+/// The phase of a job, with complete information on the future.
+struct known_phase {
+    std::uint32_t kind = 0;    ///< the class of jobs with such phases
+    std::uint32_t number = 0;  ///< of the phase, from 0
+    cpu_demand ahead{};        ///< the largest one of the next minute of work
+};
+
 /// Device-seconds that a service holds above its requests, and below them.
 struct request_gap {
     double excess = 0, shortage = 0;
@@ -97,9 +110,19 @@ public:
     /// True if `allocation::shares_node` makes a difference.
     [[nodiscard]] virtual bool feels_contention() const noexcept { return false; }
 
-    /// The cores that it can use; its speed is proportional to its cores up to that number. 0 = it
-    /// runs on devices.
+    /// The most cores that it can use; 0 = it runs on devices.
     [[nodiscard]] virtual double cores(job_description const&) const noexcept { return 0; }
+    /// The cores that it can use after `step` steps, up to which its speed is proportional to its cores; and the memory
+    /// that it needs then. Holds as long as the speed.
+    [[nodiscard]] virtual cpu_demand demand(job_description const& job, double) const noexcept { return {cores(job)}; }
+
+    /// The largest demand of the whole job.
+    [[nodiscard]] virtual cpu_demand most_demand(job_description const& job) const noexcept { return {cores(job)}; }
+
+    /// True if the demand changes from phase to phase.
+    [[nodiscard]] virtual bool has_phases() const noexcept { return false; }
+    /// The phase after `step` steps, for models with `has_phases`.
+    [[nodiscard]] virtual known_phase phase_at(job_description const&, double) const noexcept { return {}; }
 
     /// True if jobs of this kind request another number of devices while they are active.
     [[nodiscard]] virtual bool makes_requests() const noexcept { return false; }

@@ -99,9 +99,11 @@ public:
     /// tier. Infinite if it cannot run on the cluster.
     [[nodiscard]] double seconds_with(job_description const& job, double share, job_end at = job_end::length) {
         if (workload_.runs_on_cpu(job)) {
-            double alone = 0, cores = most_cores(job);
-            each_segment_on_cpu(job, at, [&](double steps, double speed) { alone += steps / speed; });
-            return alone * std::max(1.0, cores / share);
+            double all = 0;
+            each_segment_on_cpu(job, at, [&](double steps, double speed, double cores) {
+                all += steps / speed * std::max(1.0, cores / share);
+            });
+            return all;
         }
         double seconds = job.restart_cost;
         each_segment(job, [&](double steps) {
@@ -119,9 +121,9 @@ public:
     void each_curve(job_description const& job, Visit visit) {
         if (!workload_.runs_on_cpu(job))
             return each_segment(job, [&](double steps) { visit(steps, speed_curve(best_)); });
-        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed) {
+        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed, double cores) {
             speed_curve curve;
-            curve.add({most_cores(job), speed});
+            curve.add({cores, speed});
             visit(steps, curve);
         });
     }
@@ -144,27 +146,23 @@ private:
     /// Lists the segments of a job on processors. Speed is proportional to cores, so its work does
     /// not depend on their number.
     void add_parts_on_cpu(job_description const& job) {
-        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed) {
-            parts_.push_back({steps / speed * most_cores(job), steps / speed});
+        each_segment_on_cpu(job, job_end::last_tier, [&](double steps, double speed, double cores) {
+            parts_.push_back({steps / speed * cores, steps / speed});
         });
     }
 
-    /// The cores that the job can use on this cluster.
-    [[nodiscard]] double most_cores(job_description const& job) const noexcept {
-        return std::min(workload_.models[job.model]->cores(job), most_cores_);
-    }
-
-    /// Calls `visit(steps, steps per second)` for each segment of a job on processors with the most
-    /// cores that it can use.
+    /// Calls `visit(steps, steps per second, cores)` for each segment of a job on processors with the most cores that
+    /// it can use then on this cluster.
     template <class Visit>
     void each_segment_on_cpu(job_description const& job, job_end at, Visit visit) const {
         auto const& model = *workload_.models[job.model];
         std::uint32_t const last = model.tiers(job);
         for (double step = 0; step < job.length;) {
             if (at == job_end::last_tier && last > 0 && model.tier_at(job, step) == last) return;
-            speed_segment const p = model.at(job, {.cores = most_cores(job)}, step);
+            double const cores = std::min(model.demand(job, step).cores, most_cores_);
+            speed_segment const p = model.at(job, {.cores = cores}, step);
             double const until = std::min(job.length, p.until), end = until > step ? until : job.length;
-            visit(end - step, p.steps_per_second);
+            visit(end - step, p.steps_per_second, cores);
             step = end;
         }
     }

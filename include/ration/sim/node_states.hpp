@@ -41,6 +41,8 @@ public:
 
     /// The number of nodes.
     [[nodiscard]] std::size_t size() const noexcept { return groups_.size(); }
+    /// The type of the devices of a node.
+    [[nodiscard]] std::uint32_t type(std::uint32_t node) const noexcept { return cluster_.groups[groups_[node]].type; }
     /// The devices that are available now.
     [[nodiscard]] double capacity() const noexcept { return capacity_; }
     /// The device-seconds that were available up to `now`, for the utilisation.
@@ -82,7 +84,9 @@ private:
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) =
             up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;  // batches are not scarce
+        // Batches and memory are not scarce.
+        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;
+        if (columns_.shows_phases) store_.at(columns_.of(resource_id::memory).capacity, node) = max_amount;
         store_.at(columns_.get<"nodes/type">(), node) = group.type;
         store_.changes().mark(table_id::nodes, node, capacity_columns);
     }

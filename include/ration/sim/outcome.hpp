@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,33 @@
 #include <ration/units.hpp>
 
 namespace ration::sim {
+
+/// An amount that a job uses, and the amount that its limit reserves.
+struct reserved_amount {
+    double used = 0, reserved = 0;
+};
+/// Both over time: what they are now, and their integrals up to the last change.
+struct reserved_use {
+    reserved_amount now, sum;
+
+    void advance(double seconds) noexcept {
+        sum.used += now.used * seconds;
+        sum.reserved += now.reserved * seconds;
+    }
+};
+/// What a job with phases used. A job without a limit reserves its own largest demand.
+struct job_use {
+    nanoseconds since{0};  ///< the last change
+    reserved_use cpu{}, memory{};
+
+    /// Sums up to a time. Call it before a change.
+    void advance(nanoseconds to) noexcept {
+        double const passed = to_seconds(to - since);
+        cpu.advance(passed);
+        memory.advance(passed);
+        since = to;
+    }
+};
 
 /// The results of one simulated job. A time of -1 means never.
 struct job_outcome {
@@ -25,10 +53,23 @@ struct job_outcome {
     double device_seconds = 0;  ///< held, with or without progress
     /// Changes of its devices after the first start.
     std::uint32_t restarts = 0;
-    bool released = false;    ///< its policy ended it at the last tier of its loss, before its own end
-    std::uint32_t stops = 0;  ///< number of stops by faults
-    request_gap requests{};   ///< of a service, from its submission on
+    bool released = false;            ///< its policy ended it at the last tier of its loss, before its own end
+    std::uint32_t stops = 0;          ///< number of stops by faults
+    std::uint32_t kills = 0;          ///< and by its own memory limit
+    std::uint32_t kills_in_vain = 0;  ///< of them those since `furthest`
+    double furthest = -1;             ///< the most steps of the job at one of them
+    request_gap requests{};           ///< of a service, from its submission on
+    job_use use{};                    ///< of a job with phases
     double lost_steps = 0, lost_device_seconds = 0;  ///< work since the last checkpoint before each of them
+
+    /// Counts a kill after this number of steps. True if kills hold the job back forever.
+    [[nodiscard]] bool note_kill(double steps) noexcept {
+        constexpr std::uint32_t most_in_vain = 1000;
+        ++kills;
+        kills_in_vain = steps > furthest ? 0 : kills_in_vain + 1;
+        furthest = steps > furthest ? steps : furthest;
+        return kills_in_vain >= most_in_vain;
+    }
 
     /// Keeps the first time of each reached tier.
     void note_tier(std::uint32_t reached, nanoseconds now) noexcept {
@@ -89,6 +130,7 @@ enum class ending : std::uint8_t {
     bad_grant,  ///< the policy made an invalid grant, and the run had to stop then
     /// The simulated time has reached the limit.
     time_limit,
+    out_of_memory,  ///< a memory limit kills a job again and again, and it makes no progress
 };
 
 /// The reason as a sentence for the report.
@@ -98,6 +140,7 @@ enum class ending : std::uint8_t {
         case ending::starved: return "jobs wait, nothing runs, and the policy starts none of them";
         case ending::bad_grant: return "the policy granted what the rules do not allow";
         case ending::time_limit: return "the time limit was reached";
+        case ending::out_of_memory: return "a memory limit kills a job again and again before it makes progress";
     }
     return "unknown";
 }
@@ -115,6 +158,8 @@ struct run_outcome {
     std::uint64_t faults = 0;           ///< up to `end`; returns of nodes do not count
     double capacity_seconds = 0;        ///< device-seconds that were available up to `end`
     std::vector<tenant_reads> reads{};  ///< by tenant; empty without a cache
+    /// The price of all device-hours that jobs held; NaN without prices
+    double cost = std::numeric_limits<double>::quiet_NaN();
 
     /// Counts the rejected grants of a tick, and keeps the first one, which is of this job.
     void note_rejections(tick_report const& report, std::uint64_t job) {

@@ -40,6 +40,8 @@ struct sim_options {
     nanoseconds half_life{0};  ///< of the usage of tenants; 0 = it never decays
     /// CPU of a node that its jobs get together at most. Policies see all of its cores
     double most_used_cores = std::numeric_limits<double>::infinity();
+    /// By type of devices: money for a device-hour, for `run_outcome::cost`; empty = none; outlives the run
+    std::span<double const> prices{};
     std::optional<item_cache_options> cache{};  ///< without it, jobs read data sets at any speed
     run_observer* observer = nullptr;           ///< outlives the run
     /// Jobs of a stream that may be active at once. The engine and the policy reserve address space for that many.

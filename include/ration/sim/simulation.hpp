@@ -15,12 +15,15 @@
 #include <ration/sim/backend.hpp>
 #include <ration/sim/contention.hpp>
 #include <ration/sim/cpu_jobs.hpp>
+#include <ration/sim/device_jobs.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/job_records.hpp>
 #include <ration/sim/job_source.hpp>
 #include <ration/sim/job_speeds.hpp>
 #include <ration/sim/live_jobs.hpp>
 #include <ration/sim/node_states.hpp>
+#include <ration/sim/phased_jobs.hpp>
+#include <ration/sim/rental.hpp>
 #include <ration/sim/service_columns.hpp>
 #include <ration/sim/sim_options.hpp>
 
@@ -47,8 +50,11 @@ class simulation {
     event_queue queue_;
     run_outcome outcome_;
     job_speeds speed_segments_;
+    phased_jobs phased_;
     cpu_jobs cpu_;
     contention contention_;
+    device_jobs on_devices_;
+    rental rental_;
     std::uint64_t idle_rounds_ = 0;
     std::uint32_t round_ = 0;
     bool asks_ = false;  // the policy is called at this time
@@ -80,6 +86,7 @@ public:
             asks_ = options_.interval.count > 0 && now->count % options_.interval.count == 0;
             if (auto taken = take_events(*now); !taken) return taken.failure();
             if (asks_ && !tick(*now)) break;
+            if (outcome_.how != ending::all_done) break;
         }
         if (outcome_.how == ending::all_done && live_.active() > 0) outcome_.how = ending::starved;
         finish();
@@ -97,8 +104,11 @@ private:
           engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
                   engine_options_of(options)),
           speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_, options_.cache),
-          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, options),
-          contention_(live_, engine_.holdings(), speed_segments_) {}
+          phased_(store_, columns_, live_, engine_.holdings(), records_),
+          cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, phased_, options),
+          contention_(live_, engine_.holdings(), speed_segments_),
+          on_devices_(store_, columns_, workload_, live_, speed_segments_, records_, contention_, options.observer),
+          rental_(engine_.holdings(), nodes_, options.prices) {}
 
     [[nodiscard]] result<void> prepare() {
         workload_shape const shape = source_.shape();
@@ -153,6 +163,7 @@ private:
 
     [[nodiscard]] result<void> take_events(nanoseconds now) noexcept {
         outcome_.end = now;
+        rental_.advance(now);
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
             sim_event const e = queue_.next();
             queue_.pop();
@@ -172,7 +183,7 @@ private:
         }
         if (live_.compact()) speed_segments_.follow_rows();
         speed_segments_.choose_items(now);
-        cpu_.share(now);
+        share_cores(now);
         return {};
     }
 
@@ -187,6 +198,19 @@ private:
         note_tier(row, now);
         live_.scale(row, cluster_.groups);
         speed_segments_.set(row, now);
+        if (columns_.shows_phases) cpu_.note_change();
+    }
+
+    /// Divides the cores of the nodes, and kills jobs that need more memory than their limit, as the kernel does.
+    void share_cores(nanoseconds now) noexcept {
+        while (cpu_.share(now) && columns_.shows_phases)
+            for (std::size_t row = 0; row < live_.rows(); ++row)
+                if (phased_.is_out_of_memory(row)) kill(row, now);
+    }
+    void kill(std::size_t row, nanoseconds now) noexcept {
+        job_outcome& became = outcome_of(row);
+        if (became.note_kill(live_.steps_at(row, now))) outcome_.how = ending::out_of_memory;
+        set_back(row, now);
     }
 
     void end_job(std::size_t row, nanoseconds now) noexcept {
@@ -195,6 +219,7 @@ private:
         if (live_.runs_on_cpu(row)) cpu_.note_change();
         outcome_of(row).finished = now;
         sim::bring_up(live_, row, workload_, records_, now);
+        phased_.end(row, now);
         leave(row, now);
         if (options_.observer != nullptr) {
             options_.observer->finished(now, live_.id(row));
@@ -222,6 +247,7 @@ private:
         outcome_of(row).device_seconds = live_[row].attained_at(now);
         engine_.release({live_.id(row)});
         contention_.note_change();
+        rental_.note_change();
         if (options_.observer == nullptr) return;
         live_.runs_on_cpu(row) ? options_.observer->uses(now, live_.id(row), 0)
                                : options_.observer->holds(now, live_.id(row), 0);
@@ -269,11 +295,11 @@ private:
         std::int64_t const left = live_[row].devices - devices;
         if (left < 1 || left < described.least || !workload_.models[described.model]->is_asynchronous())
             return stop(row, now);
-        bring_up(row, now);
+        on_devices_.bring_up(row, now);
         job_id const id{live_.id(row)};
         engine_.lose({id, node, resource_id::gpu, engine_.holdings().amount(id, node, resource_id::gpu) - devices},
                      now);
-        go_on_with(row, speed_segments_.held(row), now);
+        on_devices_.go_on(row, now);
     }
 
     [[nodiscard]] bool is_on(std::size_t row, std::uint32_t node) const noexcept {
@@ -284,22 +310,28 @@ private:
     /// The job waits again, with the steps of its last checkpoint. A job on processors continues from there as soon
     /// as it gets cores.
     void stop(std::size_t row, nanoseconds now) noexcept {
+        ++outcome_of(row).stops;
+        set_back(row, now);
+    }
+    void set_back(std::size_t row, nanoseconds now) noexcept {
         job_outcome& became = outcome_of(row);
         double const had = live_.steps_at(row, now), in_vain = speed_segments_.lose_unsaved(row, now);
-        ++became.stops;
         became.lost_steps += had - live_[row].done;
         became.lost_device_seconds += in_vain * static_cast<double>(live_[row].devices);
         note_tier(row, now);
         live_.show_steps_of(row, live_[row].done);
         live_.scale(row, cluster_.groups);
         leave(row, now);
-        live_.runs_on_cpu(row) ? speed_segments_.set(row, now) : backend_.note({live_.id(row)});
+        if (!live_.runs_on_cpu(row)) return backend_.note({live_.id(row)});
+        cpu_.restart(row, now);
+        speed_segments_.set(row, now);
     }
 
     /// One tick of the engine. Returns false at the end of the run.
     [[nodiscard]] bool tick(nanoseconds now) noexcept {
         speed_segments_.prefetch_next();
         services_.show(live_, store_, columns_, workload_, now);
+        phased_.show(now);
         live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;
@@ -329,7 +361,7 @@ private:
             if (row == live_.rows() || !live_.is_active(row) || live_[row].round == round_) continue;
             live_[row].round = round_;
             if (!live_.runs_on_cpu(row))
-                take_allocation(row, now);
+                on_devices_.take_allocation(row, now);
             else if (cpu_.is_released(row)) {
                 outcome_of(row).released = true;
                 end_job(row, now);
@@ -337,57 +369,20 @@ private:
                 cpu_.note_change();
         }
         backend_.forget_changes();
-        cpu_.share(now);
+        rental_.note_change();
+        share_cores(now);
         contention_.update(now);
-    }
-
-    void take_allocation(std::size_t row, nanoseconds now) noexcept {
-        bring_up(row, now);
-        live_job& job = live_[row];
-        held_devices const& held = speed_segments_.held(row);
-        bool const has_moved = held.places() != job.places;
-        if (has_moved) job.saved = job.done;  // a stopped job saves its state
-        if (has_moved && held.devices() > 0) begin_on_new_devices(row, now);
-        go_on_with(row, held, now);
-    }
-
-    /// Records device-seconds and steps before the holdings change.
-    void bring_up(std::size_t row, nanoseconds now) noexcept {
-        sim::bring_up(live_, row, workload_, records_, now);
-        speed_segments_.bring_up(row, now);
-    }
-
-    void go_on_with(std::size_t row, held_devices const& held, nanoseconds now) noexcept {
-        live_job& job = live_[row];
-        job.devices = held.devices();
-        job.batch = held.batch();
-        job.places = held.places();
-        contention_.note_change();
-        auto const state = job.devices > 0 ? job_state::running : job_state::queued;
-        store_.at(columns_.standard.state, row) = static_cast<std::uint32_t>(state);
-        live_.mark(row, state_columns);
-        if (options_.observer != nullptr) options_.observer->holds(now, live_.id(row), job.devices);
-        speed_segments_.set(row, now);
-    }
-
-    void begin_on_new_devices(std::size_t row, nanoseconds now) noexcept {
-        job_outcome& became = outcome_of(row);
-        if (became.started.count >= 0) {
-            ++became.restarts;
-        } else {
-            became.started = now;
-            store_.at(columns_.standard.started, row) = now.count;
-        }
-        store_.at(columns_.get<"jobs/restarts">(), row) = became.restarts;
-        live_[row].since = live_[row].began = now + seconds(live_.description(row).restart_cost);
     }
 
     void finish() noexcept {
         outcome_.capacity_seconds = nodes_.capacity_seconds(outcome_.end);
         outcome_.reads = speed_segments_.reads();
+        rental_.advance(outcome_.end);
+        outcome_.cost = rental_.cost();
         for (std::size_t row = 0; row < live_.rows(); ++row) {
             if (!live_.is_active(row)) continue;
             sim::bring_up(live_, row, workload_, records_, outcome_.end);
+            phased_.end(row, outcome_.end);
             if (live_[row].devices > 0) outcome_of(row).device_seconds = live_[row].attained_at(outcome_.end);
             if (options_.observer != nullptr)
                 options_.observer->outcome_of(live_.id(row), live_.description(row), outcome_of(row));

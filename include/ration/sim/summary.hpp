@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <ration/sim/needs.hpp>
@@ -42,6 +43,9 @@ struct figures {
     double faults = 0, stops = 0;      ///< faults of the cluster, and the number of stops of jobs by them
     /// Device-seconds since the last checkpoint before a stop / device-seconds held
     double lost_work = no_figure;
+    double kills = 0;  ///< of jobs by their own memory limits
+    /// What limits of jobs with phases reserved / what these jobs used
+    double reserved_cpu = no_figure, reserved_memory = no_figure;
 };
 
 /// The quantile of sorted values, with linear interpolation between the two nearest, as most
@@ -175,6 +179,18 @@ inline void add_agility(workload const& jobs, run_outcome const& run, figures& f
     f.level_met = sum.met / seconds;
 }
 
+/// What limits reserved. A job without a limit reserves its own largest demand.
+inline void add_reserved(run_outcome const& run, figures& f) noexcept {
+    reserved_amount cpu, memory;
+    for (auto const& job : run.jobs)
+        for (auto const& [sum, use] : {std::pair{&cpu, &job.use.cpu}, std::pair{&memory, &job.use.memory}}) {
+            sum->used += use->sum.used;
+            sum->reserved += use->sum.reserved;
+        }
+    if (cpu.used > 0) f.reserved_cpu = cpu.reserved / cpu.used;
+    if (memory.used > 0) f.reserved_memory = memory.reserved / memory.used;
+}
+
 /// Computes the figures that need no models.
 inline void add_counts(workload const& jobs, run_outcome const& run, figures& f) noexcept {
     nanoseconds last{};
@@ -186,6 +202,7 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
         held += job.device_seconds;
         lost += job.lost_device_seconds;
         f.stops += job.stops;
+        f.kills += job.kills;
         restarts += job.restarts;
         if (last < job.finished) last = job.finished;
         if (jobs.jobs[i].deadline.count < 0) continue;
@@ -214,6 +231,7 @@ inline void add_counts(workload const& jobs, run_outcome const& run, figures& f)
     figures f{.jobs = run.jobs.size()};
     detail::add_counts(jobs, run, f);
     detail::add_agility(jobs, run, f);
+    detail::add_reserved(run, f);
     auto const all = detail::figures_of_jobs(jobs, machines, needs, run);
     f.mean_jct = mean_of(all.jct);
     f.median_jct = quantile(all.jct, 0.5);

@@ -48,6 +48,7 @@ struct workload_shape {
     bool has_restart_costs = false;  ///< a job has a `restart_cost`
     bool uses_processors = false;    ///< a job's model has cores
     bool makes_requests = false;     ///< a job's model has `job_model::makes_requests`
+    bool has_phases = false;         ///< a job's model has `job_model::has_phases`
     /// The sum of `most` over all jobs, if it is known
     std::size_t all_devices = std::numeric_limits<std::size_t>::max();
 };
@@ -63,6 +64,7 @@ struct workload_shape {
         shape.has_restart_costs |= job.restart_cost > 0;
         shape.uses_processors |= jobs.runs_on_cpu(job);
         shape.makes_requests |= jobs.models[job.model]->makes_requests();
+        shape.has_phases |= jobs.models[job.model]->has_phases();
     }
     return shape;
 }

@@ -149,7 +149,7 @@ void measured_cluster::share_cores() {
     for (std::size_t row = 0; row < jobs_.size(); ++row)
         claims[row] = {.row = static_cast<std::uint32_t>(row),
                        .node = 0,
-                       .most = sim::limit_of(walk.of({id(row)}), static_cast<double>(jobs_[row].most))};
+                       .most = std::min(sim::limit_in_cores(walk.of({id(row)})), static_cast<double>(jobs_[row].most))};
     sim::share_fairly(claims, all_cores_);
     for (auto const& c : claims) {
         if (cores_[c.row] == c.given) continue;

@@ -17,8 +17,10 @@
 #include "sim/cost.hpp"
 #include "sim/estimate_options.hpp"
 #include "sim/fault_options.hpp"
+#include "sim/generate.hpp"
 #include "sim/input.hpp"
 #include "sim/noise_options.hpp"
+#include "sim/price_options.hpp"
 #include "sim/progress.hpp"
 #include "sim/table.hpp"
 
@@ -91,7 +93,8 @@ void add_input(CLI::App& to, simulation_options& into) {
     to.add_option("--format", into.format,
                   "Of the traces, instead of what their first lines say; docs/sim.md lists them")
         ->type_name("NAME");
-    to.add_option("--generate", into.generate, "Jobs that are made up: rigid, scaling, profiled, cpu or serving")
+    to.add_option("--generate", into.generate,
+                  "Jobs that are made up: rigid, scaling, profiled, cpu, serving or phases")
         ->type_name("KIND[:KEY=VALUE,...]")
         ->check(checked_by(parse_generator));
     add_list(to, "--models", into.models,
@@ -158,7 +161,7 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
         context.offers[noise].words.push_back(std::string(column.substr(column.find('/') + 1)) + '=');
     auto* const estimate = add_list(to, "--estimate", into.estimates,
                                     "Predictions that policies read as a live host would estimate them, beside the "
-                                    "same runs with the exact ones: remaining, speed, duration");
+                                    "same runs with the exact ones: remaining, speed, duration, phases");
     estimate->delimiter(',')->type_name("A,B")->check(checked_by(check_estimate));
     context.offers[estimate] = {.words = {estimator_names.begin(), estimator_names.end()}};
     add_time(
@@ -167,6 +170,11 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
     add_list(to, "--faults", into.faults, "What goes wrong: losses, revocations, crashes or stragglers")
         ->type_name("KIND[:KEY=VALUE,...]")
         ->check(checked_by(check_faults));
+    add_list(
+        to, "--price", into.prices,
+        "What an hour of a device costs, and of one of a transient server, which --faults revocations makes of all")
+        ->type_name("TYPE=ON_DEMAND[,TRANSIENT]")
+        ->check(checked_by(parse_price));
     add_time(to, "--checkpoint", into.checkpoint,
              "Time between two saves of a job, which are what a fault leaves it; 0 when left out");
     add_time(to, "--save", into.save, "Time that each save takes from the job; 0 when left out")->needs("--checkpoint");

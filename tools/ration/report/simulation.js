@@ -170,7 +170,7 @@ function inUseFigures(parent, all, name, most) {
 function figuresCard(all) {
   const tells = figure_ => all.data.policies.some(
     one => one.figures[figure_.name] && isNumber(one.figures[figure_.name][0]) &&
-      (one.figures[figure_.name][0] !== 0 || !["unfinished", "faults", "stops", "lost_work"].includes(figure_.name)));
+      (one.figures[figure_.name][0] !== 0 || !["unfinished", "faults", "stops", "lost_work", "kills"].includes(figure_.name)));
   const rows = all.data.figures.filter(tells).map(
     figure_ =>
       [figure_.unit === figureUnits.time ? `${figure_.label}, ${all.unit.name}` : figure_.label,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <utility>
 
 #include <ration/estimators/bottleneck.hpp>
 #include <ration/estimators/nominal_speed.hpp>
@@ -16,11 +17,13 @@
 #include "common/printable.hpp"
 #include "policies/plugin_policy.hpp"
 #include "policies/policy_log.hpp"
+#include "sim/learned_phases.hpp"
 
 namespace ration::program {
 namespace {
 
-constexpr std::string_view remaining = estimator_names[0], speed = estimator_names[1], duration = estimator_names[2];
+constexpr std::string_view remaining = estimator_names[0], speed = estimator_names[1], duration = estimator_names[2],
+                           phases = estimator_names[3];
 
 [[nodiscard]] bool has(std::span<std::string const> estimates, std::string_view name) {
     return std::ranges::find(estimates, name) != estimates.end();
@@ -40,6 +43,18 @@ constexpr std::string_view remaining = estimator_names[0], speed = estimator_nam
         if (has_devices && curves.empty())
             return "jobs on devices have no losses: name fitted ones with --models, as in --models bench/data/loss/fits.csv";
         if (has_devices) sim::add_losses(s.jobs, curves);
+    }
+    return {};
+}
+
+/// Learns the phases of all classes. Returns why there are none; empty text if there are some.
+[[nodiscard]] std::string learn_phases(simulation_input& input) {
+    for (auto& s : input.samples) {
+        s.phases = learned_phases(s.jobs);
+        if (s.phases.empty())
+            return fmt::format(
+                "no job of {} has phases: name a trace with the column phases, or write --generate phases",
+                printable(s.jobs.name));
     }
     return {};
 }
@@ -113,6 +128,7 @@ std::vector<std::string> estimated_columns_of(std::span<std::string const> estim
     if (has(estimates, remaining) || has(estimates, duration)) add(estimators::remaining::outputs::descriptions);
     if (has(estimates, speed)) add(estimators::speed::outputs::descriptions);
     if (has(estimates, duration)) add(estimators::duration::outputs::descriptions);
+    if (has(estimates, phases)) add(estimators::phases::outputs::descriptions);
     for (auto const& name : estimates)
         if (is_plugin_path(name))
             if (auto const file = describe_plugin(name))
@@ -122,18 +138,18 @@ std::vector<std::string> estimated_columns_of(std::span<std::string const> estim
 }
 
 sim_estimators::sim_estimators(std::span<std::string const> estimates, run_config const& settings,
-                               diagnostics& problems)
+                               std::vector<estimators::phase_model> models, diagnostics& problems)
     : names_(estimated_columns_of(estimates)), unfilled_(names_.begin(), names_.end()),
       remaining_(estimators::remaining({.uses_totals = has(estimates, duration)})),
-      from_files_(open_files(estimates, settings, problems)), all_(all()),
-      stage_({.available = all_, .unfilled = unfilled_}) {}
+      phases_(estimators::phases(std::move(models))), from_files_(open_files(estimates, settings, problems)),
+      all_(all()), stage_({.available = all_, .unfilled = unfilled_}) {}
 
 /// Those from files come first, and so they count.
 std::vector<any_estimator*> sim_estimators::all() {
     std::vector<any_estimator*> found;
-    found.reserve(from_files_.size() + 3);
+    found.reserve(from_files_.size() + 4);
     for (auto const& one : from_files_) found.push_back(one.get());
-    found.insert(found.end(), {&remaining_, &speed_, &duration_});
+    found.insert(found.end(), {&remaining_, &speed_, &duration_, &phases_});
     return found;
 }
 
@@ -154,8 +170,10 @@ void prepare_estimates(std::span<std::string const> estimates, sim::model_librar
     if (has(estimates, speed) && input.machines.types.size() > 1)
         return refuse(
             "speeds on one type of nodes do not predict those on another: name nodes of one type in --cluster");
-    if (!has(estimates, remaining)) return;
-    if (std::string const why = add_losses(library, input); !why.empty()) refuse(why);
+    if (has(estimates, remaining))
+        if (std::string const why = add_losses(library, input); !why.empty()) refuse(why);
+    if (has(estimates, phases))
+        if (std::string const why = learn_phases(input); !why.empty()) refuse(why);
 }
 
 void compare_with_exact(simulation_options& options, simulation_input& input, std::vector<policy_text>& policies,
@@ -178,7 +196,9 @@ void compare_with_exact(simulation_options& options, simulation_input& input, st
         problems.add({.file = "--estimate",
                       .text = fmt::format("no policy reads {}; choose one that does, such as {}",
                                           fmt::join(estimated_columns_of(options.estimates), ", "),
-                                          has(options.estimates, speed) ? "pollux" : "srtf")});
+                                          has(options.estimates, speed)    ? "pollux"
+                                          : has(options.estimates, phases) ? "phase_limits"
+                                                                           : "srtf")});
     options.policies = std::move(names);
     policies = std::move(texts);
 }

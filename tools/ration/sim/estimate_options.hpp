@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ration/estimators/duration.hpp>
+#include <ration/estimators/phases.hpp>
 #include <ration/estimators/remaining.hpp>
 #include <ration/estimators/speed.hpp>
 #include <ration/host/estimator_stage.hpp>
@@ -24,7 +25,7 @@
 namespace ration::program {
 
 /// The names of the estimators; others come from files.
-inline constexpr std::array<std::string_view, 3> estimator_names{"remaining", "speed", "duration"};
+inline constexpr std::array<std::string_view, 4> estimator_names{"remaining", "speed", "duration", "phases"};
 
 /// Refuses a name without an estimator. The diagnostic does not name the option.
 [[nodiscard]] result<void, diagnostic> check_estimate(std::string_view name);
@@ -33,7 +34,7 @@ inline constexpr std::array<std::string_view, 3> estimator_names{"remaining", "s
 [[nodiscard]] std::vector<std::string> estimated_columns_of(std::span<std::string const> estimates);
 
 /// Prepares the jobs for the estimators: `remaining` needs losses, which jobs on devices get along the fitted curves of
-/// the library. Adds to `problems` what the estimators cannot do.
+/// the library, and `phases` needs learned models. Adds to `problems` what the estimators cannot do.
 void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
                        simulation_input& input, diagnostics& problems);
 
@@ -54,6 +55,7 @@ class sim_estimators {
     estimator_adapter<estimators::remaining> remaining_;
     estimator_adapter<estimators::speed> speed_;
     estimator_adapter<estimators::duration> duration_;
+    estimator_adapter<estimators::phases> phases_;
     std::vector<std::unique_ptr<any_estimator>> from_files_;
     std::vector<any_estimator*> all_;
     estimator_stage stage_;
@@ -62,8 +64,9 @@ class sim_estimators {
 
 public:
     /// `estimates`: as `check_estimate` takes them. `settings` has the parameters of those from files. Adds to
-    /// `problems` what is wrong with these.
-    sim_estimators(std::span<std::string const> estimates, run_config const& settings, diagnostics& problems);
+    /// `problems` what is wrong with these. `phases`: the models of the classes.
+    sim_estimators(std::span<std::string const> estimates, run_config const& settings,
+                   std::vector<estimators::phase_model> phases, diagnostics& problems);
     sim_estimators(sim_estimators const&) = delete;
     sim_estimators& operator=(sim_estimators const&) = delete;
 

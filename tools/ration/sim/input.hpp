@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <ration/estimators/phase_model.hpp>
 #include <ration/sim/bounds.hpp>
-#include <ration/sim/generator.hpp>
 #include <ration/sim/simulation.hpp>
 
 #include "common/diagnostics.hpp"
@@ -26,7 +26,8 @@ struct sample {
     std::vector<sim::job_needs> needs;  ///< of each job on the machines
     sim::lower_bounds bounds;
     std::vector<sim::fault> faults{};
-    nanoseconds faults_until{};  ///< nothing goes wrong afterwards
+    nanoseconds faults_until{};                     ///< nothing goes wrong afterwards
+    std::vector<estimators::phase_model> phases{};  ///< by class, with --estimate phases
     /// Jobs that are not kept; then `jobs` has their models only, and there are no `needs` and no `bounds`
     std::optional<job_stream> stream{};
 
@@ -40,6 +41,7 @@ struct simulation_input {
     sim::cluster machines;
     bool is_recorded = false;     ///< the machines are those of a log, and not of --cluster
     std::vector<sample> samples;  ///< at least one, none of them empty
+    std::vector<double> prices;   ///< by type, for an hour of a device; empty without --price
     sim::prediction_noise noise;  ///< of the predictions that policies read
     std::vector<bool> is_exact;   ///< by policy: it reads exact values beside estimates; empty without --estimate
     std::optional<sim::item_cache_options> cache{};  ///< for the data sets that jobs read
@@ -53,15 +55,6 @@ struct simulation_input {
 /// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores.
 /// The diagnostic does not name the option.
 [[nodiscard]] result<sim::cluster, diagnostic> parse_cluster(std::string_view text);
-
-/// A workload that is made up.
-struct generated {
-    enum class kind : std::uint8_t { rigid, scaling, profiled, cpu, serving } of = kind::rigid;
-    sim::generator_options how;
-};
-
-/// "rigid", "scaling:jobs=200,per_hour=40,arrivals=bursty". The diagnostic does not name the option.
-[[nodiscard]] result<generated, diagnostic> parse_generator(std::string_view text);
 
 /// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;

@@ -22,6 +22,7 @@ struct simulation_options {
     std::string cluster;                   ///< as `parse_cluster` takes it
     std::string tenants;                   ///< a file with [[tenant]]; empty: none
     std::vector<std::string> faults;       ///< as `add_fault_kind` takes them
+    std::vector<std::string> prices;       ///< as `parse_price` takes them
     std::vector<std::string> noise;        ///< as `add_noise` takes them
     std::vector<std::string> estimates;    ///< as `check_estimate` takes them
     nanoseconds checkpoint{0};             ///< jobs save their state every so often; 0 = at all times

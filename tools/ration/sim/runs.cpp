@@ -139,6 +139,7 @@ public:
                          .noise = input.noise,
                          .half_life = input.half_life,
                          .most_used_cores = input.most_used_cores,
+                         .prices = input.prices,
                          .cache = input.cache};
     if (options.until) how.limit = *options.until;
     return how;
@@ -163,7 +164,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
     sim::sim_options how = settings_of(options, input, from);
     how.observer = &watch;
     how.columns = columns ? &*columns : nullptr;
-    sim_estimators estimators(options.estimates, input.settings, problems);
+    sim_estimators estimators(options.estimates, input.settings, from.phases, problems);
     if (!problems.empty()) {
         into.failure = problems.front().text;
         return;
@@ -187,7 +188,14 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 
 /// The sentence for a policy that does not fit these runs.
 [[nodiscard]] std::string refusal(std::string const& name, error const& why) {
-    if (why.code == errc::not_found && std::string_view(why.operation) == "bind column")
+    bool const lacks_column = why.code == errc::not_found && std::string_view(why.operation) == "bind column";
+    if (lacks_column && std::ranges::find(sim::sim_columns::phase_columns, why.subject.view()) !=
+                            std::end(sim::sim_columns::phase_columns))
+        return fmt::format(
+            "the policy {} reads the column {}, and no job has phases: name a trace with the column phases, or write "
+            "--generate phases",
+            quoted(name), why.subject.view());
+    if (lacks_column)
         return fmt::format(
             "the policy {} reads the column {}, which a simulation does not offer: choose a policy that does without",
             quoted(name), why.subject.view());
@@ -343,6 +351,11 @@ std::vector<std::string> remarks_on(simulated_run const& run, std::string const&
     if (!from.faults.empty() && run.outcome.end > from.faults_until)
         report(fmt::format("it took longer than faults were drawn for: after {} nothing goes wrong",
                            duration_text(from.faults_until)));
+    if (run.outcome.how == sim::ending::out_of_memory)
+        report(
+            fmt::format("its memory limit killed a job 1000 times before it made progress; the run ends there, {} "
+                        "after its begin, with {} of {} jobs not done",
+                        duration_text(run.outcome.end), left, run.figures.jobs));
     if (run.outcome.how == sim::ending::time_limit)
         report(fmt::format("{} of {} jobs are not done at the time limit", left, run.figures.jobs));
     return remarks;

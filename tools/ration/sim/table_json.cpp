@@ -204,6 +204,9 @@ std::string table_json(simulation_results const& all) {
         json.key("faults").array([&] {
             for (auto const& kind : all.options.faults) json.value(kind);
         });
+        json.key("prices").array([&] {
+            for (auto const& price : all.options.prices) json.value(price);
+        });
         json.key("noise").array([&] {
             for (auto const& word : noise_words(all.input.noise)) json.value(word);
         });

@@ -16,6 +16,7 @@
 
 #include <ration/sim/diagnostic.hpp>
 #include <ration/sim/model_library.hpp>
+#include <ration/sim/phase_model.hpp>
 #include <ration/sim/serving_model.hpp>
 #include <ration/sim/trace/field_parser.hpp>
 #include <ration/sim/trace/layout.hpp>
@@ -38,8 +39,9 @@ class builder {
     workload made_;
     std::vector<double> submitted_;  // seconds, index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_, items_;
-    std::map<std::string_view, std::uint32_t> services_;  // by the text of their schedules
-    std::uint32_t last_tenant_ = 0;
+    std::map<std::string_view, std::uint32_t> services_;         // by the text of their schedules
+    std::map<std::string, std::uint32_t, std::less<>> classes_;  // of jobs with phases
+    std::uint32_t last_tenant_ = 0, last_model_ = 0;
 
 public:
     /// `of` is the format, and `library` has the models that rows can name.
@@ -116,16 +118,11 @@ private:
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
         return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);
     }
-    /// True if jobs of the model run on processors.
-    [[nodiscard]] static bool runs_on_cpu(named_model const& known) noexcept {
-        return known.model->cores(known.usual) > 0;
-    }
-
     /// Parses the devices; a job on processors has none.
     [[nodiscard]] bool set_request(row const& r, job_description& job) {
         double devices = 0;
         named_model const* const known = model_of(r);
-        bool const cpu = known != nullptr && runs_on_cpu(*known);
+        bool const cpu = !r[field::phases].empty() || (known != nullptr && known->model->cores(known->usual) > 0);
         if (!(cpu && r[field::devices].empty()) &&
             !fields_.number(r, field::devices, cpu ? no_device : device_count, devices))
             return false;
@@ -136,6 +133,7 @@ private:
     /// Sets the model and its usual values.
     [[nodiscard]] bool set_model(row const& r, job_description& job) {
         std::string_view const name = r[field::model];
+        if (!r[field::phases].empty()) return set_phases(r, job);
         if (!r[field::requests].empty()) return set_service(r, job);
         named_model const* const known = model_of(r);
         bool const rigid = name.empty() ? fields_.format().is != format::gavel
@@ -169,6 +167,27 @@ private:
         job.most = std::max(job.request, made.most_requested());
         job.model = index_of_service(std::move(made));
         return set_length(r, field::duration, 0, job);
+    }
+
+    /// Sets the model of a job with phases. Its `model` is the class of jobs with such phases. Jobs differ in the
+    /// noise, which depends on the row only.
+    [[nodiscard]] bool set_phases(row const& r, job_description& job) {
+        auto phases = phase_model::phases_in(r[field::phases]);
+        if (!phases)
+            return fields_.refuse(r, field::phases,
+                                  "seconds, cores, bytes and the noise of each phase, as in 60:0.5:1e8 400:2:1e9:0.05");
+        for (field const f : {field::duration, field::length, field::requests})
+            if (!r[f].empty()) return fields_.refuse(r, f, "nothing: the phases say how long the job runs");
+        if (!r[field::model].empty() && !fields_.is_word(r, field::model)) return false;
+        std::string_view const kind = r[field::model].empty() ? "phases" : r[field::model];
+        auto const known = classes_.emplace(kind, static_cast<std::uint32_t>(classes_.size())).first;
+        auto model = std::make_shared<phase_model const>(std::move(*phases), made_.models.size(), known->second);
+        job.least = job.most = 0;
+        job.length = model->length();
+        job.model = static_cast<std::uint32_t>(made_.models.size());
+        made_.models.push_back(std::move(model));
+        made_.model_names.emplace_back(kind);
+        return true;
     }
 
     /// Parses the length. For a rigid job a step is a second, and its length can be in either column. A job with a
@@ -248,13 +267,15 @@ private:
         return last_tenant_;
     }
 
-    /// The index of a model, which is added at its first use.
+    /// The index of a model, which is added at its first use. Most rows have the model of a row before.
     [[nodiscard]] std::uint32_t index_of(std::string_view name, std::shared_ptr<job_model const> const& model) {
-        for (std::size_t i = 0; i < made_.models.size(); ++i)
-            if (made_.model_names[i] == name) return static_cast<std::uint32_t>(i);
+        auto const is_it = [&](std::size_t i) { return made_.models[i] == model && made_.model_names[i] == name; };
+        if (last_model_ < made_.models.size() && is_it(last_model_)) return last_model_;
+        for (last_model_ = 0; last_model_ < made_.models.size(); ++last_model_)
+            if (is_it(last_model_)) return last_model_;
         made_.models.push_back(model);
         made_.model_names.emplace_back(name);
-        return static_cast<std::uint32_t>(made_.models.size() - 1);
+        return last_model_;
     }
     /// The index of the model with this schedule.
     [[nodiscard]] std::uint32_t index_of_service(serving_model made) {

@@ -32,10 +32,11 @@ enum class field : std::uint8_t {
     item_bytes,
     read,
     requests,
+    phases,
     nothing  ///< a column that is not read
 };
 /// The number of fields with a meaning.
-inline constexpr std::size_t fields = 21;
+inline constexpr std::size_t fields = 22;
 
 /// A column of a format: its title, its meaning, and whether it is required.
 struct column {
@@ -93,7 +94,8 @@ inline constexpr column ration_columns[] = {{"job_id", field::name},
                                             {"data_set", field::item, false},
                                             {"data_bytes", field::item_bytes, false},
                                             {"read_bytes", field::read, false},
-                                            {"requests", field::requests, false}};
+                                            {"requests", field::requests, false},
+                                            {"phases", field::phases, false}};
 
 /// Microsoft's Philly, as condensed by the artifact of Pollux (OSDI'21).
 inline constexpr column philly_columns[] = {{"timestamp", field::submitted},

@@ -18,8 +18,9 @@
 /// | data_set | the data set that it reads | it reads none |
 /// | data_bytes, read_bytes | bytes of the data set, and of it that a step reads | |
 /// | requests | devices of a service, from seconds after its submission on: "0:2 600:8" | the job is not a service |
+/// | phases | seconds, cores, bytes and noise of each phase: "60:0.1:1e8 400:2:1e9:0.05" | it has no phases |
 ///
-/// Required are the first three, and one of `duration`, `length` and `model`.
+/// Required are the first three, and one of `duration`, `length`, `model` and `phases`.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include <string>
 #include <string_view>
 
+#include <ration/sim/phase_model.hpp>
 #include <ration/sim/serving_model.hpp>
 #include <ration/sim/workload.hpp>
 
@@ -80,10 +82,21 @@ inline void append_reads(std::string& to, workload const& from, job_description 
     return dynamic_cast<serving_model const*>(from.models[job.model].get());
 }
 
+/// The model of a job with phases; nullptr for other jobs.
+[[nodiscard]] inline phase_model const* phases_of(workload const& from, job_description const& job) noexcept {
+    return dynamic_cast<phase_model const*>(from.models[job.model].get());
+}
+
+/// The columns at the end that not every trace has.
+struct last_columns {
+    bool requests = false, phases = false;
+};
+
 /// Appends the line of one job.
-inline void append_job(std::string& to, workload const& from, std::size_t j, bool has_services) {
+inline void append_job(std::string& to, workload const& from, std::size_t j, last_columns has) {
     job_description const& job = from.jobs[j];
-    bool const rigid = from.model_names[job.model] == "rigid";
+    auto const* const phased = phases_of(from, job);
+    bool const rigid = phased == nullptr && from.model_names[job.model] == "rigid";
     auto const cell = [&to](bool there, auto const& value) {
         if (there) append(to, value);
         to += ',';
@@ -97,13 +110,15 @@ inline void append_job(std::string& to, workload const& from, std::size_t j, boo
     cell(true, job.least);
     cell(true, job.most);
     cell(job.batch > 0, job.batch);
-    cell(!rigid, job.length);
+    cell(!rigid && phased == nullptr, job.length);
     cell(job.weight != 1, job.weight);
     cell(true, job.restart_cost);
     if (job.deadline.count >= 0) append(to, job.deadline);
     if (!from.items.empty()) append_reads(to, from, job);
-    if (has_services) to += ',';
+    if (has.requests) to += ',';
     if (auto const* const service = service_of(from, job)) append(to, service->text());
+    if (has.phases) to += ',';
+    if (phased != nullptr) append(to, std::string_view(phased->text()));
     to += '\n';
 }
 
@@ -113,11 +128,13 @@ inline void append_job(std::string& to, workload const& from, std::size_t j, boo
 [[nodiscard]] inline std::string written(workload const& from) {
     std::string text =
         "job_id,submit_time,num_gpus,duration,tenant,model,min_gpus,max_gpus,batch_size,length,weight,restart_cost,deadline";
-    bool const has_services = std::ranges::any_of(from.models, &job_model::makes_requests);
+    detail::last_columns const has{.requests = std::ranges::any_of(from.models, &job_model::makes_requests),
+                                   .phases = std::ranges::any_of(from.models, &job_model::has_phases)};
     text += from.items.empty() ? "" : ",data_set,data_bytes,read_bytes";
-    text += has_services ? ",requests\n" : "\n";
+    text += has.requests ? ",requests" : "";
+    text += has.phases ? ",phases\n" : "\n";
     text.reserve(text.size() + 80 * from.jobs.size());
-    for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j, has_services);
+    for (std::size_t j = 0; j < from.jobs.size(); ++j) detail::append_job(text, from, j, has);
     return text;
 }
 
