@@ -41,6 +41,8 @@ class level_target {
 public:
     /// Declares the class as a target.
     using target_concept = target_tag;
+    /// Of a window.
+    static constexpr nanoseconds longest = seconds(10.0 * 365 * 24 * 3600);
 
     /// The values from which a level is made, as a jobs file gives them.
     struct description {
@@ -48,11 +50,11 @@ public:
         std::string_view metric = "loss";
         /// The bound: one of the two is required. It is not 0, because the slack is relative to it.
         std::optional<double> at_most{}, at_least{};
-        nanoseconds over{0};  ///< length of the window, above 0
+        nanoseconds over{0};  ///< length of the window, above 0 and up to `longest`
     };
 
     /// Validates a description. Errors: `invalid_value` if there is not exactly one bound, the bound is 0 or not
-    /// finite, or the window is empty.
+    /// finite, or the window is empty or too long.
     [[nodiscard]] static result<level_target> make(description const& d) noexcept {
         auto const refuse = [&](char const* remedy) {
             return error{.code = errc::invalid_value, .operation = "make level", .subject = d.metric, .remedy = remedy};
@@ -61,7 +63,7 @@ public:
         level_target t;
         t.level_ = d.at_most ? *d.at_most : *d.at_least;
         if (!is_finite(t.level_) || t.level_ == 0) return refuse("give a level that is finite and not 0");
-        if (d.over.count <= 0) return refuse("give a window above 0");
+        if (d.over.count <= 0 || longest < d.over) return refuse("give a window above 0 and of at most 10 years");
         t.metric_ = d.metric;
         t.improves_ = d.at_most ? direction::down : direction::up;
         t.over_ = d.over;
@@ -202,7 +204,7 @@ private:
 
     [[nodiscard]] double met_of(sums const& all, nanoseconds from) const noexcept {
         if (!first_at_) return 0;
-        if (*first_at_ == now_) return target_.reached(*value_);
+        if (*first_at_ == now_) return value_ ? target_.reached(*value_) : 0;
         double const part = all.held / to_seconds(*first_at_ > from ? now_ - *first_at_ : target_.over());
         return part < 1 ? part : 1;  // above 1 by rounding
     }
@@ -220,7 +222,8 @@ private:
         if (next.end <= next.begin) return;
         held_ += next.held;
         part& newest = at(0);
-        if (count_ > 0 && (next.begin - newest.begin).count < target_.over().count / finest) {
+        std::int64_t const spacing = (target_.over().count + finest - 1) / finest;  // rounded up: `parts_` has an end
+        if (count_ > 0 && (next.begin - newest.begin).count < spacing) {
             newest = {newest.begin, next.end, newest.known + next.known, newest.held + next.held,
                       newest.sum + next.sum};
             return;

@@ -311,4 +311,10 @@ private:
     return all;
 }
 
+/// The job in this row requests this number of devices; 0 withdraws the request.
+template <class P>
+void request(cluster<P>& c, std::size_t row, std::int64_t devices) {
+    c.store[c.of_gpu().requested][row] = devices;
+}
+
 }  // namespace unit

@@ -177,6 +177,27 @@ TEST_CASE("level_tracker: a time that goes back is the last one", "[level]") {
     CHECK(*t.smoothed() == 40);
 }
 
+TEST_CASE("level_tracker: a process may end at the time of its first report", "[level]") {
+    level_tracker t(latency());
+    t.see(0.1, seconds(1));
+    t.pause(seconds(1));
+    CHECK(t.met() == 0);
+    CHECK_FALSE(t.smoothed());
+    t.update(seconds(2));
+    CHECK(t.met() == 0);
+    t.see(0.1, seconds(3));
+    t.update(seconds(5));
+    CHECK(t.met() == Approx(0.5));
+}
+
+TEST_CASE("level_tracker: a window with more reports than parts keeps each once", "[level]") {
+    level_tracker t(must(level_target::make({.metric = "p95", .at_most = 0.2, .over = nanoseconds(255)})));
+    for (std::int64_t at = 1; at <= 2000; ++at) t.see(at % 2 == 0 ? 0.1 : 0.3, nanoseconds(at));
+    CHECK(t.met() == Approx(0.5).margin(2.0 / 128));
+    CHECK(*t.smoothed() == Approx(0.2).margin(0.2 * 2 / 128));
+    CHECK(*t.met_since_first() == Approx(0.5).margin(0.001));
+}
+
 TEST_CASE("level_tracker: jobs without a level differ from all jobs with one", "[level]") {
     CHECK_FALSE(ration::has_level(0, 0));
     level_tracker t(latency());

@@ -17,15 +17,11 @@ using ration::policies::wants;
 
 namespace {
 
-/// What the job in this row shows of its level.
+/// The job in this row shows these figures of its level.
 template <class P>
 void show_level(cluster<P>& c, std::size_t row, double met, double slack) {
     c.store[c.columns.template get<"jobs/slo.met">()][row] = met;
     c.store[c.columns.template get<"jobs/slo.slack">()][row] = slack;
-}
-template <class P>
-void request(cluster<P>& c, std::size_t row, std::int64_t devices) {
-    c.store[c.of_gpu().requested][row] = devices;
 }
 
 /// A service and two other jobs of up to eight devices, on eight.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wants, and max_min with heed_wants: the request of a running job bounds what it gets.
+// wants, and max_min with heed_wants: the request of a running job bounds its devices.
 #include <cstdint>
 
 #include <ration/policies/wants.hpp>
@@ -12,16 +12,6 @@
 using namespace unit;
 using ration::policies::max_min;
 using ration::policies::wants;
-
-namespace {
-
-/// The job in this row requests this number of devices; 0 withdraws the request.
-template <class P>
-void request(cluster<P>& c, std::size_t row, std::int64_t devices) {
-    c.store[c.of_gpu().requested][row] = devices;
-}
-
-}  // namespace
 
 TEST_CASE("wants: each job gets its request, and the rest stays free", "[wants]") {
     cluster<wants> c({8});

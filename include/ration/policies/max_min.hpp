@@ -50,7 +50,8 @@ struct max_min_parameters {
          .meaning = "divide devices among tenants by their weights first, and then among the jobs of each"},
         {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"},
         {.name = "levels_first",
-         .meaning = "when devices lack, serve services below their level before jobs without a level"}};
+         .meaning =
+             "when devices lack, serve services below their level before jobs without a level; use it with heed_wants"}};
 
     /// Validates the values: a sentence with the first invalid one and the fix, or empty text.
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
@@ -76,8 +77,9 @@ struct max_min_parameters {
 /// request has its maximum as the bound. Devices are then divided on every tick.
 ///
 /// With `levels_first`, `jobs/slo.slack` decides who comes first when devices lack. A service below its level comes
-/// before jobs without a level with all that it can use, and a service at its level with what it holds. Minima come
-/// before that, and with `by_tenant` only jobs of one tenant compete. Devices are then divided on every tick.
+/// before jobs without a level with all that it can use, and a service at its level with the devices that it holds.
+/// Minima come before that, and with `by_tenant` only jobs of one tenant compete. Devices are then divided on every
+/// tick. Only `heed_wants` takes devices from a service again, so use both.
 ///
 /// Between two rounds, devices are divided again only when jobs or devices come or go. O(log jobs) for each job that
 /// changes and each device that changes hands, and at a new round for each job that has held devices since the last
@@ -261,13 +263,8 @@ private:
         claims_.clear();
         for (std::size_t i = 0; i < shares.size(); ++i)
             if (shares[i].given > 0 && shares[i].given < shares[i].most) claims_.push(claim_of(i));
-        for (; left > 0 && !claims_.empty(); --left) {
-            std::size_t const place = claims_.top().place;
-            if (++shares[place].given < shares[place].most)
-                claims_.replace_top(claim_of(place));
-            else
-                claims_.pop();
-        }
+        static_cast<void>(detail::fill_by_claims(
+            claims_, shares, left, [](detail::share const& s) noexcept { return s.most; }, claim_of));
     }
 };
 

@@ -19,6 +19,11 @@ class service_columns {
     static constexpr nanoseconds window = seconds(60);
     bool requests_ = false, levels_ = false;
 
+    /// Both are 0 for a job without a level.
+    struct level {
+        double met = 0, slack = 0;
+    };
+
 public:
     /// `is_read(name)`: a policy reads the column.
     template <class IsRead>
@@ -40,13 +45,25 @@ public:
             auto const requested = columns.of(resource_id::gpu).requested;
             if (requests_ && wanted != std::exchange(store.at(requested, row), wanted))
                 jobs.mark(row, description_columns);
-            if (levels_ && wanted > 0) show_level(jobs, store, columns, model, row, wanted, now);
+            if (levels_) show_level(jobs, store, columns, model, row, wanted, now);
         }
     }
 
 private:
     static void show_level(live_jobs& jobs, snapshot_store& store, sim_columns const& columns, job_model const& model,
                            std::size_t row, std::int64_t wanted, nanoseconds now) noexcept {
+        auto const [met, slack] = wanted > 0 ? level_of(jobs, model, row, wanted, now) : level{};
+        auto& shown_met = store.at(columns.get<"jobs/slo.met">(), row);
+        auto& shown_slack = store.at(columns.get<"jobs/slo.slack">(), row);
+        if (shown_met == met && shown_slack == slack) return;
+        shown_met = met;
+        shown_slack = slack;
+        jobs.mark(row, 0);
+    }
+
+    /// Precondition: it requests some.
+    [[nodiscard]] static level level_of(live_jobs const& jobs, job_model const& model, std::size_t row,
+                                        std::int64_t wanted, nanoseconds now) noexcept {
         auto const& job = jobs.description(row);
         std::int64_t const held = jobs[row].devices;
         nanoseconds from = now - window;
@@ -59,12 +76,7 @@ private:
             met = gap.met / passed;
             slack = over / (static_cast<double>(held) * passed - over);
         }
-        auto& shown_met = store.at(columns.get<"jobs/slo.met">(), row);
-        auto& shown_slack = store.at(columns.get<"jobs/slo.slack">(), row);
-        if (shown_met == met && shown_slack == slack) return;
-        shown_met = met;
-        shown_slack = slack;
-        jobs.mark(row, 0);
+        return {met, slack};
     }
 };
 

@@ -63,7 +63,8 @@ class speed_windows {
     static constexpr std::size_t length = 7;        // odd: the median is one of them
     static constexpr std::uint32_t settling = 3;    // after a change, meters still remember what came before
     static constexpr double saturated_below = 0.9;  // of the expected speed
-    static constexpr double core = 1000;            // millicores; each job can use one
+    static constexpr std::uint64_t most_ticks = std::uint64_t{1} << 62;  // no run has as many
+    static constexpr double core = 1000;                                 // millicores; each job can use one
 
     std::array<speed_sample, length> window_{};
     speed_sample last_, sum_;    // of the last tick, and of those since the last further step
@@ -112,8 +113,9 @@ public:
                         self.fewest_, self.of_each_, self.cores_of_each_, self.most_cores_, self.seen_, self.present_);
     }
     [[nodiscard]] bool sane() const noexcept {
-        return samples_ < settling + length && fewest_ >= 0 && is_finite(of_each_) && is_finite(cores_of_each_) &&
-               is_finite(most_cores_) && seen_ < bottleneck_kinds && present_ < bottleneck_kinds;
+        return samples_ < settling + length && ticks_ < most_ticks && fewest_ >= 0 && is_finite(of_each_) &&
+               is_finite(cores_of_each_) && is_finite(most_cores_) && seen_ < bottleneck_kinds &&
+               present_ < bottleneck_kinds;
     }
 
 private:

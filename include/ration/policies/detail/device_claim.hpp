@@ -7,6 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include <ration/policies/detail/elastic_jobs.hpp>
+#include <ration/policies/detail/heap.hpp>
 
 namespace ration::policies::detail {
 
@@ -29,5 +33,20 @@ struct device_claim {
         return a.is_held != b.is_held ? a.is_held : a.place < b.place;
     }
 };
+
+/// Gives up to `left` devices one by one, each to the share with the first claim. A share competes until it has
+/// `most(share)`. `claim_of(place)`: its next claim. Returns the number left. O(devices log claims).
+template <class Most, class ClaimOf>
+[[nodiscard]] std::int64_t fill_by_claims(heap<device_claim>& claims, std::span<share> shares, std::int64_t left,
+                                          Most const& most, ClaimOf const& claim_of) noexcept {
+    for (; left > 0 && !claims.empty(); --left) {
+        std::size_t const place = claims.top().place;
+        if (++shares[place].given < most(shares[place]))
+            claims.replace_top(claim_of(place));
+        else
+            claims.pop();
+    }
+    return left;
+}
 
 }  // namespace ration::policies::detail

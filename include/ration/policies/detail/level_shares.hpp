@@ -20,9 +20,9 @@
 
 namespace ration::policies::detail {
 
-/// Divides the devices of a tenant among its jobs once more. A service comes before jobs without a level with what it
-/// needs for its level: below the level with all that it can use, otherwise with what it holds. So devices do not
-/// return to other jobs as soon as a level holds. Within both parts the division is max-min.
+/// Divides the devices of a tenant among its jobs once more. A service comes before jobs without a level with the
+/// devices for its level: below the level with all that it can use, otherwise with those that it holds. So devices do
+/// not return to other jobs as soon as a level holds. Within both parts the division is max-min.
 class level_shares {
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
     buffer<std::uint32_t> first_, next_;  // by tenant, and by place: the shares of one tenant
@@ -90,14 +90,7 @@ private:
         claims_.clear();
         for (std::uint32_t place = first; place != none; place = next_[place])
             if (shares[place].given < most(shares[place])) claims_.push(claim_of(place));
-        for (; left > 0 && !claims_.empty(); --left) {
-            std::size_t const place = claims_.top().place;
-            if (++shares[place].given < most(shares[place]))
-                claims_.replace_top(claim_of(place));
-            else
-                claims_.pop();
-        }
-        return left;
+        return fill_by_claims(claims_, shares, left, most, claim_of);
     }
 };
 
