@@ -20,8 +20,8 @@
 
 namespace ration {
 
-/// True if a job has a level, by its `jobs/slo.met` and `jobs/slo.slack`. Both are 0 for a job without one; with one, a
-/// mean exactly at the level needs values that reach it.
+/// True if a job has a level, by its `jobs/slo.met` and `jobs/slo.slack`. Both are 0 for a job without one, and never
+/// for a job with one, since a mean at the level needs values that reach it.
 [[nodiscard]] constexpr bool has_level(double met, double slack) noexcept { return met != 0 || slack != 0; }
 
 /// A bound on a metric, for its mean over a window of time. It is tier 1, and a job with a level has no end by itself.
@@ -172,7 +172,7 @@ public:
         for (std::size_t i = 0; i < count_; ++i) all.add(at(i), from);
         all.add(present(), from);
         met_ = met_of(all, from);
-        mean_ = all.known > 0 ? std::optional(all.sum / all.known) : std::nullopt;
+        mean_ = all.known > 0 ? std::optional(on_its_side(all)) : std::nullopt;
         if (value_ && value_at_ == now_ && !mean_) mean_ = value_;
         if (mean_ && !is_finite(*mean_)) mean_.reset();  // finite values whose sum is not
     }
@@ -202,6 +202,16 @@ private:
     // at(0) is the newest part.
     [[nodiscard]] part& at(std::size_t age) noexcept { return parts_[(newest_ + parts_.size() - age) % parts_.size()]; }
 
+    /// The mean. If all values are on one side of the level, rounding does not take it to the other side.
+    [[nodiscard]] double on_its_side(sums const& all) const noexcept {
+        double const mean = all.sum / all.known, level = target_.level();
+        bool const holds = target_.reached(mean) > 0;
+        if (!holds && all.held == all.known && is_finite(mean)) return level;
+        if (!holds || all.held > 0) return mean;
+        constexpr double relative = std::numeric_limits<double>::epsilon();
+        bool const grows = (target_.improves() == direction::down) == (level > 0);
+        return level * (grows ? 1 + relative : 1 - relative);
+    }
     [[nodiscard]] double met_of(sums const& all, nanoseconds from) const noexcept {
         if (!first_at_) return 0;
         if (*first_at_ == now_) return value_ ? target_.reached(*value_) : 0;

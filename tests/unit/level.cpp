@@ -198,6 +198,25 @@ TEST_CASE("level_tracker: a window with more reports than parts keeps each once"
     CHECK(*t.met_since_first() == Approx(0.5).margin(0.001));
 }
 
+TEST_CASE("level_tracker: rounding takes no mean to the other side of the level", "[level]") {
+    double const worse = 0.2 * 3 / 3;  // 0.20000000000000004
+    REQUIRE(worse > 0.2);
+    for (auto const& [value, tier] : {std::pair(worse, 0u), {0.2, 1u}}) {
+        level_tracker t(latency(1));
+        for (int i = 0; i < 100; ++i) {
+            t.see(value, milliseconds(97 * i + i % 7));
+            CHECK((t.slack() >= 0) == (tier == 1));
+            CHECK(ration::has_level(t.met(), t.slack()));
+            if (i > 20) CHECK(t.tier() == tier);
+        }
+    }
+    level_tracker negative(must(level_target::make({.metric = "reward", .at_least = -0.2, .over = seconds(1)})));
+    for (int i = 0; i < 100; ++i) {
+        negative.see(-worse, milliseconds(97 * i + i % 7));
+        CHECK(negative.slack() < 0);
+    }
+}
+
 TEST_CASE("level_tracker: jobs without a level differ from all jobs with one", "[level]") {
     CHECK_FALSE(ration::has_level(0, 0));
     level_tracker t(latency());
