@@ -6,6 +6,7 @@ import re
 
 SECOND = 10**9
 SOURCE = '[[job]]\nname = "a"\ncommand = ["x"]\ntarget = { loss = { acceptable = 0.5, objective = 0.1 } }\n'
+SERVICE = '[[job]]\nname = "web"\ncommand = ["x"]\ntarget = { p95 = { at_most = 0.2, over = "2s" } }\n'
 
 
 def line(event: str, t: int, **fields) -> str:
@@ -23,6 +24,10 @@ def started(job: str, t: int, id: int = 1, incarnation: int = 1) -> str:
 
 def progress(job: str, t: int, step: int, value: float) -> str:
     return line("progress", t, job=job, incarnation=1, step=step, metric="loss", value=value, count=1, smoothed=value)
+
+
+def level(t: int, holds: bool, value: float | str, met: float) -> str:
+    return line("level", t * SECOND, job="web", holds=holds, step=t, metric="p95", value=value, met=met, slack="nan")
 
 
 def ended(job: str, t: int, how: str = "finished") -> str:

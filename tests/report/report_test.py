@@ -200,6 +200,14 @@ class Numbers(Report):
         self.assertEqual((run["jobs"]["acceptable_at"], run["jobs"]["how"], run["end"]), ([3 * SECOND], ["running"], 4 * SECOND))
         self.assertEqual(run["phases"], [[0, 0, 0, 5], [0, 1, 5, 3 * SECOND], [0, 2, 3 * SECOND, 4 * SECOND]])
 
+    def test_a_level_that_holds_is_lost_and_holds(self) -> None:
+        end = line("job_ended", 9 * SECOND, job="web", incarnation=1, how="finished", exit_code=0, signal=None, step=9, why="", level_met=0.75)
+        run, = data_of(self.page(logs.run(source=logs.SERVICE) + logs.started("web", SECOND) + logs.level(3, True, 0.1, 1) + logs.level(5, False, "nan", 0.25) + logs.level(7, True, 0.15, 1) + end))["runs"]
+        self.assertEqual((run["jobs"]["level"], run["jobs"]["level_met"], run["jobs"]["acceptable_at"]), ([0.2], [0.75], [None]))
+        self.assertEqual(run["phases"], [[0, phase, begin * SECOND, stop * SECOND] for phase, begin, stop in ((0, 0, 1), (1, 1, 3), (6, 3, 5), (1, 5, 7), (6, 7, 9))])
+        self.assertEqual([(e[4], e[9]) for e in run["log"]["entries"] if "level" in e[4]],
+                         [(f"level {now}", f"p95 {rest} % of the window met") for now, rest in (("holds", "0.1, 100"), ("lost", "nan, 25"), ("holds", "0.15, 100"))])
+
     def test_a_simulation_keeps_its_figures(self) -> None:
         done = self.call("sim", "--generate", "rigid:jobs=60,per_hour=60", "--seeds", "2", "--cluster", "2x4", "--policy", "fifo,las", "--json", "--quiet")
         said = json.loads(done.stdout.splitlines()[0])

@@ -92,7 +92,7 @@ class MetricsTest(RunTest):
     def start_still(self, *arguments: str, **options) -> subprocess.Popen:
         """A run with one job that has said all that it will say, one that waits, and one that failed."""
         self.write(job("still", [PYTHON, "-c", STILL, CLIENT], more='bounds = { memory = "1GiB" }'),
-                   job("later", ["/bin/sleep", "60"], more='at = "1h"'), job("broken", ["/bin/false"]),
+                   job("later", ["/bin/sleep", "60"], more='at = "1h"', target='target = { p95 = { at_most = 0.2, over = "1s" } }'), job("broken", ["/bin/false"]),
                    head='policy = "equal_share"\ncpus = 1\ntick = "100ms"\n')
         run = self.start("--log", "log.jsonl", *arguments, **options)
         self.wait_for((self.folder / "said").exists)
@@ -157,6 +157,7 @@ class Pages(MetricsTest):
         self.assertEqual(by(now["ration_job_target_value"], "job_name", metric="loss"), {"still": last["smoothed"]})
         tier = [e["tier"] for e in events if e["event"] == "tier_reached"][-1]
         self.assertEqual(by(now["ration_job_tier"], "job_name"), {"still": tier, "later": 0, "broken": 0})
+        self.assertEqual(by(now["ration_job_level_met"], "job_name", metric="p95"), {"later": 0})
         last_decision = [e for e in events if e["event"] == "decision"][-1]
         held = {**last_decision["columns"], **last_decision["columns_after"]}["jobs/held.cpu"]
         limit = float("inf") if held[0] == "unlimited" or held[0] < 0 else held[0] / 1000

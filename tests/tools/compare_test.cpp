@@ -336,3 +336,14 @@ TEST_CASE("comparison: CPU time that other programs took from one run is said") 
     runs[0].available_cpu.reset();
     CHECK(text_of(runs).find("Other programs") == std::string::npos);
 }
+
+TEST_CASE("comparison: how long levels were met, as a mean over the rounds") {
+    auto one = none_run(), two = tradl_run();
+    CHECK(text_of({one, two}).find("level") == std::string::npos);
+    one.jobs[1].level_met = 0.97;
+    two.jobs[1].level_met = 0.551;
+    auto const remark = "Part of the time in which second met its level: 97 % under none, 55 % under tradl.";
+    CHECK(has_line(text_of({one, two}), remark));
+    two.jobs[1].level_met.reset();  // it has reported no value
+    CHECK(has_line(text_of({one, two}), "Part of the time in which second met its level: 97 % under none."));
+}

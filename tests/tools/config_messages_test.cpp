@@ -218,6 +218,44 @@ TEST_CASE("target: tiers that are not finite, or in the wrong order for the dire
           sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
 }
 
+TEST_CASE("target: levels that cannot be") {
+    std::string const level = "target = { p95 = { at_most = 0.2, over = \"10s\" } }";
+    CHECK(message_of_target("{ p95 = { at_most = 0.2, over = '10s' } }").empty());
+    CHECK(message_of_target("{ p95 = { at_most = 1, at_least = 2, over = '10s' } }") ==
+          sentences{"jobs.toml:5:44: a level has one bound; remove at_most or at_least"});
+    CHECK(message_of_target("{ p95 = { over = '10s' } }") ==
+          sentences{"jobs.toml:5:12: the level on 'p95' has no bound; add at_most or at_least, such as " + level});
+    CHECK(message_of_target("{ p95 = { at_most = 1 } }") ==
+          sentences{"jobs.toml:5:12: the level on 'p95' has no window; add over, such as " + level});
+    CHECK(message_of_target("{ p95 = { at_most = 1, over = '0s' } }") ==
+          sentences{"jobs.toml:5:40: 'over' is 0; write a duration above 0, such as \"10s\""});
+    CHECK(
+        message_of_target("{ p95 = { at_most = 1, over = '-1s' } }") ==
+        sentences{"jobs.toml:5:40: 'over' is '-1s', which is no duration; write a number and one of ms, s, m, h, such "
+                  "as \"20s\", at most 365 days"});
+    CHECK(message_of_target("{ p95 = { at_most = 1, over = 10 } }") ==
+          sentences{"jobs.toml:5:40: 'over' must be a duration in quotes, such as \"10s\", not a whole number"});
+    std::string const relative = "; write a finite number other than 0, because the slack is relative to it";
+    CHECK(message_of_target("{ p95 = { at_most = 0, over = '1s' } }") ==
+          sentences{"jobs.toml:5:30: the level 'at_most' is 0" + relative});
+    CHECK(message_of_target("{ rate = { at_least = inf, over = '1s' } }") ==
+          sentences{"jobs.toml:5:32: the level 'at_least' is inf" + relative});
+    CHECK(message_of_target("{ p95 = { at_most = 'low', over = '1s' } }") ==
+          sentences{"jobs.toml:5:30: 'at_most' must be a number, not text"});
+    CHECK(message_of_target("{ p95 = { at_most = 1, over = '1s', ovr = 1 } }") ==
+          sentences{"jobs.toml:5:46: unknown key 'ovr' in the target; did you mean 'over'?"});
+}
+
+TEST_CASE("target: a level has none of the keys of tiers, and no commands at them") {
+    for (auto const& [key, value] :
+         {std::pair("acceptable", "1"), {"objective", "1"}, {"mean_of", "3"}, {"direction", "'up'"}})
+        CHECK(message_of_target(std::string("{ p95 = { at_most = 1, over = '1s', ") + key + " = " + value + " } }") ==
+              sentences{"jobs.toml:5:" + std::to_string(49 + std::string_view(key).size()) + ": '" + key +
+                        "' is not for a level, which 'at_most' describes; remove one of them"});
+    CHECK(message_of_target("{ p95 = { at_most = 1, over = '1s' } }\non_acceptable = 'save'") ==
+          sentences{"jobs.toml:6:17: 'on_acceptable' is for a target with that tier; add acceptable, or leave it out"});
+}
+
 TEST_CASE("target: wrong keys and values of a metric") {
     CHECK(
         message_of_target("{ loss = { } }") ==

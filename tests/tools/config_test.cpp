@@ -207,6 +207,20 @@ TEST_CASE("parse_config: the direction: what is stated, then what the name tells
     CHECK(target("{ loss = { acceptable = 2, objective = 2 } }").objective == 2.0);
 }
 
+TEST_CASE("parse_config: a level has a bound, which is its direction, and a window") {
+    auto const most = target("{ p95 = { at_most = 0.2, over = '1.5m' } }");
+    REQUIRE(most.level);
+    CHECK(most.metric == "p95");
+    CHECK(most.level->bound == 0.2);
+    CHECK(most.level->over == seconds(90));
+    CHECK(most.improves == direction::down);
+    CHECK_FALSE((most.acceptable || most.objective));
+    auto const least = target("{ loss = { over = '5s', at_least = -3 } }");  // the name does not count
+    CHECK(least.improves == direction::up);
+    CHECK(least.level->bound == -3);
+    CHECK_FALSE(target("{ loss = { acceptable = 2 } }").level);
+}
+
 TEST_CASE("--policy: makes the file's policy optional") {
     constexpr auto text = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK(parse_config(text, "f", {.policies = {}, .policy_given = true}).problems.empty());

@@ -123,7 +123,7 @@ TEST_CASE("to_json: the fields of a job's events") {
           json::parse(R"({"event":"condition","t":5,"job":"vae","now":"stalled","why":"no step for 60 s"})"));
     CHECK(first_of("job_ended") ==
           json::parse(R"({"event":"job_ended","t":13,"job":"vae","incarnation":1,"how":"failed","exit_code":3,
-                                                   "signal":null,"step":40,"why":"exit code 3"})"));
+                                                   "signal":null,"step":40,"why":"exit code 3","level_met":null})"));
     CHECK(first_of("job_started")["command"] == json::parse(R"(["train","--name","a \"b\"\n\ufffd"])"));
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("to_json: the fields of the first and the last event of a run") {
     CHECK(end["jobs"] ==
           json::parse(R"([{"job":"vae","arrived":1000000000,"started":2000000000,"acceptable_at":3000000000,
                                           "objective_at":null,"ended_at":4000000000,"how":"failed","why":"exit code 3",
-                                          "device_seconds":0,"step":40,"released":true}])"));
+                                          "device_seconds":0,"step":40,"released":true,"level_met":0.97}])"));
     CHECK(end["mean_cpu"] == 1.5);
     CHECK(end["available_cpu"] == 1.75);
     CHECK(end["lost_events"] == 2);

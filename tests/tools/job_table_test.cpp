@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
@@ -14,6 +15,7 @@
 #include "run/per_job.hpp"
 #include "support/catch.hpp"
 
+using Catch::Approx;
 using namespace ration;
 using namespace ration::program;
 
@@ -119,6 +121,41 @@ TEST_CASE("job_table: shows the loss of the next tier and the number of all step
     report(0, 0.1, 0);
     CHECK(std::isnan(run.real("jobs/loss.target")));
     CHECK(run.real("jobs/total_steps") == 900);
+}
+
+TEST_CASE("job_table: a level is tier 1 while it holds, and fills its two columns") {
+    auto service = plain("web", 0);
+    service.target = {.metric = "p95", .level = level_config{.bound = 0.2, .over = seconds(10)}};
+    synthetic_run run({plain("training", 0), service});
+    auto progress = run.progress;
+    run.board.arrive({});
+    auto const shown_at = [&](double second) {
+        progress[1].update_level(seconds(second));
+        run.board.refresh(seconds(second), progress);
+        return std::tuple(run.row<std::uint32_t>("jobs/tier", 1)[0], run.real("jobs/slo.met", 1));
+    };
+    auto const report = [&](double value, double second) {
+        return progress[1].take({.type = progress::message_type::eval, .step = 7, .metric = "p95", .value = value},
+                                seconds(second));
+    };
+    using shown = std::tuple<std::uint32_t, double>;
+    CHECK(shown_at(0) == shown(0, 0));
+    CHECK(std::isnan(run.real("jobs/slo.slack", 1)));  // no value yet
+    CHECK(run.real("jobs/slo.met", 0) == 0);           // no level
+    CHECK(run.real("jobs/slo.slack", 0) == 0);
+    CHECK_FALSE(report(0.1, 1));  // a level is no tier that ends a job or starts a command
+    CHECK(shown_at(11) == shown(1, 1));
+    CHECK(run.real("jobs/slo.slack", 1) == Approx(0.5));
+    CHECK(run.real("jobs/loss", 1) == Approx(0.1));
+    CHECK(std::isnan(run.real("jobs/loss.target", 1)));
+    CHECK(run.row<std::uint32_t>("jobs/tiers", 1)[0] == 2);
+    CHECK_FALSE(report(0.5, 11));
+    CHECK(shown_at(16) == shown(0, 0.5));
+    CHECK(run.real("jobs/slo.slack", 1) == Approx(-0.5));
+    CHECK_FALSE(progress[1].acceptable_at);
+    progress[1].end_incarnation(seconds(20));
+    CHECK(shown_at(40) == shown(0, 0));  // nothing is known of the window
+    CHECK(std::isnan(run.real("jobs/slo.slack", 1)));
 }
 
 TEST_CASE("job_table: rows come in the order of arrival, at the very time") {

@@ -33,6 +33,9 @@ namespace {
     limited.tier = 1;
     limited.held = millicores{500};
     limited.used = 0.5;
+    limited.level = -0.5;
+    limited.window_met = 1;
+    limited.level_met = 0.97;
     free.held = millicores{unlimited};
     free.value = std::numeric_limits<double>::quiet_NaN();
     resized.now = condition::failed;
@@ -76,6 +79,8 @@ TEST_CASE("live_state: is read as it was written") {
         CHECK(state_text(now) == state_text(then));
         CHECK(held_text(now) == held_text(then));
         CHECK(value_text(now) == value_text(then));
+        CHECK(reached_text(now) == reached_text(then));
+        CHECK((now.level == then.level && now.window_met == then.window_met && now.level_met == then.level_met));
     }
     CHECK(std::isnan(again.jobs[1].value.value_or(0)));
     CHECK(json::parse(to_json(good_state()))["jobs"][1]["cpu"] == "unlimited");
@@ -88,7 +93,8 @@ TEST_CASE("live_state: a field that is not valid is named") {
           row{"/used_cores", "many", "used_cores"}, row{"/jobs", nullptr, "jobs"}, row{"/jobs/0", 7, "jobs"},
           row{"/jobs/0/job", "a\nb", "job"}, row{"/jobs/0/state", "", "state"}, row{"/jobs/0/state", "flying", "state"},
           row{"/jobs/0/cpu", "none", "cpu"}, row{"/jobs/0/cpu", -1, "cpu"}, row{"/jobs/0/value", true, "value"},
-          row{"/jobs/0/starts_in", "soon", "starts_in"}, row{"/jobs/0/devices", 1.5, "devices"}}) {
+          row{"/jobs/0/starts_in", "soon", "starts_in"}, row{"/jobs/0/devices", 1.5, "devices"},
+          row{"/jobs/0/level_met", true, "level_met"}}) {
         INFO(path << ' ' << value);
         CHECK(sentence_with(path, value) == "its field '" + std::string(field) + "' is missing or not valid");
     }

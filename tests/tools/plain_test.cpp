@@ -22,13 +22,24 @@ TEST_CASE("plain view: the events worth a line, each as one sentence") {
               "[  0.0 s] warning: vae: 12 messages with a wrong token",
               "[  0.0 s] error of policy mine.so: a?[2Jb",
               "[  0.0 s] vae failed at step 40: exit code 3",
-              "[  0.0 s] mlp failed at step 41",
+              "[  0.0 s] mlp failed at step 41, level met 97 % of the time",
               "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
               "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
               "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
               "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
               "[  0.0 s] data/a.bin is in memory with 4 KiB (it serves)",
+              "[  0.0 s] web holds its level: p95 0.15 on average, 90 % of the window met",
           });
+}
+
+TEST_CASE("plain view: a lost level, with a mean and without a value") {
+    level_changed lost{.job = "web", .holds = false, .metric = "p95", .value = 0.3, .met = 0.25, .slack = -0.5};
+    CHECK(plain_line({seconds(0), lost}) ==
+          "[  0.0 s] web has lost its level: p95 0.3 on average, 25 % of the window met");
+    lost.value = std::numeric_limits<double>::quiet_NaN();
+    lost.met = 0;
+    CHECK(plain_line({seconds(0), lost}) ==
+          "[  0.0 s] web has lost its level: no p95 in its window, 0 % of the window met");
 }
 
 TEST_CASE("plain view: a line tells its time, and a later incarnation") {

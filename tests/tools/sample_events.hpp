@@ -120,7 +120,8 @@ private:
                       .exit_code = std::nullopt,
                       .signal = 9,
                       .step = 41,
-                      .why = ""});
+                      .why = "",
+                      .level_met = 0.97});
         add(run_ended{{.policy = "tradl",
                        .jobs = {{.name = "vae",
                                  .arrived = seconds(1),
@@ -131,7 +132,8 @@ private:
                                  .how = condition::failed,
                                  .why = "exit code 3",
                                  .step = 40,
-                                 .released = true}},
+                                 .released = true,
+                                 .level_met = 0.97}},
                        .makespan = seconds(5),
                        .mean_cpu = 1.5,
                        .available_cpu = 1.75,
@@ -163,6 +165,8 @@ private:
                           .items = items,
                           .tenants = tenants});
         add(item_changed{.item = "data/a.bin", .before = 0, .after = 4096, .took = {99}, .reason = "it serves"});
+        add(level_changed{
+            .job = "web", .holds = true, .step = 90, .metric = "p95", .value = 0.15, .met = 0.9, .slack = 0.25});
     }
 
     /// Two jobs, one node; a column of every type, one of them two values wide.

@@ -187,6 +187,29 @@ TEST_CASE("view: bars: the way to Acceptable is the first half, the way on to Ob
     CHECK(bar_of(j) == "[....................|...................]");
 }
 
+TEST_CASE("view: a level has the window as its bar, and the time that it was met instead of a tier") {
+    auto web = job("web");
+    web.metric = "p95";
+    web.acceptable.reset();
+    web.objective.reset();
+    web.first = web.value = 0.1;
+    web.level = 0.2;
+    web.window_met = 0;
+    CHECK(bar_of(web) == "[........................................]");
+    web.window_met = 0.25;
+    CHECK(bar_of(web) == "[##########..............................]");
+    view_model m{.policy = "p", .backend = "", .elapsed = {}, .cpus = 1, .used = 0, .jobs = {web}, .notice = {}};
+    CHECK(lines_of(render(m, 120, 9, ascii))[2].find("met") == std::string::npos);  // no value yet
+    m.jobs[0].level_met = 0.974;
+    m.jobs[0].tier = 1;
+    CHECK(lines_of(render(m, 120, 9, ascii))[2].find(" 97 % met ") != std::string::npos);
+    CHECK(lines_of(render(m, 120, 9, {.unicode = false, .colour = true}))[2].find("\x1b[32m97 % met\x1b[0m") !=
+          std::string::npos);
+    m.jobs[0].tier = 0;
+    CHECK(lines_of(render(m, 120, 9, {.unicode = false, .colour = true}))[2].find("\x1b[34m97 % met\x1b[0m") !=
+          std::string::npos);
+}
+
 TEST_CASE("view: how far: fractions") {
     CHECK(fraction_of_way(2, 1, 0) == 0.5);
     CHECK(fraction_of_way(0, 0.75, 1) == 0.75);

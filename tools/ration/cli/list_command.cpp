@@ -43,7 +43,7 @@ struct listed_run {
     std::vector<std::vector<std::string>> lines{{"  job", "holds", "uses", "value", "reached", "state"}};
     for (auto const& job : state.jobs)
         lines.push_back({"  " + job.name, held_text(job), fmt::format("{:.2f}", job.used), value_text(job),
-                         std::string(tier_name(job.tier)), state_text(job)});
+                         reached_text(job), state_text(job)});
     return aligned_with_texts(std::move(lines));
 }
 

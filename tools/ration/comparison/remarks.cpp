@@ -87,6 +87,25 @@ void add_releases(remark_list& to, comparison const& all) {
                        fmt::join(counts, ", ")));
 }
 
+/// How long the level of each job was met under each side, as a mean over the rounds.
+void add_levels(remark_list& to, comparison const& all) {
+    for (std::size_t j = 0; j < all.jobs().size(); ++j) {
+        std::vector<std::string> parts;
+        for (auto const& side : all.sides) {
+            double sum = 0, runs = 0;
+            for (auto const& run : side.runs)
+                if (auto const met = run.jobs[j].level_met) {
+                    sum += *met;
+                    ++runs;
+                }
+            if (runs > 0) parts.push_back(fmt::format("{:.0f} % under {}", 100 * sum / runs, side.label));
+        }
+        if (!parts.empty())
+            to.add(fmt::format("Part of the time in which {} met its level: {}.", all.jobs()[j].name,
+                               fmt::join(parts, ", ")));
+    }
+}
+
 /// The step of a job that reported none is 0.
 [[nodiscard]] std::string at_step(std::uint64_t step) {
     return step == 0 ? "without a step" : fmt::format("at step {}", step);
@@ -148,6 +167,7 @@ std::vector<std::string> remarks_on(comparison const& all) {
     for (auto const m : {milestone::acceptable, milestone::objective, milestone::end}) add_left_out(made, all, m);
     add_releases(made, all);
     add_steps(made, all);
+    add_levels(made, all);
     add_disturbance(made, all);
     if (all.has_lost_round) made.add("The last round was interrupted, and is left out.");
     if (all.rounds() > 1 && all.sides.size() > 1)

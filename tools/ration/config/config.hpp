@@ -48,11 +48,18 @@ struct policy_isolation {
     position at;
 };
 
-/// The target of a job. At least one of the two tiers is given, and they are in order.
+/// The level of a service: a bound on the mean of its metric.
+struct level_config {
+    double bound = 0;    ///< not 0: the largest good value where the metric improves downwards, else the smallest
+    nanoseconds over{};  ///< length of the window; above 0
+};
+
+/// The target of a job: a level, or at least one of two tiers, which are in order.
 struct target_config {
     std::string metric;
     direction improves = direction::down;
     std::optional<double> acceptable{}, objective{};
+    std::optional<level_config> level{};
     /// The metric counts as its mean over this many values, and only once there are so many
     std::uint32_t mean_of = 1;
 };

@@ -6,12 +6,15 @@
 
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
+#include "config/job.hpp"
 
 namespace ration::program {
 
 namespace {
 
 constexpr std::string_view example = "target = { loss = { acceptable = 0.5, objective = 0.4 } }";
+constexpr std::string_view level_example = "target = { p95 = { at_most = 0.2, over = \"10s\" } }";
+constexpr std::string_view level_keys[] = {"at_most", "at_least", "over"};
 constexpr std::string_view down_names[] = {"loss", "error", "perplexity", "nll", "mse", "mae", "rmse", "wer"};
 constexpr std::string_view up_names[] = {"accuracy", "acc", "f1", "auc", "bleu", "reward"};
 constexpr std::size_t longest_metric = 32;
@@ -43,6 +46,8 @@ public:
 
     [[nodiscard]] target_config read() {
         std::size_t const before = problems_.size();
+        for (auto const key : level_keys)
+            if (keys_.take(key) != nullptr) return read_level(key);
         read_tiers();
         auto const stated = read_direction();
         read_mean_of();
@@ -52,6 +57,48 @@ public:
     }
 
 private:
+    /// `key` is one of the level's.
+    [[nodiscard]] target_config read_level(std::string_view key) {
+        for (auto const other : {"acceptable", "objective", "mean_of", "direction"})
+            if (keys_.take(other) != nullptr)
+                refuse(keys_.place_of(other),
+                       fmt::format("'{}' is not for a level, which '{}' describes; remove one of them", other, key));
+        auto const most = read_bound("at_most"), least = read_bound("at_least");
+        if (keys_.take("at_most") != nullptr && keys_.take("at_least") != nullptr)
+            refuse(keys_.place_of("at_least"), "a level has one bound; remove at_most or at_least");
+        else if (key == "over")
+            refuse(metric_.key_at, fmt::format("the level on {} has no bound; add at_most or at_least, such as {}",
+                                               quoted(metric_.key), level_example));
+        target_.improves = most ? direction::down : direction::up;
+        target_.level = {.bound = most ? *most : least.value_or(0), .over = read_window()};
+        keys_.report_all_unknown();
+        return std::move(target_);
+    }
+
+    [[nodiscard]] std::optional<double> read_bound(std::string_view key) {
+        auto const bound = keys_.take_number(key, "a number");
+        if (!bound || (is_finite(*bound) && *bound != 0)) return bound;
+        refuse(keys_.place_of(key), fmt::format("the level '{}' is {}; write a finite number other than 0, because the "
+                                                "slack is relative to it",
+                                                key, *bound));
+        return std::nullopt;
+    }
+
+    [[nodiscard]] nanoseconds read_window() {
+        constexpr std::string_view key = "over";
+        if (keys_.take(key) == nullptr) {
+            refuse(metric_.key_at, fmt::format("the level on {} has no window; add over, such as {}",
+                                               quoted(metric_.key), level_example));
+            return {};
+        }
+        auto const* const text = keys_.take<std::string>(key, "a duration in quotes, such as \"10s\"");
+        if (text == nullptr) return {};
+        auto const over = read_duration(key, *text, keys_.place_of(key), problems_);
+        if (over && over->count <= 0)
+            refuse(keys_.place_of(key), "'over' is 0; write a duration above 0, such as \"10s\"");
+        return over.value_or(nanoseconds{});
+    }
+
     void read_tiers() {
         target_.acceptable = read_tier("acceptable");
         target_.objective = read_tier("objective");

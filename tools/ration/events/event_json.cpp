@@ -149,6 +149,16 @@ void write(json_writer& json, tier_reached const& e) {
     json.member("after", e.after);
 }
 
+void write(json_writer& json, level_changed const& e) {
+    json.member("job", e.job);
+    json.member("holds", e.holds);
+    json.member("step", e.step);
+    json.member("metric", e.metric);
+    json.member("value", e.value);
+    json.member("met", e.met);
+    json.member("slack", e.slack);
+}
+
 void write(json_writer& json, delivered const& e) {
     json.member("job", e.job);
     json.member("incarnation", e.incarnation);
@@ -245,6 +255,7 @@ void write(json_writer& json, job_ended const& e) {
     json.member("signal", e.signal);
     json.member("step", e.step);
     json.member("why", e.why);
+    json.member("level_met", e.level_met);
 }
 
 void write(json_writer& json, job_summary const& s) {
@@ -260,6 +271,7 @@ void write(json_writer& json, job_summary const& s) {
         json.member("device_seconds", s.device_seconds);
         json.member("step", s.step);
         json.member("released", s.released);
+        json.member("level_met", s.level_met);
     });
 }
 
@@ -280,7 +292,7 @@ void write(json_writer& json, run_ended const& e) {
 constexpr std::string_view names[] = {"run",        "job_started",   "progress",  "tier_reached", "condition",
                                       "decision",   "change",        "deferred",  "rejected",     "warning",
                                       "policy_log", "job_ended",     "run_ended", "resize",       "device",
-                                      "delivered",  "item_decision", "item"};
+                                      "delivered",  "item_decision", "item",      "level"};
 static_assert(std::size(names) == std::variant_size_v<event_body>);
 
 }  // namespace

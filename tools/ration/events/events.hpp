@@ -161,6 +161,16 @@ struct tier_reached {
     nanoseconds after;  ///< since the job's start time as the file gives it
 };
 
+/// The level of a job holds from now on, on average over its window, or is lost.
+struct level_changed {
+    std::string_view job;
+    bool holds = false;
+    std::uint64_t step = 0;
+    std::string_view metric;
+    double value = 0;           ///< its mean over the window; NaN: the window has no value
+    double met = 0, slack = 0;  ///< as in `jobs/slo.met` and `jobs/slo.slack`
+};
+
 /// The checkpoint of a job at its Acceptable tier is kept in a folder of its own.
 struct delivered {
     std::string_view job;
@@ -240,7 +250,8 @@ struct job_ended {
     condition how = condition::finished;
     std::optional<int> exit_code, signal;
     std::uint64_t step = 0;
-    std::string_view why;  ///< a sentence for people; may be empty
+    std::string_view why;               ///< a sentence for people; may be empty
+    std::optional<double> level_met{};  ///< as in `job_summary`
 };
 
 /// The outcome of one job. Times are on the clock of the run.
@@ -254,6 +265,8 @@ struct job_summary {
     double device_seconds = 0;  ///< used
     std::uint64_t step = 0;     ///< the last one
     bool released = false;      ///< ration ended it at its Objective
+    /// The part of the time since its first value in which the level of its target held; none: no level, or no value
+    std::optional<double> level_met{};
 };
 
 struct run_summary {
@@ -271,9 +284,10 @@ struct run_ended {
     run_summary summary;
 };
 
-using event_body = std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision,
-                                change_applied, change_deferred, grant_rejected, warning, policy_logged, job_ended,
-                                run_ended, resize_changed, device_changed, delivered, item_decision, item_changed>;
+using event_body =
+    std::variant<run_started, job_started, job_progress, tier_reached, condition_changed, decision, change_applied,
+                 change_deferred, grant_rejected, warning, policy_logged, job_ended, run_ended, resize_changed,
+                 device_changed, delivered, item_decision, item_changed, level_changed>;
 
 /// Views inside the body need to live only until the event is written.
 struct event {

@@ -219,7 +219,7 @@ void cluster_jobs::release(live_job& job, nanoseconds now) {
         engine_.release(job.id);
         backend_.set(number, {});
     }
-    progress_of(job).tracker.clear_window();
+    progress_of(job).end_incarnation(now);
     job.launched_at.reset();
     request_tick();
 }

@@ -9,6 +9,7 @@
 #include "nodes/node_events.hpp"
 #include "policies/plugin_policy.hpp"
 #include "run/job_views.hpp"
+#include "run/level_events.hpp"
 
 namespace ration::program {
 namespace {
@@ -133,7 +134,8 @@ void cluster_loop::end_job(live_job& job, condition how, std::string why, nanose
                            .exit_code = {},
                            .signal = {},
                            .step = jobs_.progress_of(job).step,
-                           .why = job.why},
+                           .why = job.why,
+                           .level_met = level_met_by(jobs_.progress_of(job))},
                  now);
 }
 
@@ -179,6 +181,7 @@ void cluster_loop::fail_without_nodes(nanoseconds now) {
 void cluster_loop::tick(nanoseconds now) {
     next_tick_ = now + config_.tick;
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) policy_.replace();
+    for (auto const& job : std::as_const(jobs_).table().jobs()) update_level(job, jobs_.progress_of(job), events_, now);
     auto const report = jobs_.tick(now);
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) jobs_.request_tick();
     nanoseconds const took = clock_.now() - now;

@@ -11,6 +11,7 @@
 #include "common/printable.hpp"
 #include "events/event_fields.hpp"
 #include "events/json_reader.hpp"
+#include "run/level_events.hpp"
 
 namespace ration::program {
 namespace {
@@ -182,16 +183,16 @@ void node_events::take_progress(live_job& job, event_fields& fields, nanoseconds
     auto& progress = jobs_.progress_of(job);
     bool const reached = progress.take(report_of(event), now);
     jobs_.launches().of(cluster_jobs::number_of(job)).note_step(progress.step);
-    event.smoothed = progress.tracker.smoothed();
+    event.smoothed = progress.smoothed();
     events_.emit(event, now);
     if (!reached) return;
     jobs_.request_tick();
-    auto const tier = progress.tracker.tier();
+    auto const tier = progress.tier();
     auto const at = tier == two_tier_target::acceptable_tier ? progress.acceptable_at : progress.objective_at;
     events_.emit(tier_reached{.job = job.config->name,
                               .tier = tier,
                               .step = progress.step,
-                              .value = progress.tracker.smoothed().value_or(0),
+                              .value = progress.smoothed().value_or(0),
                               .after = at.value_or(now) - job.config->at},
                  now);
 }
@@ -205,7 +206,8 @@ void node_events::take_end(std::size_t node, live_job& job, event_fields& fields
                           .exit_code = number_of_end(fields, "exit_code"),
                           .signal = number_of_end(fields, "signal"),
                           .step = static_cast<std::uint64_t>(fields.whole("step")),
-                          .why = why};
+                          .why = why,
+                          .level_met = level_met_by(jobs_.progress_of(job))};
     if (!how || !is_over(*how) || !fields.status()) return;
     if (!jobs_.launches().end_part(cluster_jobs::number_of(job), node, *how, why))
         return;  // stopped by its node, which it leaves, or one of its parts

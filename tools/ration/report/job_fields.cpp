@@ -14,6 +14,7 @@ void read_job(table const& from, job_record& job, diagnostics& ignored) {
     job.metric = shortened(target.metric, longest_name);
     job.acceptable = target.acceptable;
     job.objective = target.objective;
+    if (target.level) job.level = target.level->bound;
 }
 
 void read_summary(event_fields& from, job_record& job) {
@@ -26,6 +27,7 @@ void read_summary(event_fields& from, job_record& job) {
     job.ended_at = from.maybe_whole("ended_at");
     if (from.has("device_seconds")) job.device_seconds = from.number("device_seconds");
     if (from.has("step")) job.last_step = from.whole("step");
+    if (from.has("level_met")) job.level_met = from.maybe_number("level_met");
     if (from.has("released")) job.released = from.boolean("released");
 }
 

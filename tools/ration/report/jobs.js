@@ -8,7 +8,7 @@ function jobRow(run, i) {
   const {jobs} = run, since = moment => time(sinceArrival(jobs, i, moment));
   return [
     jobs.name[i], nanoseconds(jobs.arrived[i]), since("started"), since("acceptable_at"), since("objective_at"),
-    since("ended_at"), jobs.why[i] ? `${jobs.how[i]}: ${jobs.why[i]}` : jobs.how[i]
+    since("ended_at"), [jobs.why[i] ? `${jobs.how[i]}: ${jobs.why[i]}` : jobs.how[i], levelMet(jobs, i)].filter(Boolean).join("; ")
   ];
 }
 

@@ -53,8 +53,8 @@ public:
     [[nodiscard]] std::uint64_t seen() const noexcept { return seen_; }
 };
 
-enum class job_phase : std::uint8_t { waiting, running, acceptable, objective, stalled, silent };
-inline constexpr std::size_t job_phases = 6;
+enum class job_phase : std::uint8_t { waiting, running, acceptable, objective, stalled, silent, level };
+inline constexpr std::size_t job_phases = 7;
 
 struct phase_segment {
     job_phase phase = job_phase::waiting;
@@ -64,21 +64,24 @@ struct phase_segment {
 struct job_record {
     std::string name, metric, how, why;  ///< `how` is empty while nothing says how it ended
     std::optional<std::int64_t> arrived, started, acceptable_at, objective_at, ended_at;
-    std::optional<double> acceptable, objective;  ///< of the target, where the jobs file tells
-    std::int64_t starts = 0, last_step = 0;       ///< starts: incarnations
-    bool released = false;                        ///< ration ended it at its Objective
+    std::optional<double> acceptable, objective, level;  ///< of the target, where the jobs file tells
+    std::optional<double> level_met;                     ///< as in `job_summary`, at its end
+    std::int64_t starts = 0, last_step = 0;              ///< starts: incarnations
+    bool released = false;                               ///< ration ended it at its Objective
     double device_seconds = 0;
     std::int64_t changes = 0;  ///< operations applied to it
     progress_curve curve;
     std::vector<phase_segment> phases;  ///< from its first start on, in order
     job_phase phase = job_phase::waiting;
     std::uint32_t tier = 0;
+    bool holds_level = false;
     std::string condition = "running";
 
     /// The phase that its condition and its tier imply.
     [[nodiscard]] job_phase phase_from_reports() const noexcept {
         if (condition == "stalled") return job_phase::stalled;
         if (condition == "silent") return job_phase::silent;
+        if (holds_level) return job_phase::level;
         return tier >= 2 ? job_phase::objective : tier == 1 ? job_phase::acceptable : job_phase::running;
     }
 };

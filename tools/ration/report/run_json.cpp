@@ -30,6 +30,8 @@ void write_jobs(json_writer& json, run_history const& run, std::size_t count) {
         column("metric", [](auto const& j) { return j.metric; });
         column("acceptable", [](auto const& j) { return j.acceptable; });
         column("objective", [](auto const& j) { return j.objective; });
+        column("level", [](auto const& j) { return j.level; });
+        column("level_met", [](auto const& j) { return j.level_met; });
         column("arrived", [](auto const& j) { return j.arrived; });
         column("started", [](auto const& j) { return j.started; });
         column("acceptable_at", [](auto const& j) { return j.acceptable_at; });

@@ -19,6 +19,19 @@ namespace {
     return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount);
 }
 
+/// Ends the stretch that a job is in, and begins the one that its tier and its condition tell.
+void set_phase(job_record& job, std::int64_t t) {
+    constexpr std::size_t most_phases = 400;
+    auto const next = job.phase_from_reports();
+    if (!job.phases.empty() && job.phases.back().to < 0) {
+        if (job.phases.back().phase == next) return;
+        job.phases.back().to = t;
+    }
+    // A job that flickers: its last stretch goes on from here
+    if (job.phases.size() == most_phases) job.phases.pop_back();
+    job.phases.push_back({next, t, -1});
+}
+
 }  // namespace
 
 result<void, diagnostic> run_recorder::take(nlohmann::json const& line) {
@@ -30,6 +43,7 @@ result<void, diagnostic> run_recorder::take(nlohmann::json const& line) {
         {"delivered", &run_recorder::delivered},
         {"progress", &run_recorder::progress},
         {"tier_reached", &run_recorder::tier_reached},
+        {"level", &run_recorder::level},
         {"condition", &run_recorder::condition},
         {"decision", &run_recorder::decision},
         {"item", &run_recorder::item},
@@ -95,19 +109,6 @@ void run_recorder::add(std::int64_t t, std::string what, std::string const& job,
                       .from = shortened(from, longest_text),
                       .to = shortened(to, longest_text),
                       .why = shortened(why, longest_text)});
-}
-
-/// Ends the stretch that a job is in, and begins the one that its tier and its condition tell.
-void run_recorder::set_phase(job_record& job, std::int64_t t) {
-    constexpr std::size_t most_phases = 400;
-    auto const next = job.phase_from_reports();
-    if (!job.phases.empty() && job.phases.back().to < 0) {
-        if (job.phases.back().phase == next) return;
-        job.phases.back().to = t;
-    }
-    // A job that flickers: its last stretch goes on from here
-    if (job.phases.size() == most_phases) job.phases.pop_back();
-    job.phases.push_back({next, t, -1});
 }
 
 void run_recorder::run(event_fields& f, std::int64_t) {
@@ -200,6 +201,18 @@ void run_recorder::tier_reached(event_fields& f, std::int64_t t) {
         fmt::format("{} {:.6g}", job.metric.empty() ? "metric" : job.metric, value));
 }
 
+void run_recorder::level(event_fields& f, std::int64_t t) {
+    auto const name = f.text("job"), metric = f.text("metric");
+    auto const holds = f.boolean("holds");
+    auto const value = f.number("value"), met = f.number("met");
+    if (!f.status()) return;
+    auto& job = job_called(name);
+    job.holds_level = holds;
+    set_phase(job, t);
+    add(t, holds ? "level holds" : "level lost", name, "", "", "",
+        fmt::format("{} {:.6g}, {:.0f} % of the window met", metric, value, 100 * met));
+}
+
 void run_recorder::condition(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), now = f.text("now"), why = f.text("why");
     if (!f.status()) return;
@@ -278,6 +291,7 @@ void run_recorder::job_ended(event_fields& f, std::int64_t t) {
     job.how = shortened(how, longest_name);
     job.why = shortened(why, longest_text);
     job.ended_at = t;
+    if (f.has("level_met")) job.level_met = f.maybe_number("level_met");
     run_.devices.has(places_[name], "", t);
     if (!job.phases.empty() && job.phases.back().to < 0) job.phases.back().to = t;
     add(t, "ended", name, "", "", how, why);

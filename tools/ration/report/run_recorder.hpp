@@ -38,6 +38,7 @@ private:
     void delivered(event_fields& f, std::int64_t t);
     void progress(event_fields& f, std::int64_t t);
     void tier_reached(event_fields& f, std::int64_t t);
+    void level(event_fields& f, std::int64_t t);
     void condition(event_fields& f, std::int64_t t);
     void decision(event_fields& f, std::int64_t t);
     void item(event_fields& f, std::int64_t t);
@@ -52,7 +53,6 @@ private:
 
     [[nodiscard]] job_record& job_called(std::string const& name);
     void know_jobs_of(std::string const& source);
-    void set_phase(job_record& job, std::int64_t t);
     void add(std::int64_t t, std::string what, std::string const& job, std::string const& resource,
              std::string const& from, std::string const& to, std::string const& why);
     /// The columns of one decision.

@@ -31,7 +31,8 @@ job_summary summary_of(job_record const& job) {
             .why = job.why,
             .device_seconds = job.device_seconds,
             .step = static_cast<std::uint64_t>(job.last_step),
-            .released = job.released};
+            .released = job.released,
+            .level_met = job.level_met};
 }
 
 run_summary summary_of(run_history const& run, std::string label) {

@@ -2,8 +2,8 @@
 // Jobs over time: their states, and their metrics.
 "use strict";
 
-const phases = ["waiting", "running", "acceptable", "objective", "stalled", "silent"];
-const phaseNames = ["waiting", "running", "Acceptable reached", "Objective reached", "stalled", "silent"];
+const phases = ["waiting", "running", "acceptable", "objective", "stalled", "silent", "acceptable"];
+const phaseNames = ["waiting", "running", "Acceptable reached", "Objective reached", "stalled", "silent", "level held"];
 
 /** A row for each job, a bar for each state. */
 function ganttFigure(parent, run) {
@@ -73,13 +73,23 @@ function phaseCountFigure(parent, run) {
   });
 }
 
-/** The metric of one job, and its tiers. */
+/** How long the level of a job held; empty without a level or a value. */
+function levelMet(jobs, i) {
+  return isNumber(jobs.level_met[i]) ? `level met ${short(100 * jobs.level_met[i])} % of the time` : "";
+}
+
+/** The metric of one job, and its tiers or its level. */
 function curveFigure(parent, run, curve, colour, height = 210) {
   const i = curve.job, times = timeUnit(run.end / 1e9), {jobs} = run, metric = jobs.metric[i] || "metric";
   const points = curve.t.map((t, k) => ({x: t / times.seconds, y: isNumber(curve.value[k]) ? curve.value[k] : null})),
         ends = [points[0].x, points[points.length - 1].x];
   const tiers =
-    [["Acceptable", jobs.acceptable[i], [6, 3]], ["Objective", jobs.objective[i], [2, 3]]].filter(tier => isNumber(tier[1]));
+    [["Acceptable", jobs.acceptable[i], [6, 3]], ["Objective", jobs.objective[i], [2, 3]], ["level", jobs.level[i], [4, 4]]]
+      .filter(tier => isNumber(tier[1]));
+  const reached = isNumber(jobs.level[i]) ?
+    levelMet(jobs, i) :
+    `Acceptable ${isNumber(jobs.acceptable_at[i]) ? `after ${time(sinceArrival(jobs, i, "acceptable_at"))}` : "not reached"}, ` +
+      `Objective ${isNumber(jobs.objective_at[i]) ? `after ${time(sinceArrival(jobs, i, "objective_at"))}` : "not reached"}`;
   const flat = (value) => ends.map(x => ({x, y: value}));
   lineFigure(parent, {
     title: jobs.name[i],
@@ -106,10 +116,8 @@ function curveFigure(parent, run, curve, colour, height = 210) {
     ],
     tellX: x => `${short(x)} ${times.name}`,
     summary:
-      `${metric} from ${short(points[0].y)} to ${short(points[points.length - 1].y)} in ${plural(jobs.reports[i], "report")}; ` +
-      `Acceptable ${
-        isNumber(jobs.acceptable_at[i]) ? `after ${time(sinceArrival(jobs, i, "acceptable_at"))}` : "not reached"}, Objective ${
-        isNumber(jobs.objective_at[i]) ? `after ${time(sinceArrival(jobs, i, "objective_at"))}` : "not reached"}.`,
+      `${metric} from ${short(points[0].y)} to ${short(points[points.length - 1].y)} in ${plural(jobs.reports[i], "report")}; ${
+        reached}.`,
     rows: () => ({head: [`time, ${times.name}`, metric], rows: thinned(points.map(p => [short(p.x), short(p.y)]))})
   });
 }

@@ -58,8 +58,9 @@ constexpr property properties[] = {
      }},
     {"ration_job_step", "The last step that the job reported", MetricType::Gauge,
      [](job_reading const& s) { return static_cast<double>(s.progress.step); }},
-    {"ration_job_tier", "Tiers of its target that the job has reached: 1 is Acceptable, 2 is Objective",
-     MetricType::Gauge, [](job_reading const& s) { return static_cast<double>(s.progress.tracker.tier()); }},
+    {"ration_job_tier",
+     "Tiers of its target that the job has reached: 1 is Acceptable or a level that holds, 2 is Objective",
+     MetricType::Gauge, [](job_reading const& s) { return static_cast<double>(s.progress.tier()); }},
 };
 
 [[nodiscard]] ClientMetric sample(std::vector<ClientMetric::Label> labels, MetricType type, double value) {
@@ -88,10 +89,36 @@ constexpr property properties[] = {
                         MetricType::Gauge,
                         {}};
     for (auto const& job : board.jobs())
-        if (auto const value = progress[job.slot].tracker.smoothed(); value && !job.forgotten)
+        if (auto const value = progress[job.slot].smoothed(); value && !job.forgotten)
             family.metric.push_back(sample({{job_label, job.config->name}, {"metric", job.config->target.metric}},
                                            MetricType::Gauge, *value));
     return family;
+}
+
+/// A figure of the windows of levels.
+struct level_property {
+    char const* name;
+    char const* help;
+    double (level_tracker::*of)() const noexcept;
+};
+
+constexpr level_property level_properties[] = {
+    {"ration_job_level_met", "Part of the last window in which the level of the job held", &level_tracker::met},
+    {"ration_job_level_slack",
+     "Distance of the window's mean from the level, relative to it; negative is worse, NaN without a value",
+     &level_tracker::slack},
+};
+
+/// For the jobs that have a level. Without one there is no family.
+void add_levels(std::vector<MetricFamily>& into, job_table const& board, std::span<training_progress const> progress) {
+    for (auto const& [name, help, of] : level_properties) {
+        MetricFamily family{name, help, MetricType::Gauge, {}};
+        for (auto const& job : board.jobs())
+            if (auto const* const level = progress[job.slot].level(); level != nullptr && !job.forgotten)
+                family.metric.push_back(sample({{job_label, job.config->name}, {"metric", job.config->target.metric}},
+                                               MetricType::Gauge, (level->*of)()));
+        if (!family.metric.empty()) into.push_back(std::move(family));
+    }
 }
 
 constexpr std::pair<char const*, std::uint64_t progress::totals::*> outcomes[] = {
@@ -120,6 +147,7 @@ void collect_jobs(std::vector<MetricFamily>& into, job_table const& board, std::
         into.push_back(std::move(family));
     }
     into.push_back(values_of(board, progress));
+    add_levels(into, board, progress);
     into.push_back(states_of(board));
 }
 

@@ -41,7 +41,7 @@ void job_reaper::end_incarnation(live_job& job, nanoseconds now) {
     job.process.reset();
     stopper_.end_incarnation(job);
     commands_.set_address(job, {});
-    progress_.end_incarnation(job);
+    progress_.end_incarnation(job, now);
     gpus_.forget_probe(job);
     scheduler_.request_tick();
     set_condition(job, condition::restarting, "", now, events_);
@@ -59,6 +59,7 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
     // A failure has a better reason, and its last line of output
     if (auto const unread = progress_.unread_output(job); !unread.empty() && how != condition::failed)
         why += (why.empty() ? "" : "; ") + unread;
+    progress_.update_level(job, now);
     progress_.forget(job);
     scheduler_.request_tick();
     job.ended_at = now;
@@ -70,7 +71,8 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
                            .exit_code = report.how == exit_kind::exited ? std::optional(report.number) : std::nullopt,
                            .signal = report.how == exit_kind::killed ? std::optional(report.number) : std::nullopt,
                            .step = progress_.of(job).step,
-                           .why = job.why},
+                           .why = job.why,
+                           .level_met = level_met_by(progress_.of(job))},
                  now);
     record_.save();
     run_hooks(job, now);

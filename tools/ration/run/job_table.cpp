@@ -164,17 +164,21 @@ void job_table::describe(live_job const& job) noexcept {
 void job_table::refresh(nanoseconds now, std::span<training_progress const> progress) noexcept {
     for (auto const& job : jobs_) {
         if (!arrived(job)) continue;
-        auto const& tracker = progress[job.slot].tracker;
+        auto const& training = progress[job.slot];
         store_[columns_.state][job.row] = static_cast<std::uint32_t>(state_of(job.now));
         store_[columns_.started][job.row] = job.launched_at ? job.launched_at->count : -1;
-        store_[columns_.step][job.row] = progress[job.slot].step;
+        store_[columns_.step][job.row] = training.step;
         store_[columns_.tier][job.row] =
-            job.trains_on ? std::min(tracker.tier(), two_tier_target::acceptable_tier) : tracker.tier();
+            job.trains_on ? std::min(training.tier(), two_tier_target::acceptable_tier) : training.tier();
         // Else the last one of its earlier launch
-        if (auto const loss = tracker.smoothed()) store_[columns_.loss][job.row] = *loss;
-        store_[columns_.get<"jobs/loss.best">()][job.row] = tracker.best().value_or(0);
-        store_[columns_.get<"jobs/loss.target">()][job.row] = progress[job.slot].next_target().value_or(unknown);
-        auto const total = static_cast<double>(progress[job.slot].total_steps);
+        if (auto const loss = training.smoothed()) store_[columns_.loss][job.row] = *loss;
+        store_[columns_.get<"jobs/loss.best">()][job.row] = training.best().value_or(0);
+        store_[columns_.get<"jobs/loss.target">()][job.row] = training.next_target().value_or(unknown);
+        if (auto const* const level = training.level()) {
+            store_[columns_.get<"jobs/slo.met">()][job.row] = level->met();
+            store_[columns_.get<"jobs/slo.slack">()][job.row] = level->slack();
+        }
+        auto const total = static_cast<double>(training.total_steps);
         store_[measured_.total_steps][job.row] = total;
         store_[measured_.batch][job.row] = static_cast<std::int64_t>(progress[job.slot].batch);
         bool const has_devices = job.devices != nullptr && job.alive();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/job_views.hpp"
 
+#include "run/level_events.hpp"
+
 namespace ration::program {
 
 job_view view_of(live_job const& job, training_progress const& progress, nanoseconds now) {
@@ -12,14 +14,19 @@ job_view view_of(live_job const& job, training_progress const& progress, nanosec
                .metric = target.metric,
                .improves = target.improves,
                .first = progress.first_value,
-               .value = progress.tracker.smoothed(),
+               .value = progress.smoothed(),
                .acceptable = target.acceptable,
                .objective = target.objective,
-               .tier = progress.tracker.tier(),
+               .tier = progress.tier(),
                .held = {},
                .devices = {},
                .going_to = {},
                .array_index = job.config->array_index};
+    if (target.level) {
+        v.level = target.level->bound;
+        v.window_met = progress.level()->met();
+        v.level_met = level_met_by(progress);
+    }
     if (job.waiting() && job.config->at > now) v.starts_in = job.config->at - now;
     return v;
 }
@@ -35,7 +42,8 @@ job_summary summary_of(live_job const& job, training_progress const& progress) {
             .has_objective = job.config->target.objective.has_value(),
             .how = job.now,
             .why = job.why,
-            .step = progress.step};
+            .step = progress.step,
+            .level_met = level_met_by(progress)};
 }
 
 }  // namespace ration::program

@@ -62,6 +62,9 @@ void for_each_field_of_state(Job& job, Visit&& visit)
     visit("metric", job.metric);
     visit("value", job.value);
     visit("tier", job.tier);
+    visit("level", job.level);
+    visit("window_met", job.window_met);
+    visit("level_met", job.level_met);
     visit("cpu", job.held);
     visit("devices", job.devices);
     visit("next_devices", job.going_to);

@@ -181,7 +181,7 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
                               .metric = is_step ? std::string_view("loss") : body.metric,
                               .value = is_step ? body.loss_mean : body.value,
                               .count = is_step ? body.loss_count : 1,
-                              .smoothed = progress.tracker.smoothed()},
+                              .smoothed = progress.smoothed()},
                  now);
     return reached;
 }
@@ -189,11 +189,11 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
 void progress_monitor::emit_tier(live_job const& job, nanoseconds now) {
     auto const& progress = of(job);
     auto const reached_at =
-        progress.tracker.tier() == two_tier_target::acceptable_tier ? progress.acceptable_at : progress.objective_at;
+        progress.tier() == two_tier_target::acceptable_tier ? progress.acceptable_at : progress.objective_at;
     events_.emit(tier_reached{.job = job.config->name,
-                              .tier = progress.tracker.tier(),
+                              .tier = progress.tier(),
                               .step = progress.step,
-                              .value = progress.tracker.smoothed().value_or(0),
+                              .value = progress.smoothed().value_or(0),
                               .after = reached_at.value_or(now) - job.config->at},
                  now);
 }

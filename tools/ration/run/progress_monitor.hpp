@@ -15,6 +15,7 @@
 
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
+#include "run/level_events.hpp"
 #include "run/metric_file.hpp"
 #include "run/node_backend.hpp"
 #include "run/output_tail.hpp"
@@ -66,8 +67,8 @@ public:
         progress_[job.slot].acceptable_at = acceptable_at;
         progress_[job.slot].objective_at = objective_at;
     }
-    /// The process of the job has ended, and another one follows.
-    void end_incarnation(live_job const& job) { progress_[job.slot].tracker.clear_window(); }
+    /// The process of the job has ended.
+    void end_incarnation(live_job const& job, nanoseconds now) { progress_[job.slot].end_incarnation(now); }
     /// The job has ended; later messages are those of an unknown job.
     void forget(live_job const& job) { receiver_.forget(job.id); }
 
@@ -76,6 +77,13 @@ public:
     /// Updates the progress of the job and emits the report. True if the job reached a tier.
     bool take(live_job const& job, progress::update const& reply, nanoseconds now);
     void emit_tier(live_job const& job, nanoseconds now);
+    /// Moves the windows of levels on, and emits the levels that were lost or hold again.
+    void update_levels(nanoseconds now) {
+        for (auto const& job : jobs_.jobs()) update_level(job, now);
+    }
+    void update_level(live_job const& job, nanoseconds now) {
+        program::update_level(job, progress_[job.slot], events_, now);
+    }
 
     /// To be polled for reading.
     [[nodiscard]] int fd() const noexcept { return receiver_.fd(); }

@@ -49,7 +49,7 @@ recorded_job record_writer::row_of(live_job const& job) const {
                      .acceptable_ns = count_of(progress.acceptable_at),
                      .objective_ns = count_of(progress.objective_at),
                      .ended_ns = count_of(job.ended_at),
-                     .tier = progress.tracker.tier(),
+                     .tier = progress.tier(),
                      .definition = job.config->definition};
     if (job.alive()) {
         row.pid = job.child().pid();

@@ -130,7 +130,7 @@ void run_loop::handle_tier(live_job& job, nanoseconds now) {
     c_.models.handle_tier(job, progress.step);
     c_.progress.emit_tier(job, now);
     reached_.push_back(job.id);
-    if (progress.tracker.tier() < two_tier_target::objective_tier) return;
+    if (progress.tier() < two_tier_target::objective_tier) return;
     if (c_.stopper.may_end_at_objective(job))
         c_.node.may_end(job.id);
     else
@@ -145,8 +145,7 @@ void run_loop::keep_tiers(nanoseconds now) {
     for (auto const id : std::exchange(reached_, {})) {
         auto const& job = c_.jobs.job(id);
         if (job.config->target.acceptable) c_.hooks.run(job, hook::acceptable, now);
-        if (c_.progress.of(job).tracker.tier() >= two_tier_target::objective_tier)
-            c_.hooks.run(job, hook::objective, now);
+        if (c_.progress.of(job).tier() >= two_tier_target::objective_tier) c_.hooks.run(job, hook::objective, now);
     }
 }
 
@@ -215,6 +214,7 @@ void run_loop::take_turn(nanoseconds now) {
 
 void run_loop::tick(nanoseconds now) {
     c_.ticks.start_tick(now);
+    c_.progress.update_levels(now);
     c_.health.observe(now);
     c_.health.classify(now);
     auto const report = c_.ticks.tick(now, c_.progress.all(), c_.health.observations(), c_.elastic.usable());

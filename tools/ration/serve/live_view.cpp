@@ -3,6 +3,7 @@
 
 #include "events/events.hpp"
 #include "events/json_writer.hpp"
+#include "run/level_events.hpp"
 #include "run/resize.hpp"
 
 namespace ration::program {
@@ -10,7 +11,6 @@ namespace {
 
 void write_running(json_writer& json, job_table const& table, watched_job const& job, service_folder const& folder) {
     auto const held = table.held_cpu(*job.live);
-    auto const& tracker = job.progress->tracker;
     auto const& target = *job.progress->target;
     json.member("id", job.stored->id);
     json.member("label", label_of(job.stored->what.name, job.stored->id));
@@ -24,10 +24,12 @@ void write_running(json_writer& json, job_table const& table, watched_job const&
     json.member("step", job.progress->step);
     json.member("metric", target.metric);
     json.member("first", job.progress->first_value);
-    json.member("value", tracker.smoothed());
+    json.member("value", job.progress->smoothed());
     json.member("acceptable", target.acceptable);
     json.member("objective", target.objective);
-    json.member("tier", static_cast<int>(tracker.tier()));
+    json.member("level", target.level ? std::optional(target.level->bound) : std::nullopt);
+    json.member("level_met", level_met_by(*job.progress));
+    json.member("tier", static_cast<int>(job.progress->tier()));
     json.member("reason", job.reason);
     json.member("continues", job.continues || has_checkpoint(*job.stored, folder));
 }

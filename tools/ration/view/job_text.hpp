@@ -12,6 +12,12 @@ namespace ration::program {
 /// "Acceptable", "Objective"; empty for none.
 [[nodiscard]] std::string_view tier_name(std::uint32_t tier) noexcept;
 
+/// The tier; "97 % met" for a level, and empty before its first value.
+[[nodiscard]] std::string reached_text(job_view const& job);
+
+/// "level met 97 % of the time".
+[[nodiscard]] std::string level_text(double met);
+
 /// "loss 121.3"; the metric alone, followed by "-", before the first value.
 [[nodiscard]] std::string value_text(job_view const& job);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cmath>
 #include <fmt/format.h>
 
 #include "common/printable.hpp"
@@ -40,6 +41,13 @@ namespace {
                        duration_text(e.after), e.value, e.step);
 }
 
+[[nodiscard]] std::string sentence(level_changed const& e) {
+    std::string const value = std::isnan(e.value) ? fmt::format("no {} in its window", e.metric)
+                                                  : fmt::format("{} {:.4g} on average", e.metric, e.value);
+    return fmt::format("{} {} its level: {}, {:.0f} % of the window met", e.job, e.holds ? "holds" : "has lost", value,
+                       100 * e.met);
+}
+
 [[nodiscard]] std::string sentence(condition_changed const& e) {
     return fmt::format("{} is {}", e.job, with_reason(name_of(e.now), e.why));
 }
@@ -61,7 +69,8 @@ namespace {
 /// The step stands before the reason, which can be a long sentence.
 [[nodiscard]] std::string sentence(job_ended const& e) {
     std::string const step = e.step > 0 ? fmt::format(" at step {}", e.step) : "";
-    return fmt::format("{} {}{}", e.job, name_of(e.how), with_reason(step, e.why));
+    std::string const level = e.level_met ? fmt::format(", {}", level_text(*e.level_met)) : "";
+    return fmt::format("{} {}{}", e.job, name_of(e.how), with_reason(step + level, e.why));
 }
 
 [[nodiscard]] std::string sentence(run_ended const& e) {
@@ -114,6 +123,13 @@ template <class Body>
 
 std::string_view tier_name(std::uint32_t tier) noexcept {
     return tier == 0 ? "" : tier == 1 ? "Acceptable" : "Objective";
+}
+
+std::string level_text(double met) { return fmt::format("level met {:.0f} % of the time", 100 * met); }
+
+std::string reached_text(job_view const& job) {
+    if (!job.level) return std::string(tier_name(job.tier));
+    return job.level_met ? fmt::format("{:.0f} % met", 100 * *job.level_met) : "";
 }
 
 std::string value_text(job_view const& job) {

@@ -30,6 +30,7 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
         case condition::running:
         case condition::finished: break;
     }
+    if (job.level) return job.tier > 0 ? colour::green : colour::blue;
     return job.tier == 2 ? colour::green : job.tier == 1 ? colour::yellow : colour::blue;
 }
 
@@ -56,6 +57,7 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
 /// With two tiers the way to Acceptable is the first half of the bar and the way on to Objective the second: on one
 /// scale the marks of most losses would stand at the far end, since a loss falls fast first and slowly then.
 [[nodiscard]] std::string job_bar(job_view const& job, std::uint32_t cells, bool unicode) {
+    if (job.level) return bar(job.window_met.value_or(0), cells, {}, unicode);
     bool const both = job.acceptable && job.objective;
     std::optional<double> const mark = both ? std::optional(0.5) : std::nullopt;
     auto const goal = job.objective ? job.objective : job.acceptable;
@@ -143,7 +145,7 @@ public:
         .cell(job.name, l.name)
         .cell(job_bar(job, l.bar, style.unicode), l.bar + 2, c)
         .cell(value_text(job), l.value)
-        .cell(tier_name(job.tier), l.tier, c)
+        .cell(reached_text(job), l.tier, c)
         .cell(held_text(job), l.holds)
         .cell(fmt::format("{:.2f}", job.used), l.uses)
         .cell(state_text(job), l.state, c)

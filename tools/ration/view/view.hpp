@@ -26,7 +26,9 @@ struct job_view {
     direction improves = direction::down;
     std::optional<double> first, value;  ///< first and present smoothed value; none before the first report
     std::optional<double> acceptable, objective;
-    std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective
+    std::uint32_t tier = 0;  ///< reached: 0, 1 = Acceptable, 2 = Objective; with a level, 1 = it holds
+    /// The bound of its level, and the parts of the last window and of the time since its first value in which it held
+    std::optional<double> level{}, window_met{}, level_met{};
 
     std::optional<millicores> held;                 ///< none: holds nothing; `unlimited`: no limit
     std::optional<std::int64_t> devices, going_to;  ///< that it has, and is to have; none: it has no use for any
@@ -52,7 +54,8 @@ struct view_style {
 /// From the environment: LC_ALL, LC_CTYPE, LANG (the first that is set decides) and NO_COLOR, TERM=dumb.
 [[nodiscard]] view_style style_of_environment() noexcept;
 
-/// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers, the notice. Columns that
+/// Text for a screen: a head line, titles, a line for each job with a bar towards its tiers or of the window in
+/// which its level held, the notice. Columns that
 /// do not fit go in this order: tier, value, share. Lines, each ended by '\n', none wider than `width` columns, at most
 /// `height` of them, with no escape sequences but SGR. Jobs that do not fit are counted in words, those that are over
 /// first.

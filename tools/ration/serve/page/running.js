@@ -17,16 +17,17 @@ export function forgetCurves() {
 }
 
 function curve(job) {
-  const values = curves.get(job.id) ?? [], targets = [job.acceptable, job.objective].filter(one => one !== null);
+  const values = curves.get(job.id) ?? [], targets = [job.acceptable, job.objective, job.level].filter(one => one !== null);
   const all = [...values, ...targets, ...(job.first === null ? [] : [job.first])];
   const low = Math.min(...all), high = Math.max(...all), height = value => 58 - (54 * (value - low)) / (high - low || 1);
   const points = (values.length > 1 ? values : [values[0], values[0]]).map((value, i, list) => `${(100 * i) / (list.length - 1)},${height(value)}`).join(" ");
   const line = (value, style) => (value === null ? null : element("line", {x1: 0, x2: 100, y1: height(value), y2: height(value), class: style}));
   return element("svg", {viewBox: "0 0 100 62", preserveAspectRatio: "none", role: "img", "aria-label": `${job.metric} of ${job.label}`},
-    line(job.acceptable, "acceptable"), line(job.objective, "objective"), element("polyline", {points, class: "value"}));
+    line(job.acceptable, "acceptable"), line(job.objective, "objective"), line(job.level, "acceptable"), element("polyline", {points, class: "value"}));
 }
 
 function targets(job) {
+  if (job.level !== null) return `level ${number(job.level)}${job.level_met === null ? "" : `, met ${Math.round(100 * job.level_met)} % of the time`}`;
   const reached = tier => (job.tier >= tier ? " \u2713" : "");
   return [job.acceptable === null ? "" : `Acceptable ${number(job.acceptable)}${reached(1)}`, job.objective === null ? "" : `Objective ${number(job.objective)}${reached(2)}`].filter(Boolean).join(", ");
 }
