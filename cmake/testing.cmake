@@ -65,8 +65,8 @@ function(ration_add_test name)
   endforeach()
 endfunction()
 
-# ration_add_session_test(NAME COMMAND...): a test in cgroups of its own. Where cgroup v2 is the only hierarchy they would have no controllers, so such
-# tests share one group there, one test at a time.
+# ration_add_session_test(NAME COMMAND...): a test in cgroups of its own, or one at a time where it gets none: session.py finds that out. Where cgroup v2 is
+# the only hierarchy they get none, so ctest starts one at a time itself, and no test waits within its TIMEOUT.
 function(ration_add_session_test name)
   find_program(RATION_PYTHON3 NAMES python3 REQUIRED)
   add_test(NAME ${name} COMMAND ${RATION_PYTHON3} -B ${PROJECT_SOURCE_DIR}/tests/run/session.py ${ARGN})

@@ -1,15 +1,62 @@
 # SPDX-License-Identifier: BSL-1.0
 """`session.py COMMAND...` runs the command in cgroups of its own, as a second login has. ration finds, and cleans, only what is below its own group,
-so tests that kill ration or call `ration clean` can run beside each other. A process that the command leaves there is killed."""
+so tests that kill ration or call `ration clean` can run beside each other. Where a hierarchy has no such group, they run one at a time. A process that
+the command leaves in its groups is killed."""
 import contextlib
+import fcntl
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 
 CLEARING = 30  # seconds
+HIERARCHIES = pathlib.Path("/sys/fs/cgroup")
+
+
+def directory_of(names: str, path: str, hierarchies: pathlib.Path = HIERARCHIES) -> pathlib.Path | None:
+    """The directory of a group in a hierarchy that is mounted under its controllers' own names. `names`: the controllers, or nothing for version 2."""
+    for name in (names, names.split(",")[0]) if names else ("unified",):
+        place = hierarchies / name / path.lstrip("/")
+        if (place / "cgroup.procs").exists():
+            return place
+    return None
+
+
+def own_groups(text: str | None = None) -> list[tuple[str, str]]:
+    """The controllers and the path of each group of this process. `text`: of /proc/self/cgroup."""
+    lines = (pathlib.Path("/proc/self/cgroup").read_text() if text is None else text).splitlines()
+    return [(names, path) for _, names, path in (line.split(":", 2) for line in lines)]
+
+
+def mounted(text: str | None = None) -> set[str]:
+    """The controllers of all mounted hierarchies; "" stands for version 2. `text`: of /proc/self/mountinfo."""
+    found = set()
+    for line in (pathlib.Path("/proc/self/mountinfo").read_text() if text is None else text).splitlines():
+        kind, _, options = line.partition(" - ")[2].split(" ", 2)
+        if kind == "cgroup2":
+            found.add("")
+        elif kind == "cgroup":
+            found.update(options.split(","))
+    return found
+
+
+def is_shared(cgroups: str | None = None, mounts: str | None = None, hierarchies: pathlib.Path = HIERARCHIES) -> bool:
+    """Whether a hierarchy that ration can use is mounted, and `Session` makes no group there, because its directory is not known."""
+    used = mounted(mounts)
+    return any(not names.startswith("name=") and used.intersection(names.split(",")) and directory_of(names, path, hierarchies) is None
+               for names, path in own_groups(cgroups))
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Waits until no other process of this user is here."""
+    with pathlib.Path(tempfile.gettempdir(), f"ration-test-session.{os.getuid()}.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class Session:
@@ -17,26 +64,27 @@ class Session:
 
     def __init__(self, name: str) -> None:
         self.groups = []
-        for place in self.places():
-            group = place / f"ration-test-session.{name}"
-            group.mkdir()
-            self.groups.append(group)
-            for file in ("cpuset.cpus", "cpuset.mems"):  # v1: without them no process may enter
-                if (group / file).exists() and (group / "tasks").exists():
-                    (group / file).write_text((place / file).read_text())
+        try:
+            for place in self.places():
+                self.make(place, name)
+        except OSError:
+            self.clear()
+            raise
+
+    def make(self, place: pathlib.Path, name: str) -> None:
+        group = place / f"ration-test-session.{name}"
+        self.clear_group(group)  # of a session that was killed, and had the same process number
+        group.mkdir()
+        self.groups.append(group)
+        for file in ("cpuset.cpus", "cpuset.mems"):  # v1: without them no process may enter
+            if (group / file).exists() and (group / "tasks").exists():
+                (group / file).write_text((place / file).read_text())
 
     @staticmethod
     def places() -> list[pathlib.Path]:
-        """The groups of this process, in the hierarchies that are mounted under their controllers' own names."""
-        found = []
-        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-            _, names, path = line.split(":", 2)
-            for name in (names.split(",")[0], "unified") if not names else (names, names.split(",")[0]):
-                place = pathlib.Path("/sys/fs/cgroup", name, path.lstrip("/"))
-                if name and (place / "cgroup.procs").exists() and os.access(place, os.W_OK):
-                    found.append(place)
-                    break
-        return found
+        """The groups of this process in which it may make others, in the hierarchies that are mounted under their controllers' own names."""
+        found = [directory_of(names, path) for names, path in own_groups()]
+        return [place for place in found if place is not None and os.access(place, os.W_OK)]
 
     def enter(self) -> None:
         """Moves the calling process there."""
@@ -52,13 +100,17 @@ class Session:
 
     def clear(self) -> None:
         """Kills what is left there, and removes the groups with all below them."""
-        until = time.monotonic() + CLEARING
         for group in self.groups:
-            for folder, _, _ in os.walk(group, topdown=False):
-                while not self.cleared(pathlib.Path(folder)):
-                    if time.monotonic() > until:
-                        raise TimeoutError(f"{folder} cannot be removed")
-                    time.sleep(0.01)
+            self.clear_group(group)
+
+    @classmethod
+    def clear_group(cls, group: pathlib.Path) -> None:
+        until = time.monotonic() + CLEARING
+        for folder, _, _ in os.walk(group, topdown=False):
+            while not cls.cleared(pathlib.Path(folder)):
+                if time.monotonic() > until:
+                    raise TimeoutError(f"{folder} cannot be removed")
+                time.sleep(0.01)
 
     @staticmethod
     def cleared(group: pathlib.Path) -> bool:
@@ -66,6 +118,8 @@ class Session:
             if (group / "freezer.state").exists():
                 (group / "freezer.state").write_text("THAWED")
             for pid in (group / "cgroup.procs").read_text().split():
+                if pid == "0":  # of another pid namespace; kill(0) would end the process group of the caller
+                    continue
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
             try:
@@ -76,11 +130,12 @@ class Session:
 
 
 def main() -> int:
-    session = Session(f"session.{os.getpid()}")
-    try:
-        return subprocess.run(sys.argv[1:], preexec_fn=session.enter, check=False).returncode % 256
-    finally:
-        session.clear()
+    with alone() if is_shared() else contextlib.nullcontext():
+        session = Session(f"session.{os.getpid()}")
+        try:
+            return subprocess.run(sys.argv[1:], preexec_fn=session.enter, check=False).returncode % 256
+        finally:
+            session.clear()
 
 
 if __name__ == "__main__":
