@@ -137,6 +137,35 @@ TEST_CASE("memory.soft below what cannot be reclaimed is refused, and the job go
     });
 }
 
+TEST_CASE("memory.soft can be raised while the job uses more, and not lowered") {
+    everywhere([](machine& on) {
+        auto run = run::start(on);
+        if (!run.on_v2(controller::memory)) return;
+        CHECK(run.groups.add(vae, "vae"));
+        int const pid = on.spawn();
+        CHECK(run.groups.place(vae, pid));
+        on.use_memory(pid, 48 << 20);
+        auto const place = run.groups.place_of(vae, controller::memory);
+        REQUIRE(place);
+        REQUIRE((*place)->write("memory.high", std::to_string(16 << 20)));
+        run.hold(vae, soft_memory, 32 << 20);
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(32 << 20));
+        auto const ops = run.planned(vae, soft_memory, 24 << 20);
+        REQUIRE(ops.size() == 1);
+        auto const refused = run.groups.apply(ops[0]);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.failure().code == errc::conflict);
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(32 << 20));
+        // The same raise, where another program has lowered the limit
+        REQUIRE((*place)->write("memory.high", std::to_string(16 << 20)));
+        auto const found = run.groups.reconcile(vae, pid);
+        REQUIRE(found);
+        CHECK((found->changed.size() == 1 && found->restored));
+        CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(32 << 20));
+        CHECK(on.alive(pid));
+    });
+}
+
 TEST_CASE("memory.soft that another program has raised is set again") {
     everywhere([](machine& on) {
         auto run = run::start(on);
@@ -155,7 +184,7 @@ TEST_CASE("memory.soft that another program has raised is set again") {
     });
 }
 
-TEST_CASE("a backend that was not told the number of memory.soft has none") {
+TEST_CASE("without options::soft_memory a backend refuses memory.soft") {
     everywhere([](machine& on) {
         std::string const name = run_name_here();
         auto groups = backend::open(on.calls(), {.name = name});
@@ -166,5 +195,17 @@ TEST_CASE("a backend that was not told the number of memory.soft has none") {
         auto const refused = groups->plan({.job = vae, .node = 0, .resource = soft_memory, .amount = 64 << 20}, out);
         REQUIRE_FALSE(refused);
         CHECK(refused.failure().code == errc::not_supported);
+    });
+}
+
+TEST_CASE("options::soft_memory is not the number of a standard resource") {
+    everywhere([](machine& on) {
+        for (auto const standard : {resource_id::cpu, resource_id::memory, resource_id::batch}) {
+            auto const refused = backend::open(on.calls(), {.name = run_name_here(), .soft_memory = standard});
+            REQUIRE_FALSE(refused);
+            CHECK(refused.failure().code == errc::out_of_range);
+            CHECK(refused.failure().subject.view() == "options::soft_memory");
+            CHECK(std::string_view(refused.failure().remedy) == "set it to a number from resource_id::first_custom on");
+        }
     });
 }

@@ -22,7 +22,7 @@ namespace ration::cgroup {
 
 struct options {
     std::string_view name = "run";  ///< part of the run's group name; see `check_name`
-    cpu_cap cpus{};                 ///< what the whole run may use
+    cpu_cap cpus{};                 ///< limit of all jobs of the run together
     /// The number that `memory_soft` has among the resources of the host, from `first_custom` on; empty: it has none
     std::optional<resource_id> soft_memory{};
 };
@@ -49,7 +49,7 @@ public:
 
     /// Finds the hierarchies, makes the run's group and caps it. On an error nothing is left behind.
     /// Errors: not_supported or denied (cpu cannot be limited here: see the remedy), conflict (v2: other processes in
-    /// our group), invalid_value (the name), out_of_range (the cap).
+    /// our group), invalid_value (the name), out_of_range (the cap, soft_memory).
     [[nodiscard]] static result<backend> open(io& machine, options const& wanted = {}) noexcept {
         return or_no_memory("open the cgroup backend", wanted.name, [&]() -> result<backend> {
             auto run = detail::run_group::open(machine, wanted.name, wanted.cpus, wanted.soft_memory);
@@ -64,7 +64,7 @@ public:
     [[nodiscard]] tree const& hierarchies() const noexcept { return state_->run->hierarchies(); }
     [[nodiscard]] group const& run() const noexcept { return state_->run->group(); }
 
-    /// Changes what the whole run may use, live.
+    /// Changes the limit of all jobs together, live.
     [[nodiscard]] result<void> set_cap(cpu_cap const& wanted) noexcept {
         return or_no_memory("cap", run().name(), [&] { return state_->run->set_cap(state_->jobs.all(), wanted); });
     }

@@ -151,16 +151,22 @@ struct memory_shortage {
                                  : write_value(where, "memory.max", target.v2_text());
 }
 
-/// Writes memory.high. Below what cannot be reclaimed the kernel would slow the job down until it stands still, so this
-/// refuses. Errors: not_supported (cgroup v1 has nothing like it), conflict, gone.
+/// Writes memory.high. Refuses to lower it below the memory that cannot be reclaimed: the kernel would slow the job
+/// down until it makes no progress. A raise is never refused: the kernel lets a job exceed memory.high, so the job may
+/// use more than the target already. The present limit is read here, as in `write_memory`. Errors: not_supported
+/// (cgroup v1 has nothing like it), conflict, gone.
 [[nodiscard]] inline result<void> write_soft_memory(directory const& where, soft_memory_limit target) noexcept {
     if (where.kind() == version::v1)
         return make_error(errc::not_supported, "set memory.soft of", where.path(), 0,
                           "cgroup v1 has no such limit: boot with cgroup v2, or limit the memory");
-    auto const fixed = detail::unreclaimable(where);
-    if (!fixed) return fixed.failure();
-    if (*fixed > target.from.count())
-        return make_error(errc::conflict, "set memory.soft of", where.path(), 0, detail::memory_remedy);
+    auto const old = detail::number_in(where, "memory.high");
+    if (!old) return old.failure();
+    if (target.from.count() < *old) {
+        auto const fixed = detail::unreclaimable(where);
+        if (!fixed) return fixed.failure();
+        if (*fixed > target.from.count())
+            return make_error(errc::conflict, "set memory.soft of", where.path(), 0, detail::memory_remedy);
+    }
     return write_value(where, "memory.high", target.from.v2_text());
 }
 

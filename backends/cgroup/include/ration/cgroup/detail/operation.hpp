@@ -74,7 +74,7 @@ inline void plan_change(job_id job, resource_id resource, limit const& now, limi
     auto const place = detail::find_place(where, controller::memory);
     auto const from = memory_limit::of(bytes{wanted.amount == 0 ? unlimited : wanted.amount});
     if (!place || !from) return place ? from.failure() : place.failure();
-    if ((*place)->kind() == version::v1) return write_soft_memory(**place, {*from});  // which says why
+    if ((*place)->kind() == version::v1) return write_soft_memory(**place, {*from});  // the error for v1
     return detail::plan_limit(**place, wanted.job, wanted.resource, soft_memory_limit{*from}, out, scratch);
 }
 

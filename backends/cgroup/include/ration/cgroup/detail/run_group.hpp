@@ -32,6 +32,9 @@ public:
     [[nodiscard]] static result<std::unique_ptr<run_group>> open(io& machine, std::string_view name, cpu_cap const& cap,
                                                                  std::optional<resource_id> soft_memory) {
         if (auto const sound = check_name(name); !sound) return sound.failure();
+        if (soft_memory && *soft_memory < resource_id::first_custom)
+            return make_error(errc::out_of_range, "open the cgroup backend with", "options::soft_memory", 0,
+                              "set it to a number from resource_id::first_custom on");
         auto const who = self_as_owner(machine);
         auto found = who ? tree::discover(machine) : result<tree>(who.failure());
         if (!found) return found.failure();
