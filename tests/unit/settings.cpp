@@ -73,6 +73,73 @@ TEST_CASE("settings: no capacity limits them, alone or together", "[engine][sett
     CHECK(refused.rejected[0].rule == check_rule::over_capacity);
 }
 
+TEST_CASE("settings: no sum of them overflows", "[engine][settings]") {
+    constexpr std::size_t jobs = 1100;  // 1024 times the largest amount is 2^63
+    setting_rig r(jobs);
+    std::vector<ration::grant> all;
+    for (std::uint32_t job = 0; job < jobs; ++job) all.push_back(r.of(job, max_amount));
+    all.push_back(r.of(0, -1));  // a faulty row: all rows are checked one by one
+    auto const some = r.tick_with(all, 1);
+    CHECK(some.rejected.size() == 2);
+    CHECK(some.changes.size() == jobs - 1);
+    all.pop_back();
+    auto const rest = r.tick_with(all, 2);
+    CHECK(rest.rejected.empty());
+    CHECK(r.engine.holdings().sum(0, soft) == 0);
+    CHECK(r.engine.holdings().amount({jobs}, 0, soft) == max_amount);
+    CHECK(r.tick_with({r.of(0, 0)}, 3).rejected.empty());
+    CHECK(r.engine.holdings().sum(0, soft) == 0);
+}
+
+TEST_CASE("settings: a claim leaves the reservations at 0, and a release too", "[engine][settings]") {
+    ration::ledger held;
+    held.reset(1, 7, 4);
+    held.omit_sums(soft);
+    held.set({.job = {1}, .node = 0, .resource = soft, .amount = 100}, {});
+    ration::reservations sums;
+    sums.prepare(1, 7);
+    sums.start(held);
+    std::array const asked{setting_rig::of(0, 40), setting_rig::of(1, max_amount)};
+    std::array const rows{ration::checked_grant{.job = {1}, .held = 100, .asked = &asked[0]},
+                          ration::checked_grant{.job = {2}, .held = 0, .asked = &asked[1]}};
+    auto const sum_after = [&](auto const& act) {
+        act();
+        return sums.at(0, soft);
+    };
+    auto const no_capacity = [](std::uint32_t, resource_id) { return unlimited; };
+    CHECK(sum_after([&] { CHECK(sums.exchange(rows, no_capacity)); }) == 0);
+    CHECK(sum_after([&] { sums.revert(rows); }) == 0);
+    CHECK(sum_after([&] { sums.yield(rows); }) == 0);
+    // Of a resource with a capacity each of them is counted
+    held.reset(1, 7, 4);
+    sums.start(held);
+    CHECK(sum_after([&] { CHECK(sums.exchange(rows, no_capacity)); }) == max_amount - 60);
+    CHECK(sum_after([&] { sums.revert(rows); }) == 0);
+}
+
+TEST_CASE("settings: growth of them is accepted in one pass", "[engine][settings]") {
+    setting_rig r(300);
+    ration::detail::good_answer good;
+    good.prepare(1, 7, 600);
+    ration::buffer<ration::checked_grant> accepted;
+    accepted.reserve(600);
+    std::vector<ration::grant> all;
+    for (std::uint32_t job = 0; job < 300; ++job) all.push_back(r.of(job, max_amount));
+    ration::detail::grant_rules const rules(r.store, r.columns, r.resources);
+    using outcome = ration::detail::good_answer::outcome;
+    CHECK(good.accept(rules, r.engine.holdings(), all, accepted) == outcome::good);
+    // Jobs with two rows each, which are not plain
+    all.clear();
+    for (std::uint32_t job = 0; job < 300; ++job) {
+        all.push_back({.job = job, .node = 0, .resource = 0, .amount = 0});
+        all.push_back(r.of(job, max_amount));
+    }
+    CHECK(good.accept(rules, r.engine.holdings(), all, accepted) == outcome::good);
+    setting_rig shared(300, false);
+    ration::detail::grant_rules const bounded(shared.store, shared.columns, shared.resources);
+    CHECK(good.accept(bounded, shared.engine.holdings(), {all.data(), 2}, accepted) == outcome::over_capacity);
+}
+
 TEST_CASE("settings: bounds of a job, wrong amounts and unlimited are as for other resources", "[engine][settings]") {
     setting_rig r(1);
     r.store[r.soft_columns().minimum][0] = 100;

@@ -96,6 +96,7 @@ private:
         std::uint32_t node = ~std::uint32_t{0};
         std::uint32_t resource = ~std::uint32_t{0};
         std::int64_t *place = nullptr, sum = 0, capacity = 0;
+        bool is_summed = true;  ///< false for settings: nothing bounds their sum, which could overflow
         grant_rules::bounds_view bounds{};
         std::size_t plain_end = 0;  ///< rows up to here have passed `end_of_plain`
 
@@ -109,7 +110,8 @@ private:
             resource = g.resource;
             place = &sums.at(node, static_cast<resource_id>(resource));
             sum = *place;
-            capacity = bounds.capacity[node];
+            capacity = by.capacity(node, static_cast<resource_id>(resource));
+            is_summed = capacity != unlimited;
             return true;
         }
         /// Writes the sum back.
@@ -118,6 +120,7 @@ private:
         }
         /// Adds the change of a grant. Returns false if the sum could overflow.
         [[nodiscard]] bool reservation(checked_grant const& g) noexcept {
+            if (!is_summed) return true;
             std::int64_t const growth = g.growth();
             sum += growth;
             crowded |= growth > 0 && sum > capacity;
@@ -234,7 +237,7 @@ private:
             sum += out[i].growth();
             peak = sum > peak ? sum : peak;
         }
-        at.sum = sum;
+        if (at.is_summed) at.sum = sum;
         at.crowded |= peak > at.capacity;
         walk = held;
         return i;

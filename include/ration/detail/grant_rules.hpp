@@ -35,7 +35,7 @@ public:
 
     /// Pointers to the columns that bound one resource, read once for a run of rows.
     struct bounds_view {
-        std::int64_t const *minimum = nullptr, *maximum = nullptr, *capacity = nullptr;  ///< by job, by job, by node
+        std::int64_t const *minimum = nullptr, *maximum = nullptr;  ///< by job
         /// The smallest positive amount of the resource.
         std::int64_t least = 1;
         std::uint32_t row_mask = 0;  ///< of the index by job: 0 if all jobs share their bounds
@@ -75,8 +75,8 @@ public:
     /// The bounds of one resource. Both columns have a row for each job, or both have one for all.
     [[nodiscard]] bounds_view bounds(std::size_t resource) const noexcept {
         auto const& c = of(resource);
-        return {store_->data(c.minimum), store_->data(c.maximum), store_->data(c.capacity),
-                least_amount(static_cast<resource_id>(resource)), c.maximum.width == 0 ? 0 : ~std::uint32_t{0}};
+        return {store_->data(c.minimum), store_->data(c.maximum), least_amount(static_cast<resource_id>(resource)),
+                c.maximum.width == 0 ? 0 : ~std::uint32_t{0}};
     }
     /// True if `unlimited` is a valid amount of the resource.
     [[nodiscard]] bool can_be_unlimited(std::size_t resource) const noexcept {

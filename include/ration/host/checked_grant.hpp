@@ -60,7 +60,8 @@ struct checked_grant {
 }
 
 /// The reservations of each node, and what each tenant with a limit holds, while groups of grants are added one after
-/// another. No sum overflows: a claim is refused at its first row beyond the capacity or the limit.
+/// another. No sum overflows: a claim is refused at its first row beyond the capacity or the limit, and settings, which
+/// have no capacity, are not summed.
 class reservations {
     buffer<std::int64_t> sums_;    // node-major
     buffer<std::uint64_t> begun_;  // in which round the sum was begun; in any other the ledger's holds
@@ -109,7 +110,7 @@ public:
     /// Subtracts the releases of a group.
     void yield(std::span<checked_grant const> group) noexcept {
         for (auto const& g : group) {
-            if (g.growth() < 0) at(g) += g.growth();
+            if (g.growth() < 0) add(g, g.growth());
             if (g.growth_of_tenant() < 0) add_to_tenants(g, g.growth_of_tenant());
         }
     }
@@ -135,7 +136,7 @@ public:
         yield(group);
         if (claim(group, capacity) == check_rule::passed) return true;
         for (auto const& g : group) {
-            if (g.growth() < 0) at(g) -= g.growth();
+            if (g.growth() < 0) add(g, -g.growth());
             if (g.growth_of_tenant() < 0) add_to_tenants(g, -g.growth_of_tenant());
         }
         return false;
@@ -143,19 +144,23 @@ public:
     /// Undoes `exchange`.
     void revert(std::span<checked_grant const> group) noexcept {
         for (auto const& g : group) {
-            at(g) -= g.growth();
+            add(g, -g.growth());
             add_to_tenants(g, -g.growth_of_tenant());
         }
     }
 
 private:
     [[nodiscard]] std::int64_t& at(checked_grant const& g) noexcept { return at(g.node(), g.resource()); }
+    /// Adds nothing for a resource without sums.
+    void add(checked_grant const& g, std::int64_t change) noexcept {
+        if (held_->has_sums(g.resource())) at(g) += change;
+    }
 
     template <class Capacity>
     [[nodiscard]] check_rule add_claim(checked_grant const& g, Capacity const& capacity) noexcept {
         bool fits = true;
         if (g.growth() > 0) {
-            at(g) += g.growth();
+            add(g, g.growth());
             fits = at(g) <= capacity(g.node(), g.resource());
         }
         if (g.growth_of_tenant() > 0) add_to_tenants(g, g.growth_of_tenant());
@@ -163,7 +168,7 @@ private:
         return is_within_limits(g) ? check_rule::passed : check_rule::over_tenant_limit;
     }
     void subtract_claim(checked_grant const& g) noexcept {
-        if (g.growth() > 0) at(g) -= g.growth();
+        if (g.growth() > 0) add(g, -g.growth());
         if (g.growth_of_tenant() > 0) add_to_tenants(g, -g.growth_of_tenant());
     }
 

@@ -98,6 +98,7 @@ struct ledger_changes {
 class ledger {
     detail::holding_slots slots_;
     buffer<std::int64_t> sums_;  // resource-major
+    buffer<bool> omitted_;       // by resource: it has no sums
     std::size_t nodes_ = 0;
     ledger_changes changes_;
 
@@ -106,10 +107,19 @@ public:
     void reset(std::size_t nodes, std::size_t resources, std::size_t holdings) {
         slots_.reset(holdings);
         sums_.reset(nodes * resources);
+        omitted_.reset(resources);
         nodes_ = nodes;
         changes_.places.reserve(holdings);
         forget_changes();
         changes_.everything = true;
+    }
+
+    /// Keeps 0 as the sums of a resource until the next `reset`. For settings: without a capacity nothing bounds their
+    /// sums, which could overflow. Precondition: no job holds the resource.
+    void omit_sums(resource_id resource) noexcept { omitted_[static_cast<std::size_t>(resource)] = true; }
+    /// False after `omit_sums`.
+    [[nodiscard]] bool has_sums(resource_id resource) const noexcept {
+        return !omitted_[static_cast<std::size_t>(resource)];
     }
 
     /// The changes since the last `forget_changes`.
@@ -137,7 +147,7 @@ public:
         return h == nullptr ? 0 : h->what.amount;
     }
 
-    /// The reservations of the resource on the node, over all jobs.
+    /// The reservations of the resource on the node, over all jobs. 0 after `omit_sums`.
     [[nodiscard]] std::int64_t sum(std::uint32_t node, resource_id resource) const noexcept {
         return sums_[place_of(node, resource)];
     }
@@ -157,9 +167,8 @@ public:
     void set(setting const& s, nanoseconds now) {
         std::size_t const i = slots_.lower_bound(s);
         bool const known = is_at(i, s);
-        auto& sum = sums_[place_of(s.node, s.resource)];
-        if (known) sum -= promised(slots_[i].what.amount, s.resource);
-        sum += promised(s.amount, s.resource);
+        if (known) add_to_sum(s, -promised(slots_[i].what.amount, s.resource));
+        add_to_sum(s, promised(s.amount, s.resource));
         detail::slot_range changed{i, i};
         if (s.amount == 0) {
             if (known) changed = slots_.erase(i, i + 1);
@@ -180,7 +189,7 @@ public:
         for (std::size_t i = first; i < last; ++i) {
             setting const& s = slots_[i].what;
             note(s, {first, first});
-            sums_[place_of(s.node, s.resource)] -= promised(s.amount, s.resource);
+            add_to_sum(s, -promised(s.amount, s.resource));
         }
         detail::slot_range const changed = slots_.erase(first, last);
         if (!changes_.everything) changes_.places.back().slots = changed;
@@ -241,6 +250,9 @@ public:
 private:
     [[nodiscard]] std::size_t place_of(std::uint32_t node, resource_id r) const noexcept {
         return static_cast<std::size_t>(r) * nodes_ + node;
+    }
+    void add_to_sum(setting const& at, std::int64_t change) noexcept {
+        if (has_sums(at.resource)) sums_[place_of(at.node, at.resource)] += change;
     }
     /// True if the slot has a holding of the job.
     [[nodiscard]] static bool is_of(job_id job, holding const& h) noexcept {
