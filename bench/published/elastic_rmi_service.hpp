@@ -19,7 +19,6 @@ namespace published::elastic_rmi {
 using namespace ration;
 
 inline constexpr std::int64_t least = 2, most = 12;
-inline constexpr double poll = 60;  ///< seconds between two decisions about the size: their burst interval
 
 /// Requests a second that n devices serve.
 using capacity_curve = double (*)(std::int64_t devices);
@@ -32,6 +31,7 @@ struct load {
     double queue = 0;                 ///< requests
     double arrivals = 0, served = 0;  ///< a second
     double cpu = 0;                   ///< mean use of the devices
+    double interval = 0;              ///< seconds
 };
 /// How many devices more, or fewer if negative.
 using hook = std::function<std::int64_t(load const&)>;
@@ -41,6 +41,7 @@ struct service_options {
     arrival_curve arrivals = nullptr;
     double provisioning = 30;  ///< seconds until a device that was added serves
     std::uint64_t seed = 1;
+    double interval = 60;  ///< seconds between two decisions about the size: their burst interval
 };
 
 /// One sample for each second.
@@ -87,7 +88,7 @@ private:
     void advance(nanoseconds now) {
         while (held_ > 0 && second() < to_seconds(now)) {
             pass_second();
-            if (std::fmod(second(), poll) == 0) decide();
+            if (std::fmod(second(), options_.interval) == 0) decide();
         }
     }
     void pass_second() {
@@ -117,8 +118,13 @@ private:
         return best;
     }
     void decide() {
-        load const last{
-            .size = held_, .queue = queue_, .arrivals = arrived_ / poll, .served = done_ / poll, .cpu = busy_ / poll};
+        double const past = options_.interval;
+        load const last{.size = held_,
+                        .queue = queue_,
+                        .arrivals = arrived_ / past,
+                        .served = done_ / past,
+                        .cpu = busy_ / past,
+                        .interval = past};
         wanted_ = std::clamp(held_ + change_(last), least, most);
         arrived_ = done_ = busy_ = 0;
     }
