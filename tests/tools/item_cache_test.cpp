@@ -110,6 +110,26 @@ TEST_CASE("item cache: a file that cannot be opened is a warning, and the others
           "which is relative to the job's directory");
 }
 
+TEST_CASE("item cache: a service counts the tenants of the jobs that it has, and not those before") {
+    constexpr std::size_t most = 64;
+    two_readers of;
+    of.jobs.clear();
+    for (std::size_t t = 0; t < most; ++t)
+        of.jobs.push_back(reader("job-" + std::to_string(t), "tenant-" + std::to_string(t), {of.common.path()}));
+    host_supply const supply{.cpu = {1000}, .memory = {1 << 30}};
+    for (bool const ends : {false, true}) {
+        of.table = std::make_unique<job_table>(of.jobs, supply, most + 1);
+        of.warnings.clear();
+        item_cache cache({.size = {200}, .round = seconds(1), .slots = most + 1, .open = true},
+                         policy_of<grant_every_file>(), *of.table, of.events);
+        CHECK(cache.plan().changes.size() == 1);
+        if (ends) of.table->jobs()[0].now = condition::finished;
+        of.table->add(std::make_shared<job_config>(reader("new", "new tenant", {of.own.path()})), 0);
+        CHECK(cache.plan().changes.size() == (ends ? 2 : 1));
+        CHECK(of.warnings.size() == (ends ? 0 : 1));
+    }
+}
+
 TEST_CASE("file loader: a file that has grown since its choice is not locked, and says so") {
     temporary_file file;
     std::ofstream(file.path()) << std::string(200, 'x');

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The policy shared_cache on an engine whose jobs are the items of a cache.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <ration/fake/backend.hpp>
@@ -109,6 +111,14 @@ TEST_CASE("shared_cache: weights of tenants set the turns", "[shared_cache]") {
     CHECK(first == 30);
 }
 
+TEST_CASE("shared_cache: without tenants nothing is held", "[shared_cache]") {
+    auto h = three_items();
+    item_engine e(h);
+    CHECK(e.after(0)[0] == 40);
+    must(ration::fill_tenants(h.store, h.columns, {}));
+    CHECK(e.after(10) == amounts{0, 0, 0});
+}
+
 TEST_CASE("shared_cache: an item that ended is released and not chosen", "[shared_cache]") {
     item_host h({50, 50}, 1, 50);
     h.read(0, 0, 50);
@@ -190,6 +200,29 @@ TEST_CASE("shared_cache: the saved state is all that it remembers", "[shared_cac
         state.pop_back();
         CHECK(later.policy.load(state) == ration::status::state);
     }
+}
+
+TEST_CASE("shared_cache: a deficit follows its tenant to another row, and a new tenant has none", "[shared_cache]") {
+    asked_alone stays, moves, fresh, replaced;
+    auto const first = stays.ask(1);
+    CHECK(moves.ask(1) == first);
+    replaced.ask(1);
+    auto const with_ids = [](asked_alone& one, std::uint64_t first_id, std::uint64_t second_id) {
+        std::array<ration::tenant_description, 2> all{};
+        all[0].id = first_id;
+        all[1].id = second_id;
+        must(ration::fill_tenants(one.on.store, one.on.columns, all));
+    };
+    with_ids(moves, 2, 1);
+    for (std::size_t const item : {1U, 2U}) {
+        auto* const reads = &moves.on.store.at(moves.on.benefit, item);
+        std::swap(reads[0], reads[1]);
+    }
+    with_ids(replaced, 3, 4);
+    auto const second = stays.ask(3);
+    CHECK(second != first);  // the turn of the other tenant
+    CHECK(moves.ask(3) == second);
+    CHECK(replaced.ask(3) == fresh.ask(3));
 }
 
 TEST_CASE("shared_cache: decide allocates nothing after prepare", "[shared_cache]") {

@@ -194,10 +194,11 @@ struct shared_cache_parameters {
 /// `cache_sharing` for a host whose rows of the jobs table are the items of a cache. An item holds its bytes of the
 /// cache or nothing, so that `check` and the ledger count it once, however many tenants read it. The host sets
 /// `jobs/min.cache` and `jobs/max.cache` of an item to its bytes. It declares the column `jobs/benefit`: the reads of
-/// each tenant from the item in a round, in the order of the table tenants.
+/// each tenant from the item in a round, in the order of the table tenants. A deficit follows its tenant by
+/// `tenants/id`; one that leaves the table loses its deficit.
 ///
 /// Uses the cache of the first node. O(items x tenants) once in a round besides the decision, O(1) otherwise. State:
-/// the deficits, and the time of the last round.
+/// the deficits with their tenants, and the time of the last round.
 class shared_cache {
 public:
     /// Declares the class as a policy.
@@ -205,9 +206,10 @@ public:
     /// The parameters that a user can set.
     using parameters = shared_cache_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/max.cache">,
-                           in<std::int64_t, "jobs/held.cache">, in_rows<double, "jobs/benefit">,
-                           in<double, "tenants/weight">, in<std::int64_t, "nodes/capacity.cache">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/max.cache">,
+                in<std::int64_t, "jobs/held.cache">, in_rows<double, "jobs/benefit">, in<std::uint64_t, "tenants/id">,
+                in<double, "tenants/weight">, in<std::int64_t, "nodes/capacity.cache">>;
     static constexpr std::string_view reasons[] = {"", "the item serves its readers in this round",
                                                    "other items serve their readers in this round"};
     /// Identity of the policy, and the texts of its reason codes.
@@ -226,6 +228,8 @@ public:
         sharing_.prepare({most.jobs, most.tenants});
         bytes_.reserve(most.jobs);
         before_.reserve(most.tenants);
+        ids_.reserve(most.tenants);
+        former_ids_.reserve(most.tenants);
         tenant_.reserve(most.jobs * most.tenants);
         item_.reserve(most.jobs * most.tenants);
         benefit_.reserve(most.jobs * most.tenants);
@@ -234,12 +238,12 @@ public:
 
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
-        if (t.nodes() == 0 || t.tenants() == 0) return status::ok;
+        if (t.nodes() == 0) return status::ok;
         if (was_asked_ && t.number() == number_) {
             sharing_.set_deficits(before_.view());  // the tick is asked again
         } else {
             if (was_asked_ && to_seconds(t.now() - last_) < round_) return status::ok;
-            before_.assign(sharing_.deficits().data(), sharing_.deficits().size());
+            follow_tenants(t.get<"tenants/id">());
             was_asked_ = true;
             number_ = t.number();
             last_ = t.now();
@@ -257,6 +261,8 @@ public:
             out.put(std::uint64_t{deficits.size()});
             for (double const one : deficits) out.put(one);
         }
+        out.put(std::uint64_t{ids_.size()});
+        for (std::uint64_t const id : ids_.view()) out.put(id);
         return out.needed();
     }
     /// Restores what `save` wrote. Returns `status::state`, without an effect, for invalid bytes.
@@ -266,14 +272,16 @@ public:
         bool was_asked = false;
         std::int64_t last = 0;
         buffer<double> before, now;
+        buffer<std::uint64_t> ids;
         if (!in.get(number) || !in.get(was_asked) || !in.get(last) || !get(in, before) || !get(in, now) ||
-            !in.finished())
+            !get(in, ids) || !in.finished() || ids.size() != before.size())
             return status::state;
         number_ = number;
         was_asked_ = was_asked;
         last_ = {last};
         before_.assign(before.data(), before.size());
         sharing_.set_deficits(now.view());
+        ids_.assign(ids.data(), ids.size());
         return status::ok;
     }
 
@@ -282,20 +290,37 @@ private:
     cache_sharing sharing_;
     std::uint64_t number_ = 0;  // of the last round
     bool was_asked_ = false;
-    nanoseconds last_;       // begin of the last round
-    buffer<double> before_;  // the deficits then
+    nanoseconds last_;                        // begin of the last round
+    buffer<double> before_;                   // the deficits then
+    buffer<std::uint64_t> ids_, former_ids_;  // of their tenants
     buffer<std::int64_t> bytes_;
     buffer<std::uint32_t> tenant_, item_;
     buffer<double> benefit_;
 
-    [[nodiscard]] static bool get(state_reader& in, buffer<double>& deficits) noexcept {
+    template <class T>
+    [[nodiscard]] static bool get(state_reader& in, buffer<T>& values) noexcept {
         std::uint64_t size = 0;
-        if (!in.get(size) || size > in.left() / sizeof(double)) return false;
-        for (double one = 0; size > 0; --size) {
+        if (!in.get(size) || size > in.left() / sizeof(T)) return false;
+        for (T one{}; size > 0; --size) {
             if (!in.get(one) || !(one - one == 0)) return false;  // finite
-            deficits.push_back(one);
+            values.push_back(one);
         }
         return true;
+    }
+
+    /// Sets the deficits before this round: each tenant keeps its own, and a new one has none. O(tenants) if no row has
+    /// moved.
+    void follow_tenants(std::span<std::uint64_t const> ids) noexcept {
+        auto const former = sharing_.deficits();
+        former_ids_.swap(ids_);
+        ids_.assign(ids.data(), ids.size());
+        before_.reset(ids.size());
+        for (std::size_t row = 0; row < ids.size(); ++row) {
+            std::size_t at = row < former_ids_.size() && former_ids_[row] == ids[row] ? row : 0;
+            while (at < former_ids_.size() && former_ids_[at] != ids[row]) ++at;
+            if (at < former.size() && at < former_ids_.size()) before_[row] = former[at];
+        }
+        sharing_.set_deficits(before_.view());
     }
 
     /// The reads of all tenants that the column and the table both have.

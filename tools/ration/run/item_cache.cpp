@@ -117,6 +117,7 @@ void item_cache::open_files_of(live_job const& job, nanoseconds now) {
     for (auto const& path : job.config->reads) {
         auto const full = job.config->from_here(path);
         if (files_.files().size() == most_items_) forget_unread();
+        if (tenants_.size() == most_tenants_) forget_tenants();
         if (files_.files().size() == most_items_ || tenant_of(job.config->tenant) == most_tenants_)
             return events_.warn_once("cache",
                                      fmt::format("the files of {} are not cached: a run has at most {} files and {} "
@@ -134,8 +135,8 @@ void item_cache::open_files_of(live_job const& job, nanoseconds now) {
 
 /// The row of the tenant; the largest number of tenants if there is no row left.
 std::size_t item_cache::tenant_of(std::string const& name) {
-    auto const known = static_cast<std::size_t>(std::ranges::find(tenants_, name) - tenants_.begin());
-    if (known == tenants_.size() && known < most_tenants_) tenants_.push_back(name);
+    auto const known = static_cast<std::size_t>(std::ranges::find(tenants_, name, &tenant::name) - tenants_.begin());
+    if (known == tenants_.size() && known < most_tenants_) tenants_.push_back({++last_tenant_, name});
     return known;
 }
 
@@ -154,8 +155,18 @@ void item_cache::forget_unread() {
     }
 }
 
+/// Of a service: tenants without a job in the run that reads.
+void item_cache::forget_tenants() {
+    if (!with_.open) return;
+    std::set<std::string_view> reading;
+    for (auto const& job : jobs_.jobs())
+        if (!job.over() && readers_[job].opened) reading.insert(job.config->tenant);
+    std::erase_if(tenants_, [&](tenant const& one) { return !reading.contains(one.name); });
+}
+
 void item_cache::fill(bool all) {
     forget_unread();
+    forget_tenants();
     auto const files = files_.files();
     RATION_ASSERT(store_.resize(table_id::jobs, files.size()), "the memory was there before");
     auto const& cache = columns_.resources[static_cast<std::size_t>(resource_id::cache)];
@@ -177,9 +188,9 @@ void item_cache::fill(bool all) {
 
 void item_cache::fill_tenants_table() {
     std::vector<tenant_description> rows;
-    for (auto const& name : tenants_) {
+    for (auto const& [id, name] : tenants_) {
         auto const known = std::ranges::find(with_.tenants, name, &tenant_config::name);
-        rows.push_back({.id = rows.size() + 1, .weight = known == with_.tenants.end() ? 1 : known->weight});
+        rows.push_back({.id = id, .weight = known == with_.tenants.end() ? 1 : known->weight});
     }
     RATION_ASSERT(fill_tenants(store_, columns_, rows), "the descriptions are valid");
 }
@@ -192,8 +203,9 @@ void item_cache::decide(nanoseconds now) {
 }
 
 void item_cache::emit(tick_report const& report, nanoseconds took) {
-    std::vector<std::string> items;
+    std::vector<std::string> items, tenants;
     for (auto const& file : files_.files()) items.push_back(file.path);
+    for (auto const& tenant : tenants_) tenants.push_back(tenant.name);
     auto const shown = shown_.last(), left = store_.view();
     events_.emit(item_decision{.of = {.number = report.number,
                                       .seed = report.number,
@@ -206,7 +218,7 @@ void item_cache::emit(tick_report const& report, nanoseconds took) {
                                       .grants = report.grants,
                                       .fell_back = report.fell_back},
                                .items = items,
-                               .tenants = tenants_},
+                               .tenants = tenants},
                  report.now);
     for (auto const& rejected : report.rejected)
         events_.emit(grant_rejected{.row = report.grants[rejected.row], .rule = rejected.rule, .detail = item_policy},

@@ -60,7 +60,12 @@ private:
     nanoseconds next_{};
     bool had_readers_ = false;
     per_job<reader> readers_;
-    std::vector<std::string> tenants_;  // by row
+    struct tenant {
+        std::uint64_t id = 0;  // never used again
+        std::string name{};
+    };
+    std::vector<tenant> tenants_;  // by row
+    std::uint64_t last_tenant_ = 0;
 
     std::unique_ptr<any_policy> policy_;
     published_tables shown_;
@@ -78,6 +83,7 @@ private:
     void open_files_of(live_job const& job, nanoseconds now);
     [[nodiscard]] std::size_t tenant_of(std::string const& name);
     void forget_unread();
+    void forget_tenants();
     void fill(bool all);
     void fill_tenants_table();
     void decide(nanoseconds now);
