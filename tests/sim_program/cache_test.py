@@ -56,6 +56,23 @@ class Cache(unittest.TestCase):
         self.assertRegex(done.stdout, r"tenant +policy +.* from cache +speed")
         self.assertRegex(done.stdout, r"\na +fifo .* 87\.5 ?% +88\.9 ?%")
 
+    def generate(self, kind: str, *more: str) -> subprocess.CompletedProcess:
+        return subprocess.run([RATION, "sim", "--generate", kind, "--cluster", "16x4", "--policy", "fifo", "--quiet", *more],
+                              text=True, capture_output=True, timeout=60, check=False)
+
+    def test_generated_jobs_read_data_sets(self) -> None:
+        """A cache for all of them makes reads free; without room they cost time. A larger cache serves more from memory."""
+        def figures(*more: str) -> tuple[float, float]:
+            done = self.generate("rigid:jobs=60,data_sets=10", "--json", *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (run,) = json.loads(done.stdout.splitlines()[0])["policies"][0]["runs"]
+            return run["figures"]["mean_jct"], max((one.get("cached") or 0 for one in run["tenants"]), default=0)
+        free, none, some, whole = figures(), figures("--cache", "0B"), figures("--cache", "100GB"), figures("--cache", "2TB")
+        self.assertLess(whole[0], 1.001 * free[0])  # a new data set waits for the next round
+        self.assertEqual(whole[1], 1)
+        self.assertEqual(none[1], 0)
+        self.assertTrue(free[0] < some[0] < none[0], (free, some, none))
+
     def test_wrong_input_is_named(self) -> None:
         self.assertIn("--set: ", self.sim("--cache", "80B", "--set", "shared_cache.mode=fair").stderr)
         self.assertIn("is no size: write a number with B", self.sim("--cache", "80").stderr)
@@ -63,6 +80,8 @@ class Cache(unittest.TestCase):
         self.assertIn("the same in all rows of a data set", self.sim("--cache", "80B").stderr)
         self.trace.write_text("job_id,submit_time,num_gpus,duration\n1,0,1,60\n")
         self.assertIn("read no data set", self.sim("--cache", "80B").stderr)
+        done = self.generate("rigid:jobs=5,data_sets=0")
+        self.assertEqual((done.returncode, done.stderr), (2, "ration: --generate: data_sets is a whole number from 1 to 1000, not '0'\n"))
 
 
 if __name__ == "__main__":

@@ -360,4 +360,29 @@ inline constexpr profiled_row profiled_rows[] = {
     return made;
 }
 
+/// Lets each job read one of `count` new data sets, which have 1 GB to 100 GB. By Zipf's law the first one has the most
+/// readers. A job reads its data set 1 to 20 times, evenly over its steps. Precondition: count > 0.
+inline void add_data_sets(workload& to, std::size_t count, std::uint64_t seed) {
+    struct popularity {
+        double weight;
+    };
+    constexpr std::uint64_t streams = std::uint64_t{1} << 40;  // behind those of the jobs
+    rng const of(seed, streams);
+    std::vector<popularity> rows;
+    std::size_t const first = to.items.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        rows.push_back({1 / static_cast<double>(i + 1)});
+        to.items.push_back(
+            {"data-" + std::to_string(first + i + 1), static_cast<std::int64_t>(1e9 * exact::pow(100, of.uniform(i)))});
+    }
+    for (std::size_t j = 0; j < to.jobs.size(); ++j) {
+        auto& job = to.jobs[j];
+        rng const thrown(seed, streams + 1 + j);
+        std::size_t const item = first + detail::weighted(std::span<popularity const>(rows), thrown.uniform(0));
+        double const bytes = static_cast<double>(to.items[item].bytes) * (1 + thrown.below(20, 1));
+        job.item = static_cast<std::uint32_t>(item);
+        job.read = bytes / job.length;
+    }
+}
+
 }  // namespace ration::sim

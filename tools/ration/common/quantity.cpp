@@ -58,6 +58,13 @@ std::optional<bytes> parse_size(std::string_view text) noexcept {
     return bytes{static_cast<std::int64_t>(*count)};
 }
 
+std::optional<std::int64_t> parse_count(std::string_view text, std::int64_t most) noexcept {
+    std::int64_t number = 0;
+    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failed != std::errc{} || end != text.data() + text.size() || number < 1 || number > most) return std::nullopt;
+    return number;
+}
+
 std::string size_text(bytes size) {
     constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
     auto number = static_cast<double>(size.count);

@@ -2,6 +2,7 @@
 /// Durations and sizes as people write them: a number and a unit, nothing else.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ namespace ration::program {
 /// things
 /// ("2G"), more than `max_amount`.
 [[nodiscard]] std::optional<bytes> parse_size(std::string_view text) noexcept;
+
+/// A whole number from 1 to `most`, with nothing behind it.
+[[nodiscard]] std::optional<std::int64_t> parse_count(std::string_view text, std::int64_t most) noexcept;
 
 /// With at most one decimal, in the largest unit that is not above it: "512 B", "64 MiB", "1.5 GiB".
 [[nodiscard]] std::string size_text(bytes size);

@@ -11,6 +11,7 @@
 #include <ration/sim/phase_generator.hpp>
 
 #include "common/printable.hpp"
+#include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "sim/traces.hpp"
 
@@ -24,6 +25,7 @@ constexpr std::pair<std::string_view, sim::arrival_pattern> patterns[] = {{"pois
                                                                           {"bursty", sim::arrival_pattern::bursty},
                                                                           {"diurnal", sim::arrival_pattern::diurnal}};
 constexpr double cpu_jobs_per_hour = 200;  // they take seconds: less often they would not meet
+constexpr std::size_t most_data_sets = 1000;
 
 template <class T, std::size_t N>
 [[nodiscard]] result<void, diagnostic> choose(std::string_view what, std::string_view word,
@@ -40,11 +42,12 @@ template <class T, std::size_t N>
 }
 
 /// Takes "jobs=200" in.
-[[nodiscard]] result<void, diagnostic> take_generator_key(std::string_view text, sim::generator_options& into) {
+[[nodiscard]] result<void, diagnostic> take_generator_key(std::string_view text, generated& made) {
+    auto& into = made.how;
     std::size_t const equals = std::min(text.find('='), text.size());
     auto const key = text.substr(0, equals), value = text.substr(std::min(equals + 1, text.size()));
     if (key == "jobs") {
-        auto const jobs = whole_number(value, most_streamed_jobs);
+        auto const jobs = parse_count(value, most_streamed_jobs);
         if (!jobs)
             return diagnostic{.text = fmt::format("jobs is a whole number from 1 to {}, not {}", most_streamed_jobs,
                                                   program::quoted(value))};
@@ -58,9 +61,17 @@ template <class T, std::size_t N>
         if (good) return {};
         return diagnostic{.text = "per_hour is a number of jobs from 0.001 to 1000000, not " + program::quoted(value)};
     }
+    if (key == "data_sets") {
+        auto const count = parse_count(value, most_data_sets);
+        if (!count)
+            return diagnostic{.text = fmt::format("data_sets is a whole number from 1 to {}, not {}", most_data_sets,
+                                                  program::quoted(value))};
+        made.data_sets = static_cast<std::size_t>(*count);
+        return {};
+    }
     if (key == "arrivals") return choose("are no arrivals", value, patterns, into.arrivals);
     return diagnostic{.text = fmt::format("there is nothing called {} to set{}", program::quoted(key),
-                                          suggestion(key, {"jobs", "per_hour", "arrivals"}))};
+                                          suggestion(key, {"jobs", "per_hour", "arrivals", "data_sets"}))};
 }
 
 [[nodiscard]] std::string no_devices(std::string_view who) {
@@ -116,13 +127,6 @@ void generate_streams(simulation_options const& options, generated what, simulat
 
 }  // namespace
 
-std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t most) noexcept {
-    std::int64_t number = 0;
-    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failed != std::errc{} || end != text.data() + text.size() || number < 1 || number > most) return std::nullopt;
-    return number;
-}
-
 result<generated, diagnostic> parse_generator(std::string_view text) {
     generated made;
     std::size_t const colon = std::min(text.find(':'), text.size());
@@ -131,8 +135,7 @@ result<generated, diagnostic> parse_generator(std::string_view text) {
     if (made.of == generated::kind::cpu) made.how.jobs_per_hour = cpu_jobs_per_hour;
     for (std::size_t from = colon + 1; from <= text.size();) {
         std::size_t const to = std::min(text.find(',', from), text.size());
-        if (auto const taken = take_generator_key(text.substr(from, to - from), made.how); !taken)
-            return taken.failure();
+        if (auto const taken = take_generator_key(text.substr(from, to - from), made); !taken) return taken.failure();
         from = to + 1;
     }
     if (made.how.jobs > most_kept_jobs && made.of != generated::kind::rigid)
@@ -166,6 +169,7 @@ void generate(simulation_options const& options, sim::model_library const& libra
                 {.file = "--generate",
                  .text =
                      "profiled jobs need the measured profiles: name their folder with --models, as in --models bench/data/pollux"});
+        if (what.data_sets > 0) sim::add_data_sets(made, what.data_sets, seed);
         input.samples.push_back({.jobs = std::move(made), .seed = seed, .needs = {}, .bounds = {}});
     }
 }

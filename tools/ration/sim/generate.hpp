@@ -2,8 +2,8 @@
 /// `ration sim --generate`: jobs that are made up.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include <ration/sim/generator.hpp>
@@ -18,6 +18,7 @@ namespace ration::program {
 struct generated {
     enum class kind : std::uint8_t { rigid, scaling, profiled, cpu, serving, phases } of = kind::rigid;
     sim::generator_options how;
+    std::size_t data_sets = 0;  ///< each job reads one of them; 0: no job reads
 };
 
 /// "rigid", "scaling:jobs=200,per_hour=40,arrivals=bursty". The diagnostic does not name the option.
@@ -29,8 +30,5 @@ void generate(simulation_options const& options, sim::model_library const& libra
 
 /// Refuses jobs of a kind that the machines have nothing for.
 [[nodiscard]] result<void, diagnostic> check_machines(sim::workload const& jobs, sim::cluster const& machines);
-
-/// A whole number from 1 to `most`, with nothing behind it.
-[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t most) noexcept;
 
 }  // namespace ration::program

@@ -14,6 +14,7 @@
 
 #include "common/diagnostics.hpp"
 #include "config/config.hpp"
+#include "sim/cluster_option.hpp"
 #include "sim/options.hpp"
 #include "sim/stream.hpp"
 
@@ -51,10 +52,6 @@ struct simulation_input {
     run_config settings;               ///< the parameters of policies, as a jobs file would say them
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
 };
-
-/// "16x4,8x8:a100": nodes x devices of each, and the name of their type. "2x8cores", "1x4+8cores": nodes with cores.
-/// The diagnostic does not name the option.
-[[nodiscard]] result<sim::cluster, diagnostic> parse_cluster(std::string_view text);
 
 /// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
