@@ -21,8 +21,8 @@
 
 namespace published::cm_dare {
 
-/// A job with parameter servers whose speed varies, as measured ones do: by 2 %, with the first 5 minutes at 0.6 of the
-/// speed, and a tenth of the time, in periods of 30 s of one worker, at half of it.
+/// A job with parameter servers whose speed varies, by 5 % from one period of 30 s of one worker to the next. The first
+/// 5 minutes have 0.6 of the speed.
 class varying_speed final : public sim::job_model {
     sim::parameter_server_model servers_;
     double period_;  // in steps
@@ -36,9 +36,8 @@ public:
                                         double step) const noexcept override {
         double const periods = std::floor(step / period_ + 1e-6);  // the end of one is the begin of the next
         auto const n = static_cast<std::uint64_t>(periods);
-        double const variation = sim::exact::exp(0.02 * noise_.normal(2 * n));
-        double const delay = n < 10 ? 0.6 : noise_.uniform(2 * n + 1) < 0.1 ? 0.5 : 1;
-        return {.steps_per_second = servers_.at(job, held, step).steps_per_second * variation * delay,
+        double const variation = sim::exact::exp(0.05 * noise_.normal(n));
+        return {.steps_per_second = servers_.at(job, held, step).steps_per_second * variation * (n < 10 ? 0.6 : 1),
                 .until = (periods + 1) * period_};
     }
     void show(sim::job_description const& job, double step, std::uint32_t type, std::int64_t devices_per_node,

@@ -44,10 +44,9 @@ public:
     /// all of them, 0 if unknown.
     using inputs =
         columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint64_t, "jobs/step">,
-                in<double, "jobs/measured_steps_per_second">, in<double, "jobs/used.cpu">,
-                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "jobs/max.cpu">, in<double, "jobs/throttled.cpu">,
-                in<std::int64_t, "jobs/workers">, in<std::int64_t, "jobs/batch.reported">,
-                in<std::int64_t, "nodes/capacity.cpu">>;
+                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<double, "jobs/throttled.cpu">, in<std::int64_t, "jobs/workers">,
+                in<std::int64_t, "jobs/batch.reported">, in<std::int64_t, "nodes/capacity.cpu">>;
     /// The columns that `estimate` writes: a `bottleneck_kind`.
     using outputs = columns<out<std::uint32_t, "jobs/bottleneck">>;
     /// Identity of the estimator.
@@ -69,8 +68,8 @@ public:
             bool const runs = static_cast<job_state>(t.get<"jobs/state">()[row]) == job_state::running;
             if (runs)
                 jobs_[row].take(
-                    t.get<"jobs/step">()[row],
-                    {speed(t, row), t.get<"jobs/used.cpu">()[row], t.get<"jobs/throttled.cpu">()[row], spare},
+                    {t.now(), t.get<"jobs/step">()[row], samples(t, row)},
+                    {0, t.get<"jobs/used.cpu">()[row], t.get<"jobs/throttled.cpu">()[row], spare},
                     {t.get<"jobs/workers">()[row], t.get<"jobs/held.cpu">()[row], t.get<"jobs/max.cpu">()[row]});
             auto const present = runs ? jobs_[row].present() : bottleneck_kind::none;
             to.get<"jobs/bottleneck">()[row] = static_cast<std::uint32_t>(present);
@@ -85,10 +84,10 @@ public:
 private:
     job_memory<detail::speed_windows> jobs_;
 
-    /// Samples per second, or steps if the samples of a step are unknown.
-    [[nodiscard]] static double speed(tick<inputs> const& t, std::size_t row) noexcept {
+    /// Samples of a step; 1 if they are unknown.
+    [[nodiscard]] static double samples(tick<inputs> const& t, std::size_t row) noexcept {
         std::int64_t const batch = t.get<"jobs/batch.reported">()[row];
-        return t.get<"jobs/measured_steps_per_second">()[row] * static_cast<double>(batch > 0 ? batch : 1);
+        return static_cast<double>(batch > 0 ? batch : 1);
     }
 
     /// Millicores that no job uses, on all nodes.

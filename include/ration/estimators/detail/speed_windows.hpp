@@ -13,6 +13,7 @@
 
 #include <ration/resource.hpp>
 #include <ration/target.hpp>
+#include <ration/units.hpp>
 
 namespace ration::estimators::detail {
 
@@ -27,7 +28,7 @@ inline constexpr std::uint32_t bottleneck_kinds = 4;
 
 /// What a host measures of a job in one tick, or the mean of several ticks.
 struct speed_sample {
-    double per_second = 0;  ///< steps; samples where the job reports their number in a step
+    double per_second = 0;  ///< steps, or samples; only of a measurement
     double cores = 0;       ///< that it used, in millicores
     double throttled = 0;   ///< part of the time in which its limit stopped it
     double spare = 0;       ///< millicores of the machine that no job used
@@ -45,6 +46,22 @@ struct speed_sample {
     [[nodiscard]] friend speed_sample operator/(speed_sample const& sum, double n) noexcept {
         return {sum.per_second / n, sum.cores / n, sum.throttled / n, sum.spare / n};
     }
+};
+
+/// The steps of a job up to a tick.
+struct speed_progress {
+    nanoseconds at{0};
+    std::uint64_t step = 0;
+    double samples = 1;  ///< of a step; 1 if they are unknown
+
+    /// Samples per second, or steps. 0 if no time has passed, or the job has returned to an earlier step.
+    [[nodiscard]] double speed_since(speed_progress const& before) const noexcept {
+        double const seconds = to_seconds(at - before.at);
+        if (step <= before.step || seconds <= 0) return 0;
+        return static_cast<double>(step - before.step) * samples / seconds;
+    }
+    static auto fields(auto& self) noexcept { return std::tie(self.at.count, self.step, self.samples); }
+    [[nodiscard]] bool sane() const noexcept { return is_finite(samples); }
 };
 
 /// The circumstances of a measurement. A change of them starts another window.
@@ -70,7 +87,7 @@ class speed_windows {
     speed_sample last_, sum_;    // of the last tick, and of those since the last further step
     std::uint64_t ticks_ = 0;    // in the sum
     std::uint32_t samples_ = 0;  // `settling` of them do not count
-    std::uint64_t step_ = 0;     // of the last one
+    speed_progress made_;        // at the last one
     speed_circumstances here_;
     // Of the fewest workers that were measured: their number, and the speed of each
     std::int64_t fewest_ = 0;
@@ -81,23 +98,26 @@ class speed_windows {
 public:
     /// Takes what a tick shows. Values that equal the last ones are ignored: they may be the same tick, asked again.
     ///
-    /// A tick with a further step ends a measurement, the mean since the step before. The meter of a host decays
-    /// between steps, so that its value at a step is too high for a job with long steps.
-    void take(std::uint64_t step, speed_sample const& now, speed_circumstances const& here) noexcept {
+    /// A tick with a further step ends a measurement: the speed since the step before, and means of the rest. The meter
+    /// of a host is no measure of the speed, since it decays between the steps of a job whose steps are long.
+    void take(speed_progress const& made, speed_sample const& now, speed_circumstances const& here) noexcept {
         if (here != here_) {
             here_ = here;
             samples_ = seen_ = present_ = 0;
             ticks_ = 0;
         }
         auto const sum = ticks_ == 0 ? now : sum_ + now;
-        if (!sum.sane() || (step == step_ && now == last_)) return;
+        if (!sum.sane() || (made.step == made_.step && now == last_)) return;
         last_ = now;
         sum_ = sum;
         ++ticks_;
-        if (step == step_) return;
-        step_ = step;
-        if (samples_ >= settling) window_[samples_ - settling] = sum_ / static_cast<double>(ticks_);
+        if (made.step == made_.step) return;
+        auto measured = sum_ / static_cast<double>(ticks_);
+        measured.per_second = made.speed_since(made_);
+        made_ = made;
         ticks_ = 0;
+        if (!(measured.per_second > 0) || !measured.sane()) return;
+        if (samples_ >= settling) window_[samples_ - settling] = measured;
         if (++samples_ < settling + length) return;
         samples_ = settling;
         std::uint32_t const found = static_cast<std::uint32_t>(classify());
@@ -109,7 +129,7 @@ public:
     [[nodiscard]] bottleneck_kind present() const noexcept { return static_cast<bottleneck_kind>(present_); }
 
     static auto fields(auto& self) noexcept {
-        return std::tie(self.window_, self.last_, self.sum_, self.ticks_, self.samples_, self.step_, self.here_,
+        return std::tie(self.window_, self.last_, self.sum_, self.ticks_, self.samples_, self.made_, self.here_,
                         self.fewest_, self.of_each_, self.cores_of_each_, self.most_cores_, self.seen_, self.present_);
     }
     [[nodiscard]] bool sane() const noexcept {
