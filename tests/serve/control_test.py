@@ -192,6 +192,25 @@ class Configured(ServiceTest):
             return [(os.path.basename(event["item"]), event["after"]) for event in events if event["event"] == "item"]
         self.wait_for(lambda: changes() == [("data.bin", 40_000), ("data.bin", 0)])
 
+    def test_models_of_phases_are_for_jobs_of_the_name_that_they_were_submitted_with(self) -> None:
+        phase = {"samples": 9, "centre": [0] * 8, "cpu": [500, 750, 800, 900], "memory": [1e6] * 4}
+        scale = {"mean": 0, "deviation": 1}
+        model = {"class": "busy", "period": 0.2, "horizon": 1, "cpu": scale, "memory": scale, "phases": [phase]}
+        (self.folder / "models").mkdir()
+        (self.folder / "models" / "phases.json").write_text(json.dumps({"classes": [model]}))
+        self.configure('policy = "phase_limits"\ntick = "100ms"\nphases = { models = "models/phases.json" }\n')
+        self.submit("--name", "other", "--", "sleep", "600")
+        label = self.submit("--name", "busy", "--", "sh", "-c", "while :; do :; done")
+        self.assertNotEqual(label, "busy")
+
+        def shown() -> list[tuple]:
+            events = map(json.loads, (self.state / "events.jsonl").read_text().splitlines())
+            columns = [event["columns"] for event in events if event["event"] == "decision"]
+            return list(zip(*(columns[-1][name] for name in ("jobs/class", "jobs/phase", "jobs/expected.cpu")))) if columns else []
+        self.wait_for(lambda: shown() == [(1, 2**32 - 1, "nan"), (0, 0, 750)])
+        self.ration("policy", "set", "equal_share")
+        self.ration("policy", "set", "phase_limits")  # the columns are still there
+
     def runs(self) -> list[tuple[str, dict]]:
         events = map(json.loads, (self.state / "events.jsonl").read_text().splitlines())
         return [(event["policy"], event["parameters"]) for event in events if event["event"] == "run"]
@@ -305,6 +324,9 @@ class Configured(ServiceTest):
         self.assertIn("has no jobs", self.refused(JOB))
         self.assertIn("drf", self.refused("", "--policy", "drf"))  # without devices
         self.assertIn("cores", self.refused('[[tenant]]\nname = "lab"\nquota = { cpu = 4000 }\n'))
+        self.assertIn("policy 'phase_limits': bind column jobs/phase", self.refused('policy = "phase_limits"\n'))
+        self.assertIn("wrong.toml:1:1: 'phases' names no file of models", self.refused("phases = {}\n"))
+        self.assertIn("wrong.toml:1:21: cannot be opened", self.refused('phases = { models = "nowhere.json" }\n'))
         self.start()
         self.submit_file(JOB + "bounds = { gpu = { min = 1, max = 1 } }\n", code=2)
 

@@ -98,11 +98,6 @@ TEST_CASE("parse_config: a cache and its files that are no such are named") {
           sentences{"jobs.toml:6:9: 'reads' has 65 paths; name at most 64"});
 }
 
-TEST_CASE("parse_config: a service has no models of phases") {
-    CHECK(reply("policy = 'none'\nphases = { models = 'phases.json' }", true) ==
-          sentences{"jobs.toml:2:1: 'phases' is a key of ration run, and a service has no models; leave it out"});
-}
-
 TEST_CASE("parse_config: where policies run") {
     auto const estimators = [](std::string const& files) {
         return message_of_file("policy = 'tradl'\nestimators = " + files);

@@ -245,8 +245,6 @@ private:
     /// that takes models.
     void read_parameters(entry const& e) {
         auto const* const from = std::get_if<table>(&e.held.data);
-        if (rules_.for_service && e.key == "phases")
-            return refuse(e.key_at, "'phases' is a key of ration run, and a service has no models; leave it out");
         auto names = names_of_policies();
         names.push_back(item_policy);
         names.emplace_back("phases");

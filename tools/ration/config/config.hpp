@@ -136,6 +136,7 @@ struct job_owner {
 
 struct job_config {
     std::string name;                  ///< unique; [A-Za-z0-9._-], at most 48, no leading '.' or '-'
+    std::string phase_class;           ///< the class of its phases; empty: its name
     std::vector<std::string> command;  ///< at least the program; no zero bytes
     std::string directory;             ///< empty: where ration was started
     std::vector<std::pair<std::string, std::string>> environment;

@@ -157,7 +157,9 @@ void job_table::describe(live_job const& job) noexcept {
     store_[of(resource_id::cpu).minimum][row] = config.cpu.minimum;
     store_[of(resource_id::cpu).maximum][row] = config.cpu.maximum;
     store_[of(resource_id::memory).maximum][row] = config.memory ? config.memory->count : unlimited;
-    if (!phases_.empty()) store_[columns_.get<"jobs/class">()][row] = phases_.class_of(config.name);
+    if (!phases_.empty())
+        store_[columns_.get<"jobs/class">()][row] =
+            phases_.class_of(config.phase_class.empty() ? config.name : config.phase_class);
     if (devices_) devices_->describe(job);
 }
 

@@ -95,8 +95,8 @@ template <std::size_t N>
 
 }  // namespace
 
-std::uint32_t phase_models::class_of(std::string_view job) const noexcept {
-    return static_cast<std::uint32_t>(std::distance(classes.begin(), std::ranges::find(classes, job)));
+std::uint32_t phase_models::class_of(std::string_view name) const noexcept {
+    return static_cast<std::uint32_t>(std::distance(classes.begin(), std::ranges::find(classes, name)));
 }
 
 std::string phase_models_json(phase_models const& all) {

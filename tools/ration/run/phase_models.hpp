@@ -19,14 +19,14 @@ namespace ration::program {
 /// Of one file.
 inline constexpr std::size_t most_phase_classes = 512;
 
-/// The models of the classes. The class of a job is its name.
+/// The models of the classes. The class of a job is its name; in a service, that which its submitter gave it.
 struct phase_models {
     std::vector<std::string> classes;
     std::vector<estimators::phase_model> models;  ///< of the classes, in their order
 
     [[nodiscard]] bool empty() const noexcept { return models.empty(); }
     /// The value of `jobs/class`; the number of classes for a job without a model.
-    [[nodiscard]] std::uint32_t class_of(std::string_view job) const noexcept;
+    [[nodiscard]] std::uint32_t class_of(std::string_view name) const noexcept;
 };
 
 /// One line of JSON without newline; docs/measure.md has the schema.

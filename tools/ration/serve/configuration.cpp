@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "policies/policy_registry.hpp"
 #include "run/job_table.hpp"
 #include "run/memory_lock.hpp"
+#include "run/phase_models.hpp"
 #include "serve/service_control.hpp"
 
 namespace ration::program {
@@ -56,6 +58,17 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
     return {.config = {}, .problems = diagnostics("ration serve")};
 }
 
+/// The models of phases are relative to the file, whose place the configuration replaces. Problems of the models.
+[[nodiscard]] diagnostics fix_models(run_config& config) {
+    diagnostics problems;
+    if (auto const models = phase_models_of(config); !models) problems.add(models.failure());
+    for (auto& table : config.parameters)
+        for (auto& parameter : table.parameters)
+            if (auto* const path = std::get_if<std::string>(&parameter.value); table.policy == "phases" && path)
+                *path = std::filesystem::absolute(std::filesystem::path(config.file).parent_path() / *path).string();
+    return problems;
+}
+
 /// Problems of the tenants and of the devices.
 [[nodiscard]] diagnostics impossible(run_config config, host_devices const& devices) {
     std::int64_t const here = process::cpu_set::of_thread(0).size();
@@ -74,6 +87,7 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
     auto const config = with_parameters(given, policy);
     host_supply supply{.cpu = {}, .memory = {}, .tenants = config.tenants, .open = true};
     if (config.shares_devices()) supply.devices = std::ssize(devices.names());
+    if (auto phases = phase_models_of(config)) supply.phases = std::move(phases).value();
     job_table const board(config.jobs, supply, slots);
     diagnostics faults;
     for (auto const& name : {policy.policy, std::string(config.fallback_name())}) {
@@ -105,6 +119,7 @@ std::optional<service_configuration> read_configuration(serve_options const& opt
                  "run", given, problems);
     for (auto const& parameters : given.parameters) override_parameters(parameters, config);
     if (!is_good(problems, "ration: ")) return std::nullopt;
+    if (!is_good(fix_models(config), "")) return std::nullopt;
     if (options.cpus) config.cpus = options.cpus;
     config.file = folder.database();
     return service_configuration{std::move(config), std::move(kept).value()};

@@ -53,6 +53,7 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
     auto read = read_definition(stored.what.definition);
     if (!read.problems.empty()) return nullptr;
     auto job = std::make_shared<job_config>(std::move(read.config.jobs.front()));
+    job->phase_class = stored.what.name;
     job->name = label_of(stored.what.name, stored.id);
     job->tenant = stored.what.tenant;
     job->priority = stored.what.priority;
