@@ -41,6 +41,28 @@ class NodesTest(Nodes):
         self.assertEqual(sum(map(len, started)), 4, started)
         self.assert_devices_used_once()
 
+    def test_speeds_are_estimated_from_what_the_nodes_report(self) -> None:
+        self.start("".join(job(name, 200) for name in "ab"), "--policy", "pollux")  # the first 5 s of a job are not measured
+        self.finish()
+        shown = [event["columns"] for event in self.events("decision") if event["columns"]["jobs/id"]]
+        goodput = shown[0]["jobs/goodput"]
+        width = len(goodput) // 2
+        self.assertEqual(goodput[1], 1)  # unknown before the first step
+        measured = [columns["jobs/goodput"][1:width] for columns in shown]
+        self.assertTrue(any(min(speeds) > 2 for speeds in measured), measured)  # a step takes 0.05 s, and more on a busy machine
+        self.assertGreater(max(workers for columns in shown for workers in columns["jobs/workers"]), 0)
+        self.assertLessEqual({kind for columns in shown for kind in columns["jobs/bottleneck"]}, {0, 1})
+
+    def test_phases_and_estimators_that_are_not_there_are_refused(self) -> None:
+        self.start('phases = { models = "phases.json" }\n' + job("a", 1))
+        _, err = self.finish(2)
+        self.assertIn("nodes do not report the CPU and the memory that jobs use, from which ration estimates phases; leave 'phases' out, "
+                      "or run without --nodes", err)
+        self.start('estimators = ["./nowhere.so"]\n' + job("a", 1))
+        _, err = self.finish(2)
+        self.assertIn("nowhere.so: ", err)
+        self.assertEqual(self.launches(), [])
+
     def test_jobs_that_no_node_can_run_are_refused_before_one_starts(self) -> None:
         self.start(job("a", 1).replace("bounds = { gpu = { min = 1, max = 2 } }", "").replace("deadlines =", "# deadlines ="))
         _, err = self.finish(2)

@@ -18,6 +18,7 @@
 #include "nodes/ending_time.hpp"
 #include "nodes/node_orphans.hpp"
 #include "nodes/slurm_allocation.hpp"
+#include "policies/plugin_policy.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/checkpoint_locks.hpp"
 #include "run/descriptors.hpp"
@@ -43,6 +44,10 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), stop_ma
     if (config.cache)
         problems.add(config.cache_at,
                      "'cache' is the memory of one machine, and --nodes names several; leave 'cache' out");
+    if (auto const* const phases = config.parameters_of("phases"); phases != nullptr)
+        problems.add(phases->at,
+                     "nodes do not report the CPU and the memory that jobs use, from which ration estimates "
+                     "phases; leave 'phases' out, or run without --nodes");
     for (auto const& job : config.jobs)
         if (!job.elastic)
             problems.add(job.where,
@@ -58,6 +63,7 @@ constexpr nanoseconds wire_beat = seconds(1), lost_margin = seconds(30), stop_ma
                                                        "another one: ration policies lists them",
                                                        program::quoted(name)));
     }
+    static_cast<void>(open_estimators(chosen, policy_log::for_good(), problems));
     return problems;
 }
 
@@ -147,7 +153,7 @@ struct run_place {
     if (!early) return exit_code::interrupted;
     if (!any_up(nodes)) return fail(exit_code::no_backend, "no node is up; test the command of --nodes by hand");
     replaceable_policy policy(c.policies.policy, *c.policies.fallback);
-    cluster_jobs jobs(c.config, nodes, policy, earlier != nullptr ? earlier->devices : 0);
+    cluster_jobs jobs(c.config, nodes, policy, c.policies.estimators, earlier != nullptr ? earlier->devices : 0);
     if (earlier == nullptr && print_problems(too_large(c.config, nodes))) return exit_code::no_backend;
     if (auto const bound = jobs.bind(); !bound) return fail(exit_code::no_backend, to_text(bound.failure()));
     if (earlier != nullptr) restore_jobs(*earlier, jobs, clock.now());

@@ -35,7 +35,7 @@ constexpr auto gpu_index = static_cast<std::size_t>(resource_id::gpu),
 }  // namespace
 
 cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy,
-                           std::int64_t devices)
+                           std::span<std::unique_ptr<any_estimator> const> from_files, std::int64_t devices)
     : nodes_(nodes), most_devices_(std::max(devices, most_devices_of(config, nodes))),
       jobs_(config.jobs, {.cpu = {}, .memory = {}, .devices = most_devices_, .tenants = config.tenants}),
       progress_(initial_progress(jobs_.jobs())), withheld_(nodes.registry().size()), incoming_(nodes.registry().size()),
@@ -45,13 +45,16 @@ cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, repla
           policy, [&policy] { return answers_for_one_pool(policy.current()); },
           [this](std::uint64_t id) { return nodes_of(id); }),
       limited_(pooled_, [this](std::uint64_t id) { return nodes_of(id); }), shown_(limited_),
+      estimators_({}, true, from_files),
       engine_(backend_, shown_, fallback_, jobs_.store(), jobs_.columns(), host_resources(true),
-              {.half_life = jobs_.half_life()}) {
+              {.half_life = jobs_.half_life(), .estimates = estimators_.stage()}) {
     auto& store = jobs_.store();
     RATION_ASSERT(store.resize(table_id::nodes, nodes.registry().size()), "memory for the nodes table");
     auto const request = store.find<std::int64_t>("jobs/request.gpu");
-    RATION_ASSERT(request, "a run with devices has this column");
+    auto const workers = store.find<std::int64_t>("jobs/workers");
+    RATION_ASSERT(request && workers, "a run with devices has these columns");
     request_ = *request;
+    workers_ = *workers;
 }
 
 result<void> cluster_jobs::bind() {
@@ -224,11 +227,12 @@ void cluster_jobs::release(live_job& job, nanoseconds now) {
     request_tick();
 }
 
-tick_report cluster_jobs::tick(nanoseconds now) {
+tick_report cluster_jobs::tick(nanoseconds now, event_sink& events) {
     requested_tick_ = false;
     refresh(now);
     std::vector<std::optional<observation>> const unseen(jobs_.store().rows(table_id::jobs));
     auto const report = engine_.tick(now, unseen);
+    estimators_.warn_of_faults(events, now);
     if (std::ranges::any_of(withheld_, [](std::int64_t devices) { return devices > 0; })) request_tick();
     withheld_.assign(withheld_.size(), 0);
     for (auto const& change : report.changes)
@@ -279,6 +283,7 @@ void cluster_jobs::describe(live_job const& job, std::int64_t reachable, nanosec
     double used = 0;
     for (auto const& [node, row] : launch.rows) used += row.used;
     store.at(columns.resources[gpu_index].used, job.row) = used;
+    store.at(workers_, job.row) = static_cast<std::int64_t>(used);
     store.at(columns.get<"jobs/attained">(), job.row) = launch.attained();
     store.at(columns.restart_cost, job.row) = lead != nullptr ? lead->restart_cost : to_seconds(wants.restart_cost);
     store.at(columns.resources[gpu_index].requested, job.row) = lead != nullptr ? lead->requested : 0;

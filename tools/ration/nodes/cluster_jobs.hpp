@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "nodes/node_row.hpp"
 #include "nodes/pool_policy.hpp"
 #include "run/job_table.hpp"
+#include "run/live_estimators.hpp"
 #include "run/published_tables.hpp"
 #include "run/replaceable_policy.hpp"
 #include "run/training_progress.hpp"
@@ -28,20 +31,22 @@ class cluster_jobs {
     std::vector<training_progress> progress_;
     std::vector<std::int64_t> withheld_;           // by node: devices of jobs that were lost since the last tick
     std::vector<std::vector<node_row>> incoming_;  // by node: rows of a report that is not complete
-    column<std::int64_t> request_;
+    column<std::int64_t> request_, workers_;
     cluster_backend backend_;
     cluster_launches launches_;
     pool_policy pooled_;
     node_limit_policy limited_;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
+    live_estimators estimators_;
     engine<cluster_backend> engine_;
     bool requested_tick_ = true;
 
 public:
-    /// `policy` outlives this.
+    /// `policy` and the estimators from files outlive this.
     /// `devices`: the most that a job can have, if nodes are not up now; 0 if all are.
-    cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy, std::int64_t devices);
+    cluster_jobs(run_config const& config, cluster_nodes& nodes, replaceable_policy& policy,
+                 std::span<std::unique_ptr<any_estimator> const> from_files, std::int64_t devices);
     cluster_jobs(cluster_jobs const&) = delete;
     cluster_jobs& operator=(cluster_jobs const&) = delete;
 
@@ -61,7 +66,8 @@ public:
     [[nodiscard]] std::vector<live_job*> release_lost(nanoseconds now);
 
     // --- Time
-    [[nodiscard]] tick_report tick(nanoseconds now);
+    /// Faults of estimators from files are warnings in `events`.
+    [[nodiscard]] tick_report tick(nanoseconds now, event_sink& events);
     void request_tick() noexcept { requested_tick_ = true; }
     [[nodiscard]] bool wants_tick() const noexcept { return requested_tick_; }
 

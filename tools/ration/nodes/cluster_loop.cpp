@@ -182,7 +182,7 @@ void cluster_loop::tick(nanoseconds now) {
     next_tick_ = now + config_.tick;
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) policy_.replace();
     for (auto const& job : std::as_const(jobs_).table().jobs()) update_level(job, jobs_.progress_of(job), events_, now);
-    auto const report = jobs_.tick(now);
+    auto const report = jobs_.tick(now, events_);
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) jobs_.request_tick();
     nanoseconds const took = clock_.now() - now;
     ticks_.emit_policy_log(now);

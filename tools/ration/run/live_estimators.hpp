@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@
 #include <ration/estimators/remaining.hpp>
 #include <ration/estimators/speed.hpp>
 #include <ration/host/estimator_stage.hpp>
+
+#include "policies/plugin_policy.hpp"
+#include "run/event_sink.hpp"
 
 namespace ration::program {
 
@@ -44,6 +48,7 @@ class live_estimators {
     estimator_adapter<estimators::duration> duration_;
     std::vector<any_estimator*> all_;
     estimator_stage stage_;
+    std::span<std::unique_ptr<any_estimator> const> from_files_;
 
     [[nodiscard]] std::vector<any_estimator*> all(bool has_devices,
                                                   std::span<std::unique_ptr<any_estimator> const> from_files) {
@@ -63,12 +68,21 @@ public:
         : phases_(estimators::phases(std::move(models))), all_(all(has_devices, from_files)),
           stage_({.available = all_,
                   .unfilled = std::span(estimated_columns).first(has_devices ? 9 : 8),
-                  .wanted = wanted_columns}) {}
+                  .wanted = wanted_columns}),
+          from_files_(from_files) {}
     live_estimators(live_estimators const&) = delete;
     live_estimators& operator=(live_estimators const&) = delete;
 
     /// For an engine, which this object has to outlive.
     [[nodiscard]] estimation* stage() noexcept { return &stage_; }
+
+    /// Warns once of the last fault of each estimator from a file.
+    void warn_of_faults(event_sink& events, nanoseconds now) const {
+        for (auto const& one : from_files_)
+            if (auto const trouble = trouble_of(*one); !trouble.empty())
+                events.warn_once("estimator " + std::string(one->about().id),
+                                 trouble + "; its columns are unknown without an answer", now);
+    }
 };
 
 }  // namespace ration::program

@@ -15,7 +15,7 @@ namespace ration::program {
 scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
                      rules const& how, event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(how.interval),
-      shown_(policy), from_files_(how.estimators), estimators_(how.phases, jobs.shares_devices(), how.estimators),
+      shown_(policy), estimators_(how.phases, jobs.shares_devices(), how.estimators),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
               {.settle = how.settle, .half_life = jobs.half_life(), .estimates = estimators_.stage()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
@@ -65,7 +65,7 @@ tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> 
     auto const report = engine_.tick(now, seen.first(jobs_.store().rows(table_id::jobs)));
     if (!policy_.replaced() && is_quarantined(policy_.chosen())) request_tick();
     limit_refused(report);
-    warn_of_estimators(now);
+    estimators_.warn_of_faults(events_, now);
     return report;
 }
 
@@ -87,13 +87,6 @@ void scheduler::limit_refused(tick_report const& report) {
         else
             events_.warn_once(job.config->name, to_text(limited.failure()), report.now);
     }
-}
-
-void scheduler::warn_of_estimators(nanoseconds now) {
-    for (auto const& one : from_files_)
-        if (auto const trouble = trouble_of(*one); !trouble.empty())
-            events_.warn_once("estimator " + std::string(one->about().id),
-                              trouble + "; its columns are unknown without an answer", now);
 }
 
 void scheduler::replace_policy(nanoseconds now) {

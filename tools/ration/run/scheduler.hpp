@@ -32,7 +32,6 @@ class scheduler {
     bool requested_ = true;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
-    std::span<std::unique_ptr<any_estimator> const> from_files_;
     live_estimators estimators_;
     engine<node_backend> engine_;
     spare_cpu spare_;
@@ -88,7 +87,6 @@ private:
     void replace_policy(nanoseconds now);
     void forget_cpu_limits(nanoseconds now);
     void limit_refused(tick_report const& report);
-    void warn_of_estimators(nanoseconds now);
 };
 
 }  // namespace ration::program
