@@ -16,6 +16,7 @@ declare -A scripts=(
   [published.robus_live]=bench/published/robus_live.py
   [published.virtual_cluster_live]=bench/published/virtual_cluster_live.py
   [published.ai4dl_live]=bench/published/ai4dl_live.py
+  [published.cm_dare_live]=bench/published/cm_dare_live.py
   [slurm.order]=bench/slurm/order.py
   [nodes.wire]=bench/nodes/wire.py
   [nodes.srun]=bench/nodes/srun.py
@@ -39,6 +40,11 @@ if [[ -v "scripts[$name]" ]]; then
   case $name in
     threads | run.warm_launches | published.ai4dl_live | published.perseus_live | published.robus_live) cmake/packages.sh pytorch ;;
     run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
+    threads | run.warm_launches | published.ai4dl_live | published.cm_dare_live | published.perseus_live) cmake/packages.sh pytorch ;;
+    run.policies)
+      cmake --build --preset release --parallel "$(nproc)" --target train >&2
+      [[ $* != *elastic* ]] || cmake/packages.sh pytorch
+      ;;
     slurm.order | nodes.srun) cmake/packages.sh slurm ;;
     published.ray)
       cmake/packages.sh test

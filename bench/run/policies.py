@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""The four trainers of examples/quickstart under several policies: seconds until each is Acceptable, and until all have ended.
+"""The four trainers of examples/quickstart, or three of examples/elastic, under several policies: seconds until each is Acceptable, and until all
+have ended.
 
-Policies that share devices get the same core as four devices of a quarter, and know no speedup: ration estimates it. The policies take turns in each repetition."""
+    bench/run.sh run.policies [--jobs elastic] [--repetitions 3] [--policies none,tradl,srtf]
+
+Policies that share devices get the same core as four devices of a quarter, and know no speedup: ration estimates it. The policies take turns in
+each repetition. --short ends each trainer after a few steps, for tests. The trainers of examples/elastic need PyTorch.
+"""
 import argparse
 import json
 import os
@@ -15,6 +20,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUICKSTART = ROOT / "examples" / "quickstart" / "jobs.toml"
+PYTHON = os.environ.get("RATION_TORCH_PYTHON", "/usr/bin/python3")
+ELASTIC = {"first": (0, 512), "second": (5, 1024), "third": (10, 512)}  # seconds of the arrival, width of the classifier
 # Intervals of seconds instead of minutes: the jobs take less than a minute
 SETTINGS = {
     "none": "",
@@ -30,21 +37,39 @@ SETTINGS = {
 ON_CORES = ("none", "tradl")
 
 
-def jobs_file(policy: str, trainer: pathlib.Path) -> str:
-    """The jobs of the quickstart with this policy."""
-    jobs = QUICKSTART.read_text().split("[[job]]")[1:]
-    devices = policy not in ON_CORES
+def quickstart_jobs(asked: argparse.Namespace) -> list[str]:
+    text = QUICKSTART.read_text().replace('"build/release/bin/train"', json.dumps(str(asked.train.resolve())))
+    if asked.short:
+        text = re.sub(r'"--steps", "\d+"', '"--steps", "30"', re.sub(r'at = "\d+s"', 'at = "1s"', text))
+        text = re.sub("acceptable = [^,]*, objective = [^,]*, mean_of = 100", "acceptable = 1e9, objective = 0", text)
+    return text.split("[[job]]")[1:]
+
+
+def elastic_jobs(asked: argparse.Namespace) -> list[str]:
+    jobs = []
+    for seed, (name, (at, width)) in enumerate(ELASTIC.items(), 1):
+        steps = 30 if asked.short else 600
+        words = [PYTHON, "-m", "ration.ranks", str(ROOT / "examples/elastic/classifier.py"), str(steps), str(seed), "--width", str(width)]
+        target = "acceptable = 1e9, objective = 0" if asked.short else "acceptable = 1.4, objective = 1.05, mean_of = 10"
+        jobs.append(f'\nname = "{name}"\ncommand = {json.dumps(words)}\nenvironment = {{ PYTHONPATH = {json.dumps(str(ROOT / "python"))} }}\n'
+                    f'at = "{1 if asked.short else at}s"\npreload = ["torch"]\ntarget = {{ loss = {{ {target} }} }}\n')
+    return jobs
+
+
+def jobs_file(policy: str, jobs: list[str]) -> str:
+    """Jobs with this policy."""
     head = f'policy = "{policy}"\n{SETTINGS[policy]}\ncpus = 1\ntick = "250ms"\n'
-    if devices:
+    if policy not in ON_CORES:
         head += "devices = { count = 4, cpu = 0.25 }\n"
         jobs = [job + "bounds = { gpu = { min = 1, max = 4 } }\nrestart_cost = \"2s\"\n" for job in jobs]
-    return re.sub(r'"build/release/bin/train"', json.dumps(str(trainer)), head + "".join("[[job]]" + job for job in jobs))
+    return head + "".join("[[job]]" + job for job in jobs)
 
 
 def run(asked: argparse.Namespace, policy: str) -> dict:
     """The last event of a run of the jobs under this policy."""
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "jobs.toml").write_text(jobs_file(policy, asked.train.resolve()))
+        jobs = elastic_jobs(asked) if asked.jobs == "elastic" else quickstart_jobs(asked)
+        pathlib.Path(folder, "jobs.toml").write_text(jobs_file(policy, jobs))
         command = [str(asked.ration.resolve()), "run", "jobs.toml", "--log", "log.jsonl", "--quiet"]
         process = subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    env={**os.environ, "XDG_RUNTIME_DIR": folder})
@@ -70,6 +95,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ration", type=pathlib.Path, default=ROOT / "build/release/bin/ration", help="the program")
     parser.add_argument("--train", type=pathlib.Path, default=ROOT / "build/release/bin/train", help="the trainer")
+    parser.add_argument("--jobs", choices=("quickstart", "elastic"), default="quickstart")
+    parser.add_argument("--short", action="store_true", help="a few steps of each trainer, for tests")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--policies", default="none,tradl,srtf,optimus,pollux,sia,good_enough", help="names with commas between")
     asked = parser.parse_args()
