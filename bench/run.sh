@@ -38,9 +38,7 @@ cmake --preset release >/dev/null
 if [[ -v "scripts[$name]" ]]; then
   cmake --build --preset release --parallel "$(nproc)" --target ration >&2
   case $name in
-    threads | run.warm_launches | published.ai4dl_live | published.perseus_live | published.robus_live) cmake/packages.sh pytorch ;;
-    run.policies) cmake --build --preset release --parallel "$(nproc)" --target train >&2 ;;
-    threads | run.warm_launches | published.ai4dl_live | published.cm_dare_live | published.perseus_live) cmake/packages.sh pytorch ;;
+    threads | run.warm_launches | published.ai4dl_live | published.cm_dare_live | published.perseus_live | published.robus_live) cmake/packages.sh pytorch ;;
     run.policies)
       cmake --build --preset release --parallel "$(nproc)" --target train >&2
       [[ $* != *elastic* ]] || cmake/packages.sh pytorch

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+from claims import conclude
 from perseus_live import OwnGroup
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -104,15 +105,13 @@ def report(measured: dict[str, dict[int, Measured]], advice: list[str]) -> int:
         for size, one in sizes.items():
             part = one.speed / (sizes[fewest].speed * size / fewest)
             print(f"| {megabytes(name):.1f} MB | {size} | {one.speed:.2f} | {part:.2f} | {NAMES[one.bottleneck]} |")
-    print("", *advice, "", sep="\n")
+    print("", *advice, sep="\n")
     of_large = [one.bottleneck for size, one in measured["large"].items() if size > min(measured["large"])]
-    claims = {"50 MB of gradients are a bottleneck on each number of devices above the first": all(NAMES[one] == "exchange" for one in of_large),
-              "control: 0.1 MB are none": all(one.bottleneck == 0 for one in measured["small"].values()),
-              "the advice names the exchange of the first job, and nothing else": [line.split(";")[0] for line in advice]
-              == ["advice: large: it is slower than 0.9 of the sum of its devices"]}
-    for claim, holds in claims.items():
-        print(f"{'ok' if holds else 'FALSE':5} {claim}")
-    return 0 if all(claims.values()) else 1
+    named = [line.split(";")[0] for line in advice]
+    return conclude([
+        (all(NAMES[one] == "exchange" for one in of_large), "50 MB of gradients are a bottleneck on each number of devices above the first"),
+        (all(one.bottleneck == 0 for one in measured["small"].values()), "control: 0.1 MB are none"),
+        (named == ["advice: large: it is slower than 0.9 of the sum of its devices"], "the advice names the exchange of the first job, and nothing else")])
 
 
 def numbers(text: str) -> list[int]:

@@ -56,11 +56,25 @@ def search_trials(_options, method, _qualities: list, speedup: list):
     return importlib.import_module("ray_tune").Outcome(20, 40, 80 * gpus / speedup[gpus])
 
 
+def run_ranks(options):
+    """Ranks that exchange more than 10 MB make as many steps on each number of devices."""
+    live = importlib.import_module("cm_dare_live")
+    measured, advice = {}, []
+    for name in live.JOBS:
+        large = live.megabytes(name) > 10
+        measured[name] = {size: types.SimpleNamespace(speed=1 if large else size, bottleneck=int(large and size > 1)) for size in options.sizes}
+        advice += [f"advice: {name}: it is slower than 0.9 of the sum of its devices; reduce them"] if large else []
+    return measured, advice
+
+
 COMMANDS = {
     "perseus_live": Command({"CONTROL_WAIT": 0.25}, ["control: without the wait it saves at most 3 % at each share"],
                             {"measure": serve_two, "loops_for": lambda *_: 1}, ["--rounds", "1", "--time", "1500ms", "--service", "3", "--weight", "6400"]),
     "virtual_cluster_live": Command({"CONTROL_SEPARATE": True}, ["one queue makes the worst of them 2.7 times as long, as 20 times with 900 jobs"],
                                     {"measure": submit_jobs}, ["--greedy", "120", "--regular", "3"]),
+    "cm_dare_live": Command({"JOBS": {"large": (3536, 1, 64), "small": (3536, 1, 64)}},
+                            ["control: 0.1 MB are none", "the advice names the exchange of the first job, and nothing else"],
+                            {"run": run_ranks}, ["--steps", "24"]),
     "elastic_rmi_live": Command({"BASELINE": "hook"}, ["the thresholds reach the maximum", "the hook ends with fewer devices"],
                                 {"measure": scale_service}, ["--seconds", "60"]),
     "ai4dl_live": Command({"KINDS": {"static, 1 core": ("none", 1), "phase_limits": ("none", 1)}}, ["phase limits reserve at most 0.9 of a static core"],

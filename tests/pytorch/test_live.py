@@ -9,7 +9,7 @@ import support
 
 
 def run(script: str, *words: str) -> str:
-    """What it prints; it has to end well."""
+    """Runs the script to its successful end, and returns the text that it prints."""
     environment = {**os.environ, "RATION_TORCH_PYTHON": sys.executable}
     done = subprocess.run([sys.executable, "-B", str(support.ROOT / "bench" / script), *words], env=environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
