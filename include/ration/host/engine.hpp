@@ -104,9 +104,7 @@ public:
         for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
         std::size_t const grants = most_.grants();
-        ledger_.reset(most.nodes, resources_.size(), grants);
-        for (std::size_t r = 0; r < resources_.size(); ++r)
-            if (columns_.resources[r].is_setting) ledger_.omit_sums(static_cast<resource_id>(r));
+        detail::reset(ledger_, columns_, most.nodes, grants);
         checker_.prepare(store_, columns_, resources_, most.nodes, grants);
         settler_.prepare(most.nodes, resources_.size(), grants);
         reservations_.prepare(most.nodes, resources_.size());

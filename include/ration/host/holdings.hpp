@@ -36,6 +36,14 @@ inline void show_free(ledger const& held, snapshot_store& store, standard_column
 
 namespace detail {
 
+/// Forgets all holdings, and allocates for these numbers of nodes and rows. Nobody shares a setting, so its amounts
+/// have no sum.
+inline void reset(ledger& held, standard_columns const& columns, std::size_t nodes, std::size_t rows) noexcept {
+    held.reset(nodes, columns.resources.size(), rows);
+    for (std::size_t r = 0; r < columns.resources.size(); ++r)
+        if (columns.resources[r].is_setting) held.omit_sums(static_cast<resource_id>(r));
+}
+
 /// Updates jobs/held.* of one row: sums over nodes; `unlimited` if the job has no limit on any of
 /// them.
 inline void show_job(holding_range held, std::size_t row, snapshot_store& store,
