@@ -8,7 +8,8 @@
 //   bench.sim TRACE NODESxDEVICES...     from the file to the figures, under eight policies
 //   bench.sim estimates                  the mean JCT of good_enough with parts of its inputs estimated
 //   bench.sim noise                      good_enough with predictions that are wrong
-//   bench.sim patience                   its figures by patience, beside those of other policies
+//   bench.sim patience [--json]          its figures by patience, beside those of other policies; `short` instead of
+//                                        --json prints those of few jobs
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -47,20 +48,12 @@
 #include <ration/sim/trace/read.hpp>
 
 #include "sim/estimate_cost.hpp"
+#include "sim/measured_run.hpp"
 
 namespace {
 
 using namespace ration;
-
-struct named_policy {
-    char const* name;
-    std::function<std::unique_ptr<any_policy>()> make;
-};
-
-template <class P>
-[[nodiscard]] named_policy named(char const* name, P const& p = {}) {
-    return {name, [p] { return std::make_unique<policy_adapter<P>>(p); }};
-}
+using namespace ration::bench;
 
 [[nodiscard]] std::vector<named_policy> rigid_policies() {
     using namespace policies;
@@ -68,46 +61,10 @@ template <class P>
             named<gittins>("gittins"), named<gang>("gang"), named<pack>("pack"), named<spread>("spread")};
 }
 
-[[nodiscard]] double processor_seconds() noexcept {
-    timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
 [[nodiscard]] double megabytes() noexcept {
     rusage use{};
     getrusage(RUSAGE_SELF, &use);
     return static_cast<double>(use.ru_maxrss) / 1024;
-}
-
-[[noreturn]] void stop(std::string const& why) {
-    std::fprintf(stderr, "bench.sim: %s\n", why.c_str());
-    std::exit(1);
-}
-
-[[nodiscard]] sim::cluster nodes_of(std::size_t nodes, std::int64_t devices) {
-    sim::cluster c;
-    c.groups.push_back({.nodes = nodes, .devices = devices});
-    return c;
-}
-
-struct measured {
-    sim::run_outcome outcome;
-    double seconds = 0;
-};
-
-/// Through the interface that plugins are called by. Rounds only for policies that need them.
-[[nodiscard]] measured simulate(sim::workload const& jobs, sim::cluster const& machines, named_policy const& p,
-                                sim::sim_options const& how = {.interval = seconds(0)}) {
-    double const start = processor_seconds();
-    auto const policy = p.make();
-    policy_adapter<policies::fifo> fallback;
-    sim::simulation run(jobs, machines, *policy, fallback, how);
-    auto outcome = run.run();
-    if (!outcome) stop(std::string(p.name) + ": " + outcome.failure().subject.c_str());
-    if (outcome->rejected + outcome->refused_ticks > 0)
-        stop(std::string(p.name) + " granted what the rules do not allow");
-    return {std::move(outcome).value(), processor_seconds() - start};
 }
 
 void print_rigid(sim::workload const& jobs, sim::cluster const& machines, double reading) {
@@ -326,12 +283,19 @@ void bench_estimates() {
                                nodes_of(8, 4), 20);
 }
 
-/// Figures of a policy over workloads, each once.
-void print_figures(char const* name, named_policy const& p, std::vector<sim::workload> const& workloads) {
+/// Workloads that count as one.
+struct workload_group {
+    char const* name;
+    std::vector<sim::workload> workloads;
+};
+
+/// Means of figures of a policy over workloads, each once: as a line of a table, or as a line of JSON in seconds.
+/// `patience`: of good_enough.
+void print_figures(workload_group const& of, named_policy const& p, double const* patience, bool as_json) {
     auto const machines = nodes_of(16, 4);
     double mean = 0, p99 = 0, makespan = 0, rho = 0, restarts = 0;
-    auto const n = static_cast<double>(workloads.size());
-    for (auto const& jobs : workloads) {
+    auto const n = static_cast<double>(of.workloads.size());
+    for (auto const& jobs : of.workloads) {
         auto const m = simulate(jobs, machines, p, {.interval = seconds(60)});
         auto const f = sim::figures_of(jobs, machines, sim::needs_of(jobs, machines), m.outcome);
         mean += f.mean_jct / n;
@@ -341,43 +305,59 @@ void print_figures(char const* name, named_policy const& p, std::vector<sim::wor
         for (auto const& job : m.outcome.jobs)
             restarts += job.restarts / n / static_cast<double>(m.outcome.jobs.size());
     }
-    std::printf("%-24s %9.1f %9.1f %9.0f %9.1f %9.2f\n", name, mean / 60, p99 / 60, makespan / 60, rho, restarts);
+    std::string const value = patience != nullptr ? std::to_string(static_cast<int>(*patience)) : "null";
+    if (as_json)
+        std::printf(R"({"workload":"%s","policy":"%s","patience":%s,"mean_jct":%.1f,"p99_jct":%.1f,)"
+                    R"("makespan":%.1f,"worst_rho":%.2f,"restarts":%.2f})"
+                    "\n",
+                    of.name, p.name, value.c_str(), mean, p99, makespan, rho, restarts);
+    else
+        std::printf("%-24s %9.1f %9.1f %9.0f %9.1f %9.2f\n",
+                    (p.name + (patience != nullptr ? ", " + value + " s" : "")).c_str(), mean / 60, p99 / 60,
+                    makespan / 60, rho, restarts);
 }
 
-void bench_patience() {
+/// good_enough by patience, beside other policies. `short_form`: of few jobs, for a test.
+void bench_patience(bool as_json, bool short_form) {
     auto const library = profiles();
-    std::vector<sim::workload> few, many, scaling;
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-        few.push_back(sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = 20}, library));
-        many.push_back(sim::make_profiled({.seed = seed, .jobs = 160, .jobs_per_hour = 40}, library));
-        scaling.push_back(sim::make_scaling({.seed = seed, .jobs = 400, .jobs_per_hour = 20}));
+    std::vector<workload_group> groups{{"profiled:jobs=160,per_hour=20", {}},
+                                       {"profiled:jobs=160,per_hour=40", {}},
+                                       {"scaling:jobs=400,per_hour=20", {}}};
+    for (std::uint64_t seed = 1; seed <= (short_form ? 1 : 5); ++seed) {
+        std::size_t const jobs = short_form ? 8 : 160;
+        for (std::size_t i = 0; i < 2; ++i)
+            groups[i].workloads.push_back(
+                sim::make_profiled({.seed = seed, .jobs = jobs, .jobs_per_hour = i == 0 ? 20.0 : 40.0}, library));
+        groups[2].workloads.push_back(
+            sim::make_scaling({.seed = seed, .jobs = short_form ? 8UL : 400UL, .jobs_per_hour = 20}));
     }
-    auto const published = published_workloads();
-    auto const table = [&](char const* what, std::vector<sim::workload> const& workloads) {
-        std::printf("\n%s\n%-24s %9s %9s %9s %9s %9s\n", what, "", "mean min", "p99 min", "makespan", "worst rho",
-                    "restarts");
+    if (!short_form) groups.push_back({"the four published workloads", published_workloads()});
+    for (auto const& group : groups) {
+        if (!as_json)
+            std::printf("\n%s\n%-24s %9s %9s %9s %9s %9s\n", group.name, "", "mean min", "p99 min", "makespan",
+                        "worst rho", "restarts");
         for (auto const& p : elastic_policies())
             if (std::string_view const name = p.name;
                 name == "pollux" || name == "sia" || name == "srtf" || name == "afs")
-                print_figures(p.name, p, workloads);
+                print_figures(group, p, nullptr, as_json);
         for (double const patience : {0.0, 28'800.0, 7200.0, 3600.0, 1800.0, 900.0, 450.0})
-            print_figures(("good_enough, " + std::to_string(static_cast<int>(patience)) + " s").c_str(),
-                          named("", policies::good_enough({.at_changes = false, .patience = patience})), workloads);
-    };
-    table("profiled:jobs=160,per_hour=20, 5 seeds", few);
-    table("profiled:jobs=160,per_hour=40, 5 seeds", many);
-    table("scaling:jobs=400,per_hour=20, 5 seeds", scaling);
-    table("the four published workloads", published);
+            print_figures(group,
+                          named("good_enough", policies::good_enough({.at_changes = false, .patience = patience})),
+                          &patience, as_json);
+    }
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-    std::string_view const first = count == 2 ? words[1] : "";
-    if (first == "estimates") bench_estimates();
-    if (first == "patience") bench_patience();
-    if (first == "noise") bench_noise(published_workloads(), profiles());
-    if (first == "estimates" || first == "patience" || first == "noise") return 0;
+    std::string_view const first = count > 1 ? words[1] : "", option = count == 3 ? words[2] : "";
+    if (first == "patience" && (count == 2 || option == "--json" || option == "short")) {
+        bench_patience(count == 3, option == "short");
+        return 0;
+    }
+    if (count == 2 && first == "estimates") bench_estimates();
+    if (count == 2 && first == "noise") bench_noise(published_workloads(), profiles());
+    if (count == 2 && (first == "estimates" || first == "noise")) return 0;
     if (count % 2 == 0)
         stop("give each trace its cluster: bench.sim TRACE NODESxDEVICES; or write estimates, noise or patience");
     for (int i = 1; i + 1 < count; i += 2) bench_trace(words[i], words[i + 1]);
