@@ -85,9 +85,11 @@ TEST_CASE("phases that are none are refused", "[trace][phases]") {
     CHECK(phases_refusal("0," + many + "1:1:1,,,").starts_with("phases is '1:1:1 1:1:1"));
     many.pop_back();
     CHECK(phases_refusal("0," + many + ",,,").empty());
-    CHECK(phases_refusal("0,60:1:9,5,,") == "duration is '5'; write nothing: the phases say how long the job runs");
-    CHECK(phases_refusal("0,60:1:9,,5,") == "length is '5'; write nothing: the phases say how long the job runs");
-    CHECK(phases_refusal("0,60:1:9,,,0:1") == "requests is '0:1'; write nothing: the phases say how long the job runs");
+    CHECK(phases_refusal("0,60:1:9,5,,") ==
+          "duration is '5'; write nothing: the phases determine the length of the job");
+    CHECK(phases_refusal("0,60:1:9,,5,") == "length is '5'; write nothing: the phases determine the length of the job");
+    CHECK(phases_refusal("0,60:1:9,,,0:1") ==
+          "requests is '0:1'; write nothing: the phases determine the length of the job");
     CHECK(phases_refusal("2,60:1:9,,,") ==
           "num_gpus is '2'; write 0, or leave it empty: jobs of this model run on processors");
 }

@@ -11,6 +11,7 @@
 #include <ration/sim/bounds.hpp>
 #include <ration/sim/phase_generator.hpp>
 #include <ration/sim/summary.hpp>
+#include <ration/sim/trace/read.hpp>
 
 #include "support/catch.hpp"
 #include "world.hpp"
@@ -113,6 +114,46 @@ TEST_CASE("phases: a job that its limit kills again and again ends the run", "[s
     CHECK(o.end == seconds(100 + 1000 * 50));
 }
 
+TEST_CASE("phases: after a fault a job restarts when it has cores again, and then uses them", "[sim][phases][faults]") {
+    std::vector<sim::fault> const faults{{.at = seconds(50), .what = sim::fault_kind::node_lost, .node = 0},
+                                         {.at = seconds(70), .what = sim::fault_kind::node_back, .node = 0}};
+    auto const job =
+        simulate(phased({{{.seconds = 100, .cores = 2, .bytes = gigabyte}}}), node_with(4), [](auto const&, grants&) {},
+                 {.interval = {}, .faults = faults, .checkpoint = seconds(40)})
+            .jobs[0];
+    CHECK((job.stops == 1 && job.kills == 0 && job.lost_steps == Approx(10)));
+    CHECK(job.finished == seconds(70 + 10 + 60));
+    CHECK(job.use.cpu.sum.used == Approx(2.0 * (50 + 10 + 60)));
+    CHECK(job.use.memory.sum.used == Approx(gigabyte * (50 + 10 + 60)));
+}
+
+TEST_CASE("phases: a killed job restarts when its policy gives it cores, not before", "[sim][phases]") {
+    sim::cluster two;
+    two.groups.push_back({.nodes = 2, .devices = 0, .cores = 2});
+    auto const o =
+        simulate(phased({small_then_large}), two,
+                 [](scripted::gpu_sample const& seen, grants& out) {
+                     auto const at = to_seconds(seen.tick.now);
+                     if (at != 0 && at != 150) return;
+                     static_cast<void>(out.set(0, 0, resource_id::cpu, 1000));
+                     static_cast<void>(out.set(0, 0, resource_id::memory, at == 0 ? 1'500'000'000 : 2'500'000'000));
+                 },
+                 {.interval = seconds(50)});
+    CHECK(o.jobs[0].kills == 1);
+    CHECK(o.jobs[0].finished == seconds(150 + 10 + 100));
+}
+
+TEST_CASE("phases: the seconds with noise of a trace have a limit", "[sim][phases][trace]") {
+    std::string rows = "job_id,submit_time,num_gpus,phases\n";
+    for (int i = 0; i < 40; ++i) rows += "a,0,,2500000:1:1:0.1 92000:1:1\n";
+    REQUIRE(sim::trace::read(rows, {}, "t"));
+    auto const refused = sim::trace::read(rows + "b,0,,2592000:1:1\nb,0,,1:1:1:0.1\n", {}, "t");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().line == 43);
+    CHECK(refused.failure().text ==
+          "phases is '1:1:1:0.1'; write no noise, or shorter phases: a trace has at most 100000000 seconds with noise");
+}
+
 TEST_CASE("phases: jobs share the cores of a node by what they need in each phase", "[sim][phases]") {
     // 3 cores: both get 1.5 of the 2 that they want; the quiet one leaves its share to the other one from 100 s on.
     auto const o = simulate(phased({{{.seconds = 75, .cores = 2, .bytes = 1}, {.seconds = 50, .cores = 1, .bytes = 1}},
@@ -176,8 +217,10 @@ TEST_CASE("phases: figures of what limits reserve", "[sim][phases]") {
     CHECK(wide.reserved_memory == Approx(4.0 * 200 / (1 * 100 + 2 * 100)));
     auto const tight = reserved(limits_at_first(1000, unlimited), busy_then_quiet);
     CHECK(tight.reserved_cpu == 1);
+    // Killed at 100 s; then it restarts for 10 s without a limit, and uses as much as its next step
     auto const killed = reserved(limits_at_first(unlimited, 1'500'000'000), small_then_large);
     CHECK(killed.kills == 1);
+    CHECK(killed.reserved_memory == Approx((1.5 * 100 + 2.0 * 110) / (1 * 100 + 2 * 110)));
     CHECK(std::isnan(sim::figures{}.reserved_cpu));
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/job_speeds.hpp>
@@ -56,11 +57,11 @@ public:
         changed_ = true;
     }
 
-    /// The job has to start again: it has no cores until they are divided, and then makes no steps during its restart.
-    void restart(std::size_t row, nanoseconds now) noexcept {
+    /// Takes the cores of a job. Its restart begins when it has cores again, and until its end the job makes no steps.
+    void restart(std::size_t row) noexcept {
         live_job& job = live_[row];
         job.cores = store_.at(columns_.of(resource_id::cpu).used, row) = 0;
-        job.since = job.began = now + seconds(live_.description(row).restart_cost);
+        job.has_to_restart = true;
         changed_ = true;
     }
 
@@ -109,6 +110,8 @@ private:
         job_outcome& outcome = records_.outcome(claim.row, id);
         speed_segments_.bring_up(claim.row, now);
         job.cores = claim.given;
+        if (claim.given > 0 && std::exchange(job.has_to_restart, false))
+            job.since = job.began = now + seconds(live_.description(claim.row).restart_cost);
         store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
         if (claim.given > 0 && outcome.started.count < 0) {
             outcome.started = now;

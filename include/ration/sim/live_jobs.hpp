@@ -63,6 +63,7 @@ struct live_job {
     std::uint32_t version = 0;     ///< of its speed
     std::uint32_t round = 0;       ///< the last `simulation::follow_changes` that has seen it
     bool shares_node = false;      ///< `allocation::shares_node`
+    bool has_to_restart = false;   ///< a job on processors without cores, after a fault or a kill
 
     /// Steps up to `now`.
     [[nodiscard]] double steps_at(nanoseconds now, save_times const& saves) const noexcept {

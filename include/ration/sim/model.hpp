@@ -32,7 +32,7 @@ struct job_description {
     /// Samples per step of all devices that the user requested; 0 = the model has no batch
     std::int64_t batch = 0;
     double length = 0;         ///< steps of the whole job, more than 0
-    double restart_cost = 0;   ///< seconds without progress at each change of its devices, including the first start
+    double restart_cost = 0;   ///< seconds without progress at each start on devices, and at each restart on processors
     nanoseconds deadline{-1};  ///< absolute; -1 = none
     std::uint32_t item = no_item;  ///< the data set that it reads: index into `workload::items`
     double read = 0;               ///< bytes of it that a step reads

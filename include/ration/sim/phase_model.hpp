@@ -47,6 +47,8 @@ public:
     /// Limits of the phases that `phases_in` reads: their number, and the seconds of all of them.
     static constexpr std::size_t most_phases = 1000;
     static constexpr double most_seconds = 30.0 * 24 * 3600;
+    /// Limit of the seconds with noise in a trace, as the constructor draws all of their demands.
+    static constexpr double most_noisy_seconds = 1e8;
 
     /// `seed` is that of the noise, and `kind` the class. Pre: there are phases; their seconds, cores and bytes are
     /// above 0, and their noise is from 0 to 1. O(phases + seconds with noise / `period`).
@@ -75,6 +77,13 @@ public:
         }
         bool const fits = text.empty() && !out.empty() && seconds <= most_seconds;
         return fits ? std::optional(std::move(out)) : std::nullopt;
+    }
+
+    /// The seconds of the phases with noise. O(phases).
+    [[nodiscard]] static double noisy_seconds(std::vector<usage_phase> const& phases) noexcept {
+        double sum = 0;
+        for (auto const& one : phases) sum += one.noise > 0 ? one.seconds : 0;
+        return sum;
     }
 
     /// The phases as in a trace.

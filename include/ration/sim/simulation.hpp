@@ -307,8 +307,8 @@ private:
                                       : engine_.holdings().amount({live_.id(row)}, node, resource_id::gpu) > 0;
     }
 
-    /// The job waits again, with the steps of its last checkpoint. A job on processors continues from there as soon
-    /// as it gets cores.
+    /// The job waits again, with the steps of its last checkpoint. When it gets devices or cores, it restarts, and
+    /// continues from there.
     void stop(std::size_t row, nanoseconds now) noexcept {
         ++outcome_of(row).stops;
         set_back(row, now);
@@ -323,7 +323,7 @@ private:
         live_.scale(row, cluster_.groups);
         leave(row, now);
         if (!live_.runs_on_cpu(row)) return backend_.note({live_.id(row)});
-        cpu_.restart(row, now);
+        cpu_.restart(row);
         speed_segments_.set(row, now);
     }
 

@@ -41,6 +41,7 @@ class builder {
     std::map<std::string, std::uint32_t, std::less<>> tenants_, items_;
     std::map<std::string_view, std::uint32_t> services_;         // by the text of their schedules
     std::map<std::string, std::uint32_t, std::less<>> classes_;  // of jobs with phases
+    double noisy_seconds_ = 0;                                   // of all phases
     std::uint32_t last_tenant_ = 0, last_model_ = 0;
 
 public:
@@ -176,8 +177,12 @@ private:
         if (!phases)
             return fields_.refuse(r, field::phases,
                                   "seconds, cores, bytes and the noise of each phase, as in 60:0.5:1e8 400:2:1e9:0.05");
+        noisy_seconds_ += phase_model::noisy_seconds(*phases);
+        if (noisy_seconds_ > phase_model::most_noisy_seconds)
+            return fields_.refuse(r, field::phases,
+                                  "no noise, or shorter phases: a trace has at most 100000000 seconds with noise");
         for (field const f : {field::duration, field::length, field::requests})
-            if (!r[f].empty()) return fields_.refuse(r, f, "nothing: the phases say how long the job runs");
+            if (!r[f].empty()) return fields_.refuse(r, f, "nothing: the phases determine the length of the job");
         if (!r[field::model].empty() && !fields_.is_word(r, field::model)) return false;
         std::string_view const kind = r[field::model].empty() ? "phases" : r[field::model];
         auto const known = classes_.emplace(kind, static_cast<std::uint32_t>(classes_.size())).first;
