@@ -2,8 +2,8 @@
 /// The public core in one include, for programs that do not count compile time.
 ///
 /// It contains what authors of schedulers, policies, hosts and backends need: allocate, policy,
-/// engine. Policies (policies/), the simulator (sim/), adapters of structs (adapt/), plugins
-/// (plugin/) and backends are included one by one.
+/// engine. Levels (level.hpp), policies (policies/), the simulator (sim/), adapters of structs (adapt/),
+/// plugins (plugin/) and backends are included one by one.
 #pragma once
 
 // IWYU pragma: begin_exports
@@ -27,7 +27,6 @@
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
-#include <ration/level.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
 #include <ration/result.hpp>

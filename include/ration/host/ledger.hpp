@@ -97,8 +97,8 @@ struct ledger_changes {
 /// O(log^2 n), amortised.
 class ledger {
     detail::holding_slots slots_;
-    buffer<std::int64_t> sums_;  // resource-major
-    buffer<bool> omitted_;       // by resource: it has no sums
+    buffer<std::int64_t> sums_;      // resource-major
+    buffer<std::uint32_t> omitted_;  // by resource: 1 if it has no sums
     std::size_t nodes_ = 0;
     ledger_changes changes_;
 
@@ -116,10 +116,10 @@ public:
 
     /// Keeps 0 as the sums of a resource until the next `reset`. For settings: without a capacity nothing bounds their
     /// sums, which could overflow. Precondition: no job holds the resource.
-    void omit_sums(resource_id resource) noexcept { omitted_[static_cast<std::size_t>(resource)] = true; }
+    void omit_sums(resource_id resource) noexcept { omitted_[static_cast<std::size_t>(resource)] = 1; }
     /// False after `omit_sums`.
     [[nodiscard]] bool has_sums(resource_id resource) const noexcept {
-        return !omitted_[static_cast<std::size_t>(resource)];
+        return omitted_[static_cast<std::size_t>(resource)] == 0;
     }
 
     /// The changes since the last `forget_changes`.

@@ -27,7 +27,7 @@ struct resource_columns {
     tenant_resource_columns of_tenants;
     bool is_setting = false;  ///< `divisibility::setting`: no node has a capacity of it
 
-    /// What the grants of a node may reserve together, of a resource with this capacity.
+    /// The most that the grants of a node may reserve together, of a resource with this capacity.
     [[nodiscard]] constexpr std::int64_t most_reserved(std::int64_t of_node) const noexcept {
         return is_setting ? unlimited : of_node;
     }
