@@ -194,7 +194,7 @@ exit_code list_policies(policies_options const& options) {
         report(fmt::format(
             "{:<18} {:<8} {}{}{}", p.name, p.version, p.computes.empty() ? "" : "estimator: ", p.summary,
             p.isolation == "none" ? "" : fmt::format("  ({}, by {}: {})", p.isolation, vouching(p), p.place)));
-    report("'ration policies --show NAME' tells a policy's parameters");
+    report("'ration policies --show NAME' prints the parameters of a policy");
     if (auto const why = why_workers_read_all(); !why.empty() && all.back().isolation != "none")
         report(std::string(why));
     return code;
