@@ -65,7 +65,7 @@ function(ration_add_test name)
   endforeach()
 endfunction()
 
-# ration_add_session_test(NAME COMMAND...): a test in cgroups of its own, or one at a time where it gets none: session.py finds that out. Where cgroup v2 is
+# ration_add_session_test(NAME COMMAND...): a test in separate cgroups, or one at a time where none can be made, which session.py finds out. Where cgroup v2 is
 # the only hierarchy they get none, so ctest starts one at a time itself, and no test waits within its TIMEOUT.
 function(ration_add_session_test name)
   find_program(RATION_PYTHON3 NAMES python3 REQUIRED)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
 """The page of bench/history's points: docs/performance-history.md and its picture.
 
-    page.py --check    exit code 1 when page or picture differ from what the points give
+    page.py --check    exit code 1 when page or picture differ from those of the points
     page.py --write    writes both
 """
 
-import argparse
 import pathlib
 import sys
 
 import measure
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import made_files
 
 PAGE = measure.ROOT / "docs/performance-history.md"
 PICTURE = measure.ROOT / "docs/pictures/performance-history.svg"
@@ -77,23 +79,10 @@ def page(points):
     return text[:begin] + "\n" + table(points) + "\n" + text[end:]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--check", action="store_true")
-    group.add_argument("--write", action="store_true")
-    given = parser.parse_args()
+def made():
     points = measure.points()
-    made = {PAGE: page(points), PICTURE: picture(points)}
-    if given.write:
-        for path, text in made.items():
-            path.write_text(text)
-        return 0
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
-    for path in stale:
-        print(f"{path.relative_to(measure.ROOT)}: differs from the points of bench/history; run bench/history/page.py --write")
-    return 1 if stale else 0
+    return {PAGE: page(points), PICTURE: picture(points)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(made_files.main(__doc__, made, "the points of bench/history", "bench/history/page.py"))

@@ -48,6 +48,20 @@ template <class E, class Show>
     return allocations() - before;
 }
 
+/// Measures estimators over `ticks`, each with a new host. `life(host)` returns the number of allocations of these
+/// ticks.
+template <class Life>
+void measure(benchmark::State& state, std::int64_t ticks, Life life) {
+    std::size_t allocated = 0;
+    for (auto _ : state) {
+        state.PauseTiming();
+        unit::host host(jobs);
+        allocated += life(host);
+        state.ResumeTiming();
+    }
+    report(state, allocated, static_cast<double>(ticks));
+}
+
 /// The baseline.
 struct copied_step {
     using estimator_concept = ration::estimator_tag;
@@ -63,34 +77,26 @@ struct copied_step {
 
 void baseline(benchmark::State& state) {
     constexpr std::int64_t ticks = 1000;
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::estimator_adapter<copied_step> estimator;
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t step) {
+        return time_ticks(state, host, estimator, ticks, [&](std::int64_t step) {
             for (auto& one : host.store[host.columns.step]) one = static_cast<std::uint64_t>(step);
         });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+    });
 }
 
 /// 100 jobs, each for that many ticks. Their losses fall as 1 / (1 + step / 100), with noise.
 void remaining(benchmark::State& state) {
     std::int64_t const ticks = state.range(0);
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::rng_sequence rng(7);
         ration::estimator_adapter<ration::estimators::remaining> estimator;
         auto const target = unit::must(host.store.declare<double>("jobs/loss.target"));
         for (auto& loss : host.store[target]) loss = 0.01;
         for (auto& total : host.store[unit::must(host.store.declare<double>("jobs/total_steps"))]) total = 1e9;
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t step) {
+        auto const allocated = time_ticks(state, host, estimator, ticks, [&](std::int64_t step) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 double const noise = 0.0001 * static_cast<double>(rng.below(1000));
                 host.store[host.columns.step][row] = static_cast<std::uint64_t>(step);
@@ -98,26 +104,22 @@ void remaining(benchmark::State& state) {
             }
         });
         benchmark::DoNotOptimize(host.store[host.columns.remaining].data());
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+        return allocated;
+    });
 }
 
 /// 100 jobs with 1 to 8 devices, which change every ten ticks; speeds of up to `range(0)` devices.
 void speed(benchmark::State& state) {
     constexpr std::int64_t ticks = 1000;
     auto const width = static_cast<std::uint32_t>(state.range(0) + 1);
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::estimator_adapter<ration::estimators::speed> estimator;
         for (auto const* const name : {"jobs/speedup.given", "jobs/speedup", "jobs/goodput", "jobs/goodput.fixed"})
             static_cast<void>(unit::must(host.store.declare<double>(name, width)));
         static_cast<void>(unit::must(host.store.declare<double>("jobs/attained")));
         auto const& gpu = host.of(ration::resource_id::gpu);
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
+        return time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 std::int64_t const devices = 1 + (static_cast<std::int64_t>(row) + tick / 10) % 8;
                 host.store[host.columns.step][row] = static_cast<std::uint64_t>(tick);
@@ -127,9 +129,7 @@ void speed(benchmark::State& state) {
                     1 / (1 / static_cast<double>(devices) + 0.1 + 0.01 * static_cast<double>(devices));
             }
         });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+    });
 }
 
 /// 100 jobs, whose use changes at each tick of a second; a sample is taken each `range(0)` seconds.
@@ -142,35 +142,27 @@ void phases(benchmark::State& state) {
                             .memory = 1e8 * static_cast<double>(i / 80)});
     auto const model = ration::estimators::fit_phases(std::vector<decltype(recorded)>{recorded},
                                                       {.period = static_cast<double>(state.range(0))});
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::estimator_adapter<ration::estimators::phases> estimator{ration::estimators::phases({model})};
         static_cast<void>(unit::must(host.store.declare<std::uint32_t>("jobs/class")));
         static_cast<void>(unit::must(host.store.declare<double>("jobs/throttled.cpu")));
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
         auto const cpu = host.store[host.of(ration::resource_id::cpu).used];
         auto const memory = host.store[host.of(ration::resource_id::memory).used];
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
+        return time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 cpu[row] = static_cast<double>((tick + static_cast<std::int64_t>(row)) % 500);
                 memory[row] = 1e6 * cpu[row];
             }
         });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+    });
 }
 
 /// 100 jobs of 32 classes, after 600 have ended. With `range(0)` = 1, a job ends at each tick and another one arrives.
 void duration(benchmark::State& state) {
     constexpr std::int64_t ticks = 1000, before = 600;
     bool const is_replaced = state.range(0) == 1;
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::rng_sequence rng(7);
         ration::estimator_adapter<ration::estimators::duration> estimator;
         auto const request = unit::must(host.store.declare<std::int64_t>("jobs/request.gpu"));
@@ -192,20 +184,15 @@ void duration(benchmark::State& state) {
             host.set_state(0, ends ? ration::job_state::done : ration::job_state::running);
         };
         run_ticks(host, estimator, before, [&](std::int64_t tick) { show(tick, true); });
-        allocated += time_ticks(state, host, estimator, ticks,
-                                [&](std::int64_t tick) { show(before + (is_replaced ? tick : 1), is_replaced); });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+        return time_ticks(state, host, estimator, ticks,
+                          [&](std::int64_t tick) { show(before + (is_replaced ? tick : 1), is_replaced); });
+    });
 }
 
 /// 100 jobs on 1 to 4 devices, which change every 100 ticks. A step is made at every `range(0)`th tick.
 void bottleneck(benchmark::State& state) {
     constexpr std::int64_t ticks = 1000;
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::rng_sequence rng(7);
         ration::estimator_adapter<ration::estimators::bottleneck> estimator;
         auto const workers = unit::must(host.store.declare<std::int64_t>("jobs/workers"));
@@ -213,7 +200,7 @@ void bottleneck(benchmark::State& state) {
         static_cast<void>(unit::must(host.store.declare<double>("jobs/throttled.cpu")));
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
         auto const cpu = host.store[host.of(ration::resource_id::cpu).used];
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
+        return time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 std::int64_t const devices = 1 + (static_cast<std::int64_t>(row) + tick / 100) % 4;
                 host.store[host.columns.step][row] = static_cast<std::uint64_t>(tick / state.range(0));
@@ -223,33 +210,26 @@ void bottleneck(benchmark::State& state) {
                     static_cast<double>(devices) + 1e-4 * cpu[row];
             }
         });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+    });
 }
 
 /// 100 jobs that request 4 devices, and run on 1 to 8.
 void nominal_speed(benchmark::State& state) {
     constexpr std::int64_t ticks = 1000;
-    std::size_t allocated = 0;
-    for (auto _ : state) {
-        state.PauseTiming();
-        unit::host host(jobs);
+    measure(state, ticks, [&](unit::host& host) {
         ration::estimator_adapter<ration::estimators::nominal_speed> estimator;
         for (auto& request : host.store[unit::must(host.store.declare<std::int64_t>("jobs/request.gpu"))]) request = 4;
         for (auto const* const name : {"jobs/loss.target", "jobs/total_steps.reported"})
             static_cast<void>(unit::must(host.store.declare<double>(name)));
         unit::must(estimator.bind(host.store, {.jobs = jobs, .nodes = 1}));
         auto const held = host.store[host.of(ration::resource_id::gpu).held];
-        allocated += time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
+        return time_ticks(state, host, estimator, ticks, [&](std::int64_t tick) {
             for (std::size_t row = 0; row < jobs; ++row) {
                 held[row] = 1 + (static_cast<std::int64_t>(row) + tick) % 8;
                 host.store[host.columns.measured_steps_per_second][row] = static_cast<double>(held[row]);
             }
         });
-        state.ResumeTiming();
-    }
-    report(state, allocated, static_cast<double>(ticks));
+    });
 }
 
 BENCHMARK(baseline)->Unit(benchmark::kMillisecond);

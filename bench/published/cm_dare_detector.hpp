@@ -63,7 +63,7 @@ struct simulated_workers {
     }
 };
 
-/// What happened to a job: the workers with which it was flagged (0 = never), and those that it kept.
+/// The outcome of a job: the workers with which it was flagged (0 = never), and those that it kept.
 struct growth {
     std::int64_t flagged = 0, kept = 0;
 };
@@ -111,7 +111,7 @@ public:
     return seen;
 }
 
-/// The servers of the curve reach this part of the sum of so many workers.
+/// The part of the sum of `workers` that the servers of the curve reach.
 [[nodiscard]] inline double part_reached(curve const& c, double cap, std::int64_t workers) noexcept {
     return std::min(1.0, cap / (c.median[0] * static_cast<double>(workers)));
 }

@@ -255,14 +255,15 @@ inline void warm_ranks(findings& found, warm_load const& l, std::uint64_t seeds)
     }
     own.print(found, l.name, l.interval, l.rule);
     theirs.print(found, l.name, l.interval, "CPU thresholds");
-    best.print(found, l.name, l.interval, "the best CPU thresholds that wait no longer");
+    best.print(found, l.name, l.interval, "the best CPU thresholds that wait at most as long");
     if (!l.is_claimed) return;
     std::string const at = std::string("warm ranks, ") + l.name + " load: ";
     bool const waits_no_longer = over_seeds(own.wait).median <= over_seeds(theirs.wait).median;
-    found.expect(worst_ratio(own, theirs) <= 0.25 && waits_no_longer,
-                 at + "the hook's agility is at most a quarter of the thresholds', and its median wait is no longer");
+    found.expect(
+        worst_ratio(own, theirs) <= 0.25 && waits_no_longer,
+        at + "the hook's agility is at most a quarter of the thresholds', and its median wait is at most as long");
     found.expect(worst_ratio(own, best) <= 0.25,
-                 at + "it is at most a quarter of that of the best thresholds that wait no longer");
+                 at + "it is at most a quarter of that of the best thresholds that wait at most as long");
 }
 inline void warm_loads(findings& found, std::uint64_t seeds) {
     found.print("\n| load, provisioning 2 s | interval, s | size by | agility | excess | shortage | wait, s |\n");

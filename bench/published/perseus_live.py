@@ -166,7 +166,7 @@ def report(found: dict) -> int:
 
 
 def short(options: argparse.Namespace) -> int:
-    """Whether both servers answer at a rate that is found. The saving of so short passes says nothing."""
+    """Whether both servers answer at a rate that is found. The saving in passes of this length is noise."""
     options.time, options.service = "300ms", 3
     found = measure(options, {"cnn": 2, "lstm": 2}, WAIT * options.service / 1000, 1)
     alone, together = (found["rounds"][0][key] for key in ("alone", "together"))

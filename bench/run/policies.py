@@ -5,7 +5,7 @@ have ended.
 
     bench/run.sh run.policies [--jobs elastic] [--repetitions 3] [--policies none,tradl,srtf]
 
-Policies that share devices get the same core as four devices of a quarter, and know no speedup: ration estimates it. The policies take turns in
+Policies that share devices get the same core as four devices of a quarter, without given speedups: ration estimates them. The policies take turns in
 each repetition. --short ends each trainer after a few steps, for tests. The trainers of examples/elastic need PyTorch.
 """
 import argparse

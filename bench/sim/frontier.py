@@ -3,17 +3,19 @@
 """The picture of the figures of good_enough by patience: docs/pictures/good-enough-frontier.svg from bench/sim/patience.jsonl.
 
     bench/run.sh sim patience --json > bench/sim/patience.jsonl    some minutes
-    frontier.py --check    exit code 1 when the picture differs from what the rows give
+    frontier.py --check    exit code 1 when the picture differs from that of the rows
     frontier.py --write    writes it
 """
 
-import argparse
 import json
 import math
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+import made_files
+
 ROWS = ROOT / "bench/sim/patience.jsonl"
 PICTURE = ROOT / "docs/pictures/good-enough-frontier.svg"
 FIGURES = {"p99_jct": "p99 JCT", "makespan": "makespan", "worst_rho": "worst rho"}
@@ -102,20 +104,9 @@ def picture(rows):
     return "\n".join([*parts, "</svg>\n"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--check", action="store_true")
-    group.add_argument("--write", action="store_true")
-    given = parser.parse_args()
-    made = picture([json.loads(line) for line in ROWS.read_text().splitlines()])
-    if given.write:
-        PICTURE.write_text(made)
-    elif not PICTURE.exists() or PICTURE.read_text() != made:
-        print(f"{PICTURE.relative_to(ROOT)}: differs from the rows of {ROWS.relative_to(ROOT)}; run bench/sim/frontier.py --write")
-        return 1
-    return 0
+def made():
+    return {PICTURE: picture([json.loads(line) for line in ROWS.read_text().splitlines()])}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(made_files.main(__doc__, made, "the rows of bench/sim/patience.jsonl", "bench/sim/frontier.py"))

@@ -59,7 +59,7 @@ struct measured {
     auto outcome = run.run();
     if (!outcome) stop(std::string(p.name) + ": " + outcome.failure().subject.c_str());
     if (outcome->rejected + outcome->refused_ticks > 0)
-        stop(std::string(p.name) + " granted what the rules do not allow");
+        stop(std::string(p.name) + " made a grant that the rules do not allow");
     return {std::move(outcome).value(), processor_seconds() - start};
 }
 

@@ -7,6 +7,30 @@
 
 using namespace cgroup_test;
 
+namespace {
+
+/// A process of the job, which uses 48 MiB.
+[[nodiscard]] int place_large_process(run& in, machine& on) {
+    CHECK(in.groups.add(vae, "vae"));
+    int const pid = on.spawn();
+    CHECK(in.groups.place(vae, pid));
+    on.use_memory(pid, 48 << 20);
+    return pid;
+}
+
+/// The present memory.high of the job stays.
+void refuses_soft_memory(run& in, std::int64_t bytes) {
+    auto const before = in.text(controller::memory, "vae", "memory.high");
+    auto const ops = in.planned(vae, soft_memory, bytes);
+    REQUIRE(ops.size() == 1);
+    auto const refused = in.groups.apply(ops[0]);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == errc::conflict);
+    CHECK(in.text(controller::memory, "vae", "memory.high") == before);
+}
+
+}  // namespace
+
 TEST_CASE("memory: whole pages, both ways") {
     everywhere([](machine& on) {
         auto run = run::start(on);
@@ -116,20 +140,13 @@ TEST_CASE("memory.soft is memory.high on cgroup v2, and refused on v1") {
     });
 }
 
-TEST_CASE("memory.soft below what cannot be reclaimed is refused, and the job goes on") {
+TEST_CASE("memory.soft below what cannot be reclaimed is refused, and the job continues") {
     everywhere([](machine& on) {
         auto run = run::start(on);
         if (!run.on_v2(controller::memory)) return;
-        CHECK(run.groups.add(vae, "vae"));
-        int const pid = on.spawn();
-        CHECK(run.groups.place(vae, pid));
-        on.use_memory(pid, 48 << 20);
+        int const pid = place_large_process(run, on);
         CHECK(run.groups.observe(vae)->memory.count >= 48 << 20);
-        auto const ops = run.planned(vae, soft_memory, 16 << 20);
-        REQUIRE(ops.size() == 1);
-        auto const refused = run.groups.apply(ops[0]);
-        REQUIRE_FALSE(refused);
-        CHECK(refused.failure().code == errc::conflict);
+        refuses_soft_memory(run, 16 << 20);
         CHECK(run.text(controller::memory, "vae", "memory.high") == "max");
         CHECK(on.alive(pid));
         run.hold(vae, soft_memory, 64 << 20);
@@ -141,20 +158,13 @@ TEST_CASE("memory.soft can be raised while the job uses more, and not lowered") 
     everywhere([](machine& on) {
         auto run = run::start(on);
         if (!run.on_v2(controller::memory)) return;
-        CHECK(run.groups.add(vae, "vae"));
-        int const pid = on.spawn();
-        CHECK(run.groups.place(vae, pid));
-        on.use_memory(pid, 48 << 20);
+        int const pid = place_large_process(run, on);
         auto const place = run.groups.place_of(vae, controller::memory);
         REQUIRE(place);
         REQUIRE((*place)->write("memory.high", std::to_string(16 << 20)));
         run.hold(vae, soft_memory, 32 << 20);
         CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(32 << 20));
-        auto const ops = run.planned(vae, soft_memory, 24 << 20);
-        REQUIRE(ops.size() == 1);
-        auto const refused = run.groups.apply(ops[0]);
-        REQUIRE_FALSE(refused);
-        CHECK(refused.failure().code == errc::conflict);
+        refuses_soft_memory(run, 24 << 20);
         CHECK(run.text(controller::memory, "vae", "memory.high") == std::to_string(32 << 20));
         // The same raise, where another program has lowered the limit
         REQUIRE((*place)->write("memory.high", std::to_string(16 << 20)));

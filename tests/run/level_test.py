@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Services with a level: it holds, is lost and holds again; what the run reports of it; and devices for services below their level."""
+"""Services with a level: it holds, is lost and holds again; the reports of the run; and devices for services below their level."""
 import json
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`session.py COMMAND...` runs the command in cgroups of its own, as a second login has. ration finds, and cleans, only what is below its own group,
+"""`session.py COMMAND...` runs the command in separate cgroups, as a second login does. ration finds, and cleans, only groups below that of its session,
 so tests that kill ration or call `ration clean` can run beside each other. Where a hierarchy has no such group, they run one at a time. A process that
 the command leaves in its groups is killed."""
 import contextlib
@@ -60,7 +60,7 @@ def alone() -> Iterator[None]:
 
 
 class Session:
-    """A group of its own in each hierarchy, as a second login has: what is started there finds, and cleans, the groups of no other run."""
+    """A group in each hierarchy, as a second login has. A command in it finds, and cleans, only the groups of its own runs."""
 
     def __init__(self, name: str) -> None:
         self.groups = []

@@ -37,7 +37,7 @@ TEST_CASE("a trace gives the phases of a job", "[trace][phases]") {
     CHECK((model_of(0).demand(a, 59).cores == 0.5 && model_of(0).demand(a, 59).bytes == 1e8));
     CHECK(model_of(0).demand(a, 60).bytes > 1e9);
     CHECK(model_of(0).phase_at(a, 60).number == 1);
-    // One class, each with its own noise; and a class of its own for the model without a name
+    // One class, each with its own noise; and another class for the model without a name
     CHECK((model_of(0).phase_at(a, 0).kind == 0 && model_of(1).phase_at(a, 0).kind == 0));
     CHECK(model_of(2).phase_at(a, 0).kind == 1);
     CHECK(model_of(0).demand(a, 70).cores != model_of(1).demand(a, 70).cores);

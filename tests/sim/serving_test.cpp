@@ -115,7 +115,7 @@ TEST_CASE("elastic_batch_dp gives a service its maximum, or with heed_wants its 
     CHECK(heeding.shortage == 0);
 }
 
-TEST_CASE("the level of a service is met while it holds what it requests", "[serving][levels]") {
+TEST_CASE("the level of a service is met while it holds the devices that it requests", "[serving][levels]") {
     auto const jobs = trace::read(service_trace, {}, "t");
     REQUIRE(jobs);
     CHECK(run_under(*jobs, policies::wants(), seconds(50)).level_met == 1);
@@ -130,7 +130,7 @@ TEST_CASE("the level of a service is met while it holds what it requests", "[ser
 
 namespace {
 
-/// Records what a policy sees of the first job, and grants it two devices.
+/// Records the columns of the first job, and grants it two devices.
 struct level_watcher {
     using policy_concept = policy_tag;
     using inputs = columns<in<double, "jobs/slo.met">, in<double, "jobs/slo.slack">, in<std::uint32_t, "jobs/state">>;

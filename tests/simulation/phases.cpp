@@ -154,7 +154,7 @@ TEST_CASE("phases: the seconds with noise of a trace have a limit", "[sim][phase
           "phases is '1:1:1:0.1'; write no noise, or shorter phases: a trace has at most 100000000 seconds with noise");
 }
 
-TEST_CASE("phases: jobs share the cores of a node by what they need in each phase", "[sim][phases]") {
+TEST_CASE("phases: jobs share the cores of a node by their demand in each phase", "[sim][phases]") {
     // 3 cores: both get 1.5 of the 2 that they want; the quiet one leaves its share to the other one from 100 s on.
     auto const o = simulate(phased({{{.seconds = 75, .cores = 2, .bytes = 1}, {.seconds = 50, .cores = 1, .bytes = 1}},
                                     {{.seconds = 125, .cores = 2, .bytes = 1}}}),

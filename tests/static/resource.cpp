@@ -120,7 +120,7 @@ static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resour
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::cache)].name == "cache");
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::batch)].name == "batch");
 static_assert(std::size(ration::standard_resources) == static_cast<std::size_t>(ration::resource_id::first_custom));
-// A host adds it, so that it has no number of its own.
+// A host adds it, so it has no fixed number.
 static_assert(ration::Resource<ration::memory_soft> &&
               ration::info_of<ration::memory_soft>().granularity == divisibility::setting);
 static_assert(ration::info_of<model>().name == "tokens" &&

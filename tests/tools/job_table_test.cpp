@@ -143,7 +143,7 @@ TEST_CASE("job_table: a level is tier 1 while it holds, and fills its two column
     CHECK(std::isnan(run.real("jobs/slo.slack", 1)));  // no value yet
     CHECK(run.real("jobs/slo.met", 0) == 0);           // no level
     CHECK(run.real("jobs/slo.slack", 0) == 0);
-    CHECK_FALSE(report(0.1, 1));  // a level is no tier that ends a job or starts a command
+    CHECK_FALSE(report(0.1, 1));  // a level neither ends a job nor starts a command
     CHECK(shown_at(11) == shown(1, 1));
     CHECK(run.real("jobs/slo.slack", 1) == Approx(0.5));
     CHECK(run.real("jobs/loss", 1) == Approx(0.1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wants and max_min with levels_first: who comes first when devices lack.
+// wants and max_min with levels_first: the order of jobs when devices lack.
 #include <cmath>
 #include <cstdint>
 
@@ -40,7 +40,7 @@ TEST_CASE("levels_first: a service below its level grows at the cost of jobs wit
     request(c, 0, 5);
     CHECK(c.decide() == counts{3, 3, 2});
     show_level(c, 0, 0.2, -0.4);
-    CHECK(c.decide() == counts{6, 1, 1});  // without heed_wants a request is no bound
+    CHECK(c.decide() == counts{6, 1, 1});  // without heed_wants a request is not a bound
     show_level(c, 0, 1, 0.1);
     CHECK(c.decide() == counts{6, 1, 1});  // it holds its level, and keeps what that needs
     show_level(c, 0, 0, 0);

@@ -27,8 +27,8 @@ using detail::bottleneck_kinds;
 /// the CPU limit starts another window.
 ///
 /// - `throttled`: its upper bound `jobs/max.cpu` stops the job for more than a tenth of the time. A lower limit is
-///   the choice of a policy, and no bottleneck of the job. So is that of devices of the CPU: a job on devices uses 0.9
-///   of its own limit.
+///   the choice of a policy, not a bottleneck of the job. The limit of CPU devices is not one either, as each job on
+///   them uses all of it.
 /// - `exchange`: on several devices it is slower than 0.9 of their sum. A device has the speed that was measured with
 ///   the fewest devices. The speed is in samples where the job reports its batch, which may grow with the devices. If
 ///   each device uses less CPU than there and the machine has none to spare, the job waits for CPU.

@@ -36,8 +36,8 @@ inline void show_free(ledger const& held, snapshot_store& store, standard_column
 
 namespace detail {
 
-/// Forgets all holdings, and allocates for these numbers of nodes and rows. Nobody shares a setting, so its amounts
-/// have no sum.
+/// Forgets all holdings, and allocates for these numbers of nodes and rows. Settings are not shared, so their
+/// amounts have no sum.
 inline void reset(ledger& held, standard_columns const& columns, std::size_t nodes, std::size_t rows) noexcept {
     held.reset(nodes, columns.resources.size(), rows);
     for (std::size_t r = 0; r < columns.resources.size(); ++r)

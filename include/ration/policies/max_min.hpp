@@ -76,7 +76,7 @@ struct max_min_parameters {
 /// With `heed_wants`, `jobs/requested.gpu` bounds the devices of a job, within its minimum and maximum. A job without a
 /// request has its maximum as the bound. Devices are then divided on every tick.
 ///
-/// With `levels_first`, `jobs/slo.slack` decides who comes first when devices lack. A service below its level comes
+/// With `levels_first`, `jobs/slo.slack` decides the order of jobs when devices lack. A service below its level comes
 /// before jobs without a level with all that it can use, and a service at its level with the devices that it holds.
 /// Minima come before that, and with `by_tenant` only jobs of one tenant compete. Devices are then divided on every
 /// tick. Only `heed_wants` takes devices from a service again, so use both.

@@ -23,7 +23,7 @@ struct cpu_claim {
     std::uint32_t row = 0, node = 0;
     /// The cores that it may use: what it can use, and its limit; and the cores that it gets.
     double most = 0, given = 0;
-    double useful = 0;               ///< what it can use without a limit
+    double useful = 0;               ///< its use without a limit
     double limit = unlimited_cores;  ///< and that limit
 
     /// The part of the time in which its limit stops it: threads on all cores that it can use spend the quota first.

@@ -331,7 +331,7 @@ private:
     }
 };
 
-/// What a job on processors uses now while no limit holds it back. Precondition: the speed of the job holds now.
+/// The use of a job on processors now, while no limit throttles it. Precondition: the speed of the job holds now.
 [[nodiscard]] inline cpu_demand demand_of(live_jobs const& jobs, std::size_t row) noexcept {
     return jobs.model(row).demand(jobs.description(row), jobs[row].done);
 }

@@ -19,7 +19,7 @@ namespace ration::sim {
 struct reserved_amount {
     double used = 0, reserved = 0;
 };
-/// Both over time: what they are now, and their integrals up to the last change.
+/// Both over time: their present values, and their integrals up to the last change.
 struct reserved_use {
     reserved_amount now, sum;
 
@@ -28,7 +28,7 @@ struct reserved_use {
         sum.reserved += now.reserved * seconds;
     }
 };
-/// What a job with phases used. A job without a limit reserves its own largest demand.
+/// The use of a job with phases. A job without a limit reserves its own largest demand.
 struct job_use {
     nanoseconds since{0};  ///< the last change
     reserved_use cpu{}, memory{};
@@ -138,7 +138,7 @@ enum class ending : std::uint8_t {
     switch (how) {
         case ending::all_done: return "all jobs are done";
         case ending::starved: return "jobs wait, nothing runs, and the policy starts none of them";
-        case ending::bad_grant: return "the policy granted what the rules do not allow";
+        case ending::bad_grant: return "the policy made a grant that the rules do not allow";
         case ending::time_limit: return "the time limit was reached";
         case ending::out_of_memory: return "a memory limit kills a job again and again before it makes progress";
     }

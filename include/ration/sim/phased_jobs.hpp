@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Jobs whose use of CPU and memory changes from phase to phase.
 ///
-/// Part of simulation.hpp. cpu_jobs.hpp runs these jobs as all jobs on processors; this part shows what they use, and
+/// Part of simulation.hpp. cpu_jobs.hpp runs these jobs as all jobs on processors; this part shows their use, and
 /// compares it with their limits.
 #pragma once
 

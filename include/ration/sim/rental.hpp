@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What the devices that jobs hold cost, by their type.
+/// The cost of the devices that jobs hold, by their type.
 ///
 /// Part of simulation.hpp.
 #pragma once
@@ -32,7 +32,7 @@ public:
     /// Holdings have changed at the time of the last `advance`.
     void note_change() noexcept { changed_ = true; }
 
-    /// Adds what the present holdings cost up to a time. O(nodes) after a change, O(1) otherwise.
+    /// Adds the cost of the present holdings up to a time. O(nodes) after a change, O(1) otherwise.
     void advance(nanoseconds now) noexcept {
         if (prices_.empty()) return;
         if (changed_) count();

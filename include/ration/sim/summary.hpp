@@ -44,7 +44,7 @@ struct figures {
     /// Device-seconds since the last checkpoint before a stop / device-seconds held
     double lost_work = no_figure;
     double kills = 0;  ///< of jobs by their own memory limits
-    /// What limits of jobs with phases reserved / what these jobs used
+    /// The amounts that limits of jobs with phases reserved / the amounts that these jobs used
     double reserved_cpu = no_figure, reserved_memory = no_figure;
 };
 
@@ -179,7 +179,7 @@ inline void add_agility(workload const& jobs, run_outcome const& run, figures& f
     f.level_met = sum.met / seconds;
 }
 
-/// What limits reserved. A job without a limit reserves its own largest demand.
+/// The amounts that limits reserved. A job without a limit reserves its own largest demand.
 inline void add_reserved(run_outcome const& run, figures& f) noexcept {
     reserved_amount cpu, memory;
     for (auto const& job : run.jobs)

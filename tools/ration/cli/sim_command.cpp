@@ -39,7 +39,7 @@ constexpr auto notes_of_sim = R"(Examples:
   ration sim --generate rigid --models bench/data/loss/fits.csv --cluster 16x4 --policy srtf --set srtf.unknown=first --estimate remaining
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
-docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy granted what the rules do not allow, gave no answer, or left
+docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy made a grant that the rules do not allow, gave no answer, or left
 jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
 
 [[nodiscard]] result<void, diagnostic> check_faults(std::string_view word) {
@@ -170,9 +170,8 @@ void add_times_and_faults(CLI::App& to, simulation_options& into, option_context
     add_list(to, "--faults", into.faults, "What goes wrong: losses, revocations, crashes or stragglers")
         ->type_name("KIND[:KEY=VALUE,...]")
         ->check(checked_by(check_faults));
-    add_list(
-        to, "--price", into.prices,
-        "What an hour of a device costs, and of one of a transient server, which --faults revocations makes of all")
+    add_list(to, "--price", into.prices,
+             "Price of a device for an hour, and on a transient server, which --faults revocations makes of all")
         ->type_name("TYPE=ON_DEMAND[,TRANSIENT]")
         ->check(checked_by(parse_price));
     add_time(to, "--checkpoint", into.checkpoint,

@@ -64,7 +64,7 @@ struct phase_segment {
 struct job_record {
     std::string name, metric, how, why;  ///< `how` is empty while nothing says how it ended
     std::optional<std::int64_t> arrived, started, acceptable_at, objective_at, ended_at;
-    std::optional<double> acceptable, objective, level;  ///< of the target, where the jobs file tells
+    std::optional<double> acceptable, objective, level;  ///< of the target, if the jobs file has it
     std::optional<double> level_met;                     ///< as in `job_summary`, at its end
     std::int64_t starts = 0, last_step = 0;              ///< starts: incarnations
     bool released = false;                               ///< ration ended it at its Objective

@@ -19,7 +19,7 @@ namespace {
     return std::isinf(amount) ? "no limit" : fmt::format("{:.0f}", amount);
 }
 
-/// Ends the stretch that a job is in, and begins the one that its tier and its condition tell.
+/// Ends the stretch that a job is in, and begins that of its tier and its condition.
 void set_phase(job_record& job, std::int64_t t) {
     constexpr std::size_t most_phases = 400;
     auto const next = job.phase_from_reports();
@@ -27,7 +27,7 @@ void set_phase(job_record& job, std::int64_t t) {
         if (job.phases.back().phase == next) return;
         job.phases.back().to = t;
     }
-    // A job that flickers: its last stretch goes on from here
+    // A job that flickers: its last stretch continues from here
     if (job.phases.size() == most_phases) job.phases.pop_back();
     job.phases.push_back({next, t, -1});
 }

@@ -109,7 +109,7 @@ constexpr level_property level_properties[] = {
      &level_tracker::slack},
 };
 
-/// For the jobs that have a level. Without one there is no family.
+/// For the jobs that have a level. Without such a job the family is absent.
 void add_levels(std::vector<MetricFamily>& into, job_table const& board, std::span<training_progress const> progress) {
     for (auto const& [name, help, of] : level_properties) {
         MetricFamily family{name, help, MetricType::Gauge, {}};

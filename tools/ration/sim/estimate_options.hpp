@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 4> estimator_names{"remaining", "s
 [[nodiscard]] std::vector<std::string> estimated_columns_of(std::span<std::string const> estimates);
 
 /// Prepares the jobs for the estimators: `remaining` needs losses, which jobs on devices get along the fitted curves of
-/// the library, and `phases` needs learned models. Adds to `problems` what the estimators cannot do.
+/// the library, and `phases` needs learned models. Adds the requests that estimators cannot meet to `problems`.
 void prepare_estimates(std::span<std::string const> estimates, sim::model_library const& library,
                        simulation_input& input, diagnostics& problems);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_runs = 8, most_samples = 20'000;  // of a class, and of one of its jobs
 
-/// What a job uses without limits, with a sample in the middle of each period.
+/// The use of a job without limits, with a sample in the middle of each period.
 [[nodiscard]] std::vector<estimators::usage_sample> usage_of(sim::job_model const& model,
                                                              sim::job_description const& job) {
     std::vector<estimators::usage_sample> samples;

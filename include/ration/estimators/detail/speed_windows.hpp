@@ -26,7 +26,7 @@ enum class bottleneck_kind : std::uint32_t {
 };
 inline constexpr std::uint32_t bottleneck_kinds = 4;
 
-/// What a host measures of a job in one tick, or the mean of several ticks.
+/// Measurements of a job in one tick, or the mean of several ticks.
 struct speed_sample {
     double per_second = 0;  ///< steps, or samples; only of a measurement
     double cores = 0;       ///< that it used, in millicores
@@ -96,10 +96,11 @@ class speed_windows {
     std::uint32_t seen_ = 0, present_ = 0;  // `bottleneck_kind` of the last window, and of the last two equal ones
 
 public:
-    /// Takes what a tick shows. Values that equal the last ones are ignored: they may be the same tick, asked again.
+    /// Takes the measurements of a tick. Values that equal the last ones are ignored: they may be the same tick, asked
+    /// again.
     ///
     /// A tick with a further step ends a measurement: the speed since the step before, and means of the rest. The meter
-    /// of a host is no measure of the speed, since it decays between the steps of a job whose steps are long.
+    /// of a host is unsuitable, since it decays between the steps of a job with long steps.
     void take(speed_progress const& made, speed_sample const& now, speed_circumstances const& here) noexcept {
         if (here != here_) {
             here_ = here;
