@@ -51,7 +51,7 @@ class NodesTest(Nodes):
         measured = [columns["jobs/goodput"][1:width] for columns in shown]
         self.assertTrue(any(min(speeds) > 2 for speeds in measured), measured)  # a step takes 0.05 s, and more on a busy machine
         self.assertGreater(max(workers for columns in shown for workers in columns["jobs/workers"]), 0)
-        self.assertLessEqual({kind for columns in shown for kind in columns["jobs/bottleneck"]}, {0, 1})
+        self.assertTrue(all("jobs/bottleneck" not in columns for columns in shown))  # nodes do not report the CPU that jobs use
 
     def test_phases_and_estimators_that_are_not_there_are_refused(self) -> None:
         self.start('phases = { models = "phases.json" }\n' + job("a", 1))

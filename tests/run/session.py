@@ -54,9 +54,13 @@ def is_shared(cgroups: str | None = None, mounts: str | None = None, hierarchies
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
     """Waits until no other process of this user is here."""
-    with pathlib.Path(tempfile.gettempdir(), f"ration-test-session.{os.getuid()}.lock").open("a") as file:
+    path = pathlib.Path(tempfile.gettempdir(), f"ration-test-session.{os.getuid()}.lock")
+    file = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)  # others may write to the folder
+    try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(file)
 
 
 class Session:

@@ -45,7 +45,7 @@ cluster_jobs::cluster_jobs(run_config const& config, cluster_nodes& nodes, repla
           policy, [&policy] { return answers_for_one_pool(policy.current()); },
           [this](std::uint64_t id) { return nodes_of(id); }),
       limited_(pooled_, [this](std::uint64_t id) { return nodes_of(id); }), shown_(limited_),
-      estimators_({}, true, from_files),
+      estimators_({}, {.has_devices = true, .measures_use = false}, from_files),
       engine_(backend_, shown_, fallback_, jobs_.store(), jobs_.columns(), host_resources(true),
               {.half_life = jobs_.half_life(), .estimates = estimators_.stage()}) {
     auto& store = jobs_.store();

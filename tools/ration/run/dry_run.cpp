@@ -249,7 +249,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     board.refresh({}, initial_progress(board.jobs()));
     policy_adapter<policies::none> fallback;
     auto const from_files = open_estimators(config, log, problems);
-    live_estimators estimators(supply.phases.models, board.shares_devices(), from_files);
+    live_estimators estimators(supply.phases.models, {.has_devices = board.shares_devices()}, from_files);
     engine<dry_run_backend> planner(backend, *policy, fallback, board.store(), board.columns(),
                                     host_resources(board.shares_devices()),
                                     {.half_life = board.half_life(), .estimates = estimators.stage()});

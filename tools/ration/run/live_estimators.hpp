@@ -38,6 +38,12 @@ inline constexpr std::array<std::string_view, 9> estimated_columns{"jobs/nominal
 /// Read by the program, for advice to the user.
 inline constexpr std::array<std::string_view, 1> wanted_columns{"jobs/bottleneck"};
 
+/// The columns that a host fills.
+struct estimated_host {
+    bool has_devices = false;
+    bool measures_use = true;  ///< of CPU by jobs, which `bottleneck` compares
+};
+
 /// The estimators of one run.
 class live_estimators {
     estimator_adapter<estimators::remaining> remaining_;
@@ -50,25 +56,26 @@ class live_estimators {
     estimator_stage stage_;
     std::span<std::unique_ptr<any_estimator> const> from_files_;
 
-    [[nodiscard]] std::vector<any_estimator*> all(bool has_devices,
+    [[nodiscard]] std::vector<any_estimator*> all(estimated_host of,
                                                   std::span<std::unique_ptr<any_estimator> const> from_files) {
         std::vector<any_estimator*> found;
         found.reserve(from_files.size() + 6);
         for (auto const& one : from_files) found.push_back(one.get());
-        found.insert(found.end(), {&nominal_speed_, &remaining_, &speed_, &phases_, &bottleneck_});
-        if (has_devices) found.push_back(&duration_);
+        found.insert(found.end(), {&nominal_speed_, &remaining_, &speed_, &phases_});
+        if (of.measures_use) found.push_back(&bottleneck_);
+        if (of.has_devices) found.push_back(&duration_);
         return found;
     }
 
 public:
     /// `models`: of the classes of jobs, by `jobs/class`. Without devices the job table shows `jobs/total_steps` as
     /// jobs report it. Estimators from files come first, and so they count; they outlive the object.
-    live_estimators(std::vector<estimators::phase_model> models, bool has_devices,
+    live_estimators(std::vector<estimators::phase_model> models, estimated_host of,
                     std::span<std::unique_ptr<any_estimator> const> from_files)
-        : phases_(estimators::phases(std::move(models))), all_(all(has_devices, from_files)),
+        : phases_(estimators::phases(std::move(models))), all_(all(of, from_files)),
           stage_({.available = all_,
-                  .unfilled = std::span(estimated_columns).first(has_devices ? 9 : 8),
-                  .wanted = wanted_columns}),
+                  .unfilled = std::span(estimated_columns).first(of.has_devices ? 9 : 8),
+                  .wanted = std::span(wanted_columns).first(of.measures_use ? 1 : 0)}),
           from_files_(from_files) {}
     live_estimators(live_estimators const&) = delete;
     live_estimators& operator=(live_estimators const&) = delete;

@@ -15,7 +15,7 @@ namespace ration::program {
 scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
                      rules const& how, event_sink& events)
     : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(how.interval),
-      shown_(policy), estimators_(how.phases, jobs.shares_devices(), how.estimators),
+      shown_(policy), estimators_(how.phases, {.has_devices = jobs.shares_devices()}, how.estimators),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
               {.settle = how.settle, .half_life = jobs.half_life(), .estimates = estimators_.stage()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
