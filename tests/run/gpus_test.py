@@ -256,12 +256,14 @@ class Silent(Gpus):
         return sorted(one.job for one in self.launches())
 
     def case_a_launch_waits_and_everything_else_goes_on(self) -> None:
-        run = self.begin(elastic("a", "good", 60, gpu="2"), elastic("b", "good", 20, at="4s", gpu="2"), trainer("c", 1, 9, 0.05, more='at = "5s"'))
+        run = self.begin(elastic("a", "good", 60, gpu="2"), elastic("b", "good", 20, at="15s", gpu="2"), trainer("c", 1, 9, 0.05, more='at = "5s"'))
+        started = time.monotonic()
         self.hang()
         self.wait_for(self.warnings)
         begun = self.ticks()
         self.wait_for(lambda: self.ticks() >= begun + 20)
         self.wait_for(lambda: self.ended("a") and self.ended("c"))
+        time.sleep(max(0.0, started + 18 - time.monotonic()))  # b is there
         self.assertEqual((self.ended("a")["how"], self.ended("c")["how"], self.names_launched()), ("finished", "finished", ["a"]))
         self.hold.unlink()
         out = self.finish(run, a=60, b=20)
@@ -300,12 +302,14 @@ class Silent(Gpus):
         run.communicate(timeout=PATIENCE)
 
     def case_ctrl_c_ends_a_run_that_waits_for_the_driver(self) -> None:
-        run = self.begin(elastic("a", "good", 4000, gpu="1"), elastic("d", "saves-and-dies", 4000, gpu="1"), elastic("b", "good", 20, at="4s", gpu="1"))
+        run = self.begin(elastic("a", "good", 4000, gpu="1"), elastic("d", "saves-and-dies", 4000, gpu="1"), elastic("b", "good", 20, at="15s", gpu="1"))
+        begun = time.monotonic()
         self.wait_for((self.folder / "ration-output/latest/d.checkpoint/step").exists)
         self.hang()
         (self.folder / "die.d").touch()
         self.wait_for(lambda: not alive(self.pid_of("d")))
         self.wait_for(self.warnings)
+        time.sleep(max(0.0, begun + 18 - time.monotonic()))  # b is there: it waits too
         self.assertEqual((self.ended("d"), self.names_launched()), (None, ["a", "d"]), "nobody knows whether its GPU was to blame")
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=PATIENCE)
@@ -313,10 +317,12 @@ class Silent(Gpus):
         self.assertEqual(self.names_launched(), ["a", "d"])
 
     def case_a_look_in_which_nvml_fails_shows_nothing(self) -> None:
-        run = self.begin(elastic("a", "good", 4000, gpu="2"), elastic("b", "good", 20, at="4s", gpu="2"))
+        run = self.begin(elastic("a", "good", 4000, gpu="2"), elastic("b", "good", 20, at="15s", gpu="2"))
+        begun = time.monotonic()
         self.script("init 18")
         self.wait_for(self.warnings)
         self.assertIn("the driver was updated under a running kernel module: restart the machine; what runs goes on", self.warnings()[0])
+        time.sleep(max(0.0, begun + 18 - time.monotonic()))  # b is there
         self.assertEqual((self.ended("a"), self.cordoned(), self.names_launched()), (None, [], ["a"]))
         self.script()
         self.wait_for(lambda: self.ended("b"))

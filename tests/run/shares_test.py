@@ -168,13 +168,13 @@ class NotVerified(Shares):
 
     def case_a_daemon_that_dies(self) -> None:
         self.prepare()
-        self.write(elastic("a", "good", 100, gpu="2"), elastic("b", "good", 10, at="2s", gpu="2"), head=SHARES)
+        self.write(elastic("a", "good", 400, gpu="2"), elastic("b", "good", 10, at="12s", gpu="2"), head=SHARES)
         run = self.start("--log", "log.jsonl")
         daemon, pid = self.daemon(), self.daemons_pid()
         self.wait_until_verified("a")
         (daemon / "control").write_text("dead\n")
         self.addCleanup(os.kill, pid, signal.SIGKILL)
-        out = self.finish(run, a=100, b=10)
+        out = self.finish(run, a=400, b=10)
         self.assertEqual((len(self.told("verified", "b")), len(self.told("unverified", "b"))), (0, 1))
         self.assertIn(f"b is not verified: reach the MPS daemon in {daemon}: gone; it has ended, and jobs started now run without MPS", out)
 
