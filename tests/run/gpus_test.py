@@ -252,6 +252,10 @@ class Silent(Gpus):
         self.pid_of("a")
         return run
 
+    def sleep_until(self, moment: float) -> None:
+        """As `time.monotonic` counts."""
+        time.sleep(max(0.0, moment - time.monotonic()))
+
     def names_launched(self) -> list[str]:
         return sorted(one.job for one in self.launches())
 
@@ -263,7 +267,7 @@ class Silent(Gpus):
         begun = self.ticks()
         self.wait_for(lambda: self.ticks() >= begun + 20)
         self.wait_for(lambda: self.ended("a") and self.ended("c"))
-        time.sleep(max(0.0, started + 18 - time.monotonic()))  # b is there
+        self.sleep_until(started + 18)  # b is there
         self.assertEqual((self.ended("a")["how"], self.ended("c")["how"], self.names_launched()), ("finished", "finished", ["a"]))
         self.hold.unlink()
         out = self.finish(run, a=60, b=20)
@@ -294,7 +298,7 @@ class Silent(Gpus):
         begun = time.monotonic()
         self.hang()
         self.wait_for(self.warnings)
-        time.sleep(max(0.0, begun + 23 - time.monotonic()))  # b is there: a would make room for it
+        self.sleep_until(begun + 23)  # b is there: a would make room for it
         self.assertEqual((self.told("saving"), self.names_launched()), ([], ["a"]))
         self.hold.unlink()
         self.wait_for(lambda: self.told("saving"))
@@ -309,7 +313,7 @@ class Silent(Gpus):
         (self.folder / "die.d").touch()
         self.wait_for(lambda: not alive(self.pid_of("d")))
         self.wait_for(self.warnings)
-        time.sleep(max(0.0, begun + 18 - time.monotonic()))  # b is there: it waits too
+        self.sleep_until(begun + 18)  # b is there: it waits too
         self.assertEqual((self.ended("d"), self.names_launched()), (None, ["a", "d"]), "nobody knows whether its GPU was to blame")
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=PATIENCE)
@@ -322,7 +326,7 @@ class Silent(Gpus):
         self.script("init 18")
         self.wait_for(self.warnings)
         self.assertIn("the driver was updated under a running kernel module: restart the machine; what runs goes on", self.warnings()[0])
-        time.sleep(max(0.0, begun + 18 - time.monotonic()))  # b is there
+        self.sleep_until(begun + 18)  # b is there
         self.assertEqual((self.ended("a"), self.cordoned(), self.names_launched()), (None, [], ["a"]))
         self.script()
         self.wait_for(lambda: self.ended("b"))

@@ -38,7 +38,7 @@ inline constexpr std::array<std::string_view, 9> estimated_columns{"jobs/nominal
 /// Read by the program, for advice to the user.
 inline constexpr std::array<std::string_view, 1> wanted_columns{"jobs/bottleneck"};
 
-/// The columns that a host fills.
+/// The properties of a host on which its estimators depend.
 struct estimated_host {
     bool has_devices = false;
     bool measures_use = true;  ///< of CPU by jobs, which `bottleneck` compares
