@@ -2,6 +2,7 @@
 // Resources that are settings: each job has its own amount, and no node a capacity.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "rig.hpp"
@@ -52,6 +53,24 @@ struct setting_rig {
     }
     [[nodiscard]] ration::resource_columns const& soft_columns() const {
         return columns.resources[static_cast<std::size_t>(soft)];
+    }
+};
+
+/// Finds numbers of resources.
+struct asking {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<>;
+    static constexpr ration::meta about{.id = "org.example.asking", .version = "1.0.0"};
+    std::optional<resource_id> soft_memory, cache, unknown;
+
+    [[nodiscard]] ration::status prepare(ration::limits const& most) noexcept {
+        soft_memory = most.resource("memory.soft");
+        cache = most.resource("cache");
+        unknown = most.resource("memory.sof");
+        return ration::status::ok;
+    }
+    [[nodiscard]] static ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept {
+        return ration::status::ok;
     }
 };
 
@@ -166,4 +185,21 @@ TEST_CASE("settings: no dead band holds a small change back, but a dwell time do
     CHECK(early.deferred[0].why == ration::deferral::dwell);
     static_cast<void>(r.tick_with({r.of(0, 1001)}, 12));
     CHECK(r.backend.amount({1}, soft).value() == 1001);
+}
+
+TEST_CASE("settings: a policy finds the number of a resource by its name", "[engine][settings]") {
+    setting_rig r(1);
+    ration::policy_adapter<asking> policy;
+    ration::engine engine(r.backend, policy, r.fallback, r.store, r.columns, r.resources, {});
+    must(engine.bind({.jobs = 1, .nodes = 1}));
+    CHECK(policy.policy().soft_memory == soft);
+    CHECK(policy.policy().cache == resource_id::cache);
+    CHECK_FALSE(policy.policy().unknown);
+    // Without names a host has the first standard resources
+    ration::limits most{.jobs = 1, .nodes = 1};
+    CHECK(most.resource("batch") == resource_id::batch);
+    CHECK_FALSE(most.resource("memory.soft"));
+    most.resources = 2;
+    CHECK(most.resource("memory") == resource_id::memory);
+    CHECK_FALSE(most.resource("gpu"));
 }

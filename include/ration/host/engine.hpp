@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,21 @@ struct engine_options {
     estimation* estimates = nullptr;  ///< of columns that the host does not fill; outlives the engine
 };
 
+namespace detail {
+
+/// The limits that policies and estimators receive. Keeps the names of the resources in `names`.
+[[nodiscard]] inline limits limits_for(limits most, std::size_t tenants, std::span<resource_info const> resources,
+                                       buffer<std::string_view>& names) noexcept {
+    names.clear();
+    for (auto const& r : resources) names.push_back(r.name);
+    most.resources = resources.size();
+    if (most.tenants < tenants) most.tenants = tenants;
+    most.resource_names = names.view();
+    return most;
+}
+
+}  // namespace detail
+
 /// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
 /// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
 /// jobs/measured_steps_per_second, jobs/held.*, nodes/free.*, the table held, the sums of tenants and, where the host
@@ -51,6 +67,7 @@ class engine {
     std::span<resource_info const> resources_;
     engine_options options_;
     limits most_;
+    buffer<std::string_view> resource_names_;
 
     ledger ledger_;
     checker checker_;
@@ -94,12 +111,7 @@ public:
                          .operation = "bind engine",
                          .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
-        std::size_t const tenants = store_.rows(table_id::tenants);
-        most_ = {.jobs = most.jobs,
-                 .nodes = most.nodes,
-                 .resources = resources_.size(),
-                 .answer = most.answer,
-                 .tenants = tenants > most.tenants ? tenants : most.tenants};
+        most_ = detail::limits_for(most, store_.rows(table_id::tenants), resources_, resource_names_);
         if (auto bound = bind_estimators(); !bound) return bound;
         for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;
