@@ -122,10 +122,22 @@ protected:
         return all;
     }
 
-    /// The largest tables. A host with an older header has no tenants.
-    [[nodiscard]] static limits limits_of(ration_schema const& schema) noexcept {
+    /// The names of the host's resources; none if it has an older header, or only the standard ones.
+    [[nodiscard]] static std::vector<std::string_view> resource_names_of(ration_schema const& schema) {
+        bool const has_names = schema.struct_size > offsetof(ration_schema, resource_name);
+        if (!has_names || schema.resource_name == nullptr) return {};
+        return {schema.resource_name, schema.resource_name + schema.n_resources};
+    }
+
+    /// The largest tables. A host with an older header has no tenants. `names` has to outlive the result.
+    [[nodiscard]] static limits limits_of(ration_schema const& schema,
+                                          std::span<std::string_view const> names) noexcept {
         bool const has_tenants = schema.struct_size > offsetof(ration_schema, max_tenants);
-        return {.jobs = schema.max_jobs, .nodes = schema.max_nodes, .tenants = has_tenants ? schema.max_tenants : 0};
+        return {.jobs = schema.max_jobs,
+                .nodes = schema.max_nodes,
+                .resources = schema.n_resources,
+                .tenants = has_tenants ? schema.max_tenants : 0,
+                .resource_names = names};
     }
 
     // The functions of the ABI; see plugin/abi.h for their contracts.
@@ -152,9 +164,11 @@ public:
                               text<160>(found.failure().subject.view()).append(": ").append(found.failure().remedy),
                               err, size);
             mine.bound = *found;
-            if constexpr (has_prepare<P>)
-                if (auto const ready = mine.plugin.prepare(limits_of(*schema)); ready != status::ok)
+            if constexpr (has_prepare<P>) {
+                auto const names = resource_names_of(*schema);
+                if (auto const ready = mine.plugin.prepare(limits_of(*schema, names)); ready != status::ok)
                     return report(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
+            }
             return std::int32_t{RATION_OK};
         });
     }

@@ -91,7 +91,8 @@ public:
             {"jobs/min.cpu", RATION_JOBS, RATION_I64, 1, 2, 0, 0},
             {"jobs/held.cpu", RATION_JOBS, RATION_I64, 1, 3, 0, wrong("H15-reserved") ? 7u : 0u},
             {"nodes/capacity.cpu", RATION_NODES, RATION_I64, 1, 0, 0, 0}};
-        ration_schema const schema{sizeof schema, std::size(all), sizeof all[0], 6, most_jobs, 1, room_for, all, 0};
+        ration_schema const schema{sizeof schema, std::size(all), sizeof all[0], 6, most_jobs, 1, room_for, all, 0,
+                                   nullptr};
         std::uint64_t scratch = 0;
         char err[256] = "";
         expect(policy_.bind(self_, &schema, &scratch, err, sizeof err) == RATION_OK, err);

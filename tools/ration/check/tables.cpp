@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include <ration/column.hpp>
 #include <ration/host/rng_sequence.hpp>
@@ -56,9 +57,17 @@ void apply(schema_options const& options, std::vector<offered_column>& all) {
 }
 
 [[nodiscard]] std::size_t bytes_for(std::vector<offered_column> const& all, std::size_t stride) {
-    std::size_t bytes = all.size() * stride;
+    std::size_t bytes = all.size() * stride + resource_count * sizeof(char const*);
     for (auto const& column : all) bytes += column.name.size() + 1;
+    for (auto const& r : standard_resources) bytes += r.name.size() + 1;
     return bytes;
+}
+
+/// Copies a name and its zero byte, and returns the first byte behind it.
+[[nodiscard]] char* store_name(char* place, std::string_view name) {
+    std::memcpy(place, name.data(), name.size());
+    place[name.size()] = '\0';
+    return place + name.size() + 1;
 }
 
 /// Small numbers, the same for the same place.
@@ -80,15 +89,20 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
     : space_("the schema, which is gone after bind", 1 << 17) {
     apply(options, columns);
     std::size_t const stride = sizeof(ration_column) + options.extra_stride;
-    auto* const records = space_.place(bytes_for(columns, stride), alignof(ration_column));
+    auto* const first = space_.place(bytes_for(columns, stride), alignof(ration_column));
+    auto** const resource_name = reinterpret_cast<char const**>(first);
+    auto* const records = first + resource_count * sizeof(char const*);
     auto* name = reinterpret_cast<char*>(records + columns.size() * stride);
     std::memset(records, garbage, columns.size() * stride);
+    for (std::size_t r = 0; r < resource_count; ++r) {
+        resource_name[r] = name;
+        name = store_name(name, standard_resources[r].name);
+    }
     for (std::size_t i = 0; i < columns.size(); ++i) {
         auto const& c = columns[i];
-        std::memcpy(name, c.name.c_str(), c.name.size() + 1);
         ration_column const record{name, c.table, c.type, c.width, c.slot, 0, 0};
         std::memcpy(records + i * stride, &record, sizeof record);
-        name += c.name.size() + 1;
+        name = store_name(name, c.name);
     }
     schema_ = {sizeof schema_,
                static_cast<std::uint32_t>(columns.size()),
@@ -98,7 +112,8 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
                options.small ? 1 : most_nodes,
                options.small ? resource_count : most_grants,
                reinterpret_cast<ration_column const*>(records),
-               testing::synthetic_tenants};
+               testing::synthetic_tenants,
+               resource_name};
     space_.make_read_only();
 }
 

@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <ration/host/any_policy.hpp>
+#include <ration/plugin/host/resource_names.hpp>
 
 namespace ration::plugin {
 
@@ -44,6 +46,7 @@ class hot_swap_policy final : public any_policy {
     std::unique_ptr<any_policy> retired_;          // until the host takes it, so that no tick pays for its destruction
     std::vector<column_info> schema_;
     limits most_;
+    std::string resource_names_;
     swap_rules rules_;
     swap_report report_;
     std::uint32_t left_ = 0;
@@ -72,7 +75,10 @@ public:
                          .operation = "change the policy",
                          .subject = next->about().id,
                          .remedy = "wait until the last change is settled"};
-        if (auto const bound = next->bind(schema_, most_); !bound) return bound;
+        limits most = most_;
+        auto const names = split_names(resource_names_);
+        most.resource_names = names;
+        if (auto const bound = next->bind(schema_, most); !bound) return bound;
         if (auto const moved = move_state(*next); !moved) return moved;
         rules_ = rules;
         report_ = {};
@@ -98,6 +104,7 @@ public:
         is_new_ = false;  // the first list after `bind` has any row
         schema_.assign(schema.begin(), schema.end());
         most_ = most;
+        resource_names_ = join_names(most.resource_names);
         return current_->bind(schema, most);
     }
 

@@ -16,6 +16,7 @@
 #include <ration/plugin/host/float_modes.hpp>
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/log_sink.hpp>
+#include <ration/plugin/host/resource_names.hpp>
 #include <ration/policy.hpp>
 #include <ration/result.hpp>
 
@@ -120,15 +121,20 @@ public:
         for (auto const& c : schema_)
             columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type),
                                 c.width, c.slot, 0, 0});
+        auto const joined = join_names(most.resource_names);
+        auto const names = split_names(joined);
+        std::vector<char const*> first;
+        for (auto const name : names) first.push_back(name.data());
         ration_schema const given{sizeof given,
                                   static_cast<std::uint32_t>(columns_.size()),
                                   sizeof(ration_column),
-                                  static_cast<std::uint32_t>(most.resources),
+                                  static_cast<std::uint32_t>(names.empty() ? most.resources : names.size()),
                                   most.jobs,
                                   most.nodes,
                                   most.grants(),
                                   columns_.data(),
-                                  most.tenants};
+                                  most.tenants,
+                                  first.empty() ? nullptr : first.data()};
         err_[0] = '\0';
         scratch_size_ = 0;
         auto const code =

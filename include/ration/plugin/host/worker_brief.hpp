@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The file from which a worker reads the data for `create` and `bind`: sizes, columns,
+/// The file from which a worker reads the data for `create` and `bind`: sizes, columns, names of resources,
 /// configuration, state.
 #pragma once
 
@@ -17,18 +17,20 @@ namespace ration::plugin {
 /// Writes the file; the size in `brief` is computed here. Empty if memory cannot be shared; errno
 /// has the cause.
 [[nodiscard]] inline shared_file share_brief(worker_brief brief, std::span<column_info const> schema,
-                                             std::string_view config, std::span<std::byte const> state) noexcept {
-    std::size_t const columns = on_line(schema.size_bytes()), config_size = on_line(config.size());
-    brief.size = on_line(sizeof brief) + columns + config_size + on_line(brief.state_size) + 64;
+                                             std::string_view names, std::string_view config,
+                                             std::span<std::byte const> state) noexcept {
+    std::span<std::byte const> const parts[] = {std::as_bytes(std::span(&brief, 1)), std::as_bytes(schema),
+                                                std::as_bytes(std::span(names)), std::as_bytes(std::span(config)),
+                                                state.first(brief.state_size)};
+    brief.size = 64;
+    for (auto const part : parts) brief.size += on_line(part.size());
     auto file = shared_file::make("ration-brief", brief.size, PROT_READ | PROT_WRITE, F_SEAL_FUTURE_WRITE);
     if (!file) return file;
     std::byte* at = file.map.data();
-    std::memcpy(at, &brief, sizeof brief);
-    at += on_line(sizeof brief);
-    if (!schema.empty()) std::memcpy(at, schema.data(), schema.size_bytes());
-    at += columns;
-    if (!config.empty()) std::memcpy(at, config.data(), config.size());
-    if (brief.state_size != 0) std::memcpy(at + config_size, state.data(), brief.state_size);
+    for (auto const part : parts) {
+        if (!part.empty()) std::memcpy(at, part.data(), part.size());
+        at += on_line(part.size());
+    }
     return file;
 }
 

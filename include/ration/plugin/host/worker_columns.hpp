@@ -42,11 +42,12 @@ public:
     /// `shared` has the columns of the host's store; nullptr if they are not in shared memory.
     explicit worker_columns(shared_columns const* shared) noexcept : shared_(shared) {}
 
-    /// Finds the needed columns in the host's schema, which has them. Allocates.
+    /// Finds the needed columns in the host's schema, which has them. Keeps no names of resources. Allocates.
     void bind(std::span<needed_column const> needed, std::span<column_info const> schema, limits const& most) {
         schema_.clear();
         placed_.clear();
         most_ = most;
+        most_.resource_names = {};
         std::size_t at = on_line(sizeof(worker_request));
         for (auto const& column : needed) {
             auto const& c = *find_column(schema, column.name);

@@ -32,13 +32,13 @@ inline constexpr std::size_t most_worker_events = 4096;
 /// An upper bound of the columns in a manifest.
 inline constexpr std::size_t most_worker_columns = sizeof(ration_manifest::needs) / sizeof("jobs/x i64");
 
-/// The content of `brief`, followed by the columns, the configuration and the saved state, each on
-/// a 64-byte boundary.
+/// The content of `brief`, followed by the columns, the names of the resources, the configuration and the saved state,
+/// each on a 64-byte boundary.
 struct worker_brief {
     std::uint64_t size = 0;
     std::uint64_t columns = 0;  ///< number of column_info that follow
-    /// Bytes of the configuration and of the state.
-    std::uint64_t config_size = 0, state_size = 0;
+    /// Bytes of the names, of the configuration and of the state.
+    std::uint64_t names_size = 0, config_size = 0, state_size = 0;
     /// The limits for `bind`.
     std::uint64_t most_jobs = 0, most_nodes = 0, most_resources = 0, most_grants = 0, most_tenants = 0;
     /// Bytes of the other files, and of one saved state.

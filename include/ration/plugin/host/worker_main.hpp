@@ -26,6 +26,7 @@
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/readable_files.hpp>
+#include <ration/plugin/host/resource_names.hpp>
 #include <ration/plugin/host/sandbox.hpp>
 #include <ration/plugin/host/worker_layout.hpp>
 #include <ration/plugin/host/worker_log.hpp>
@@ -70,7 +71,7 @@ class worker {
             output_ = map_whole(output_fd, PROT_READ | PROT_WRITE), columns_;
     worker_brief brief_{};
     std::vector<column_info> schema_;
-    std::string_view config_;
+    std::string_view resource_names_, config_;
     std::span<std::byte const> state_;
     std::vector<void const*> slots_;
     table_view tables_[table_count];
@@ -112,8 +113,13 @@ public:
         schema_.resize(brief_.columns);
         if (!schema_.empty()) std::memcpy(schema_.data(), brief_map_.data() + at, schema_.size() * sizeof(column_info));
         at += on_line(schema_.size() * sizeof(column_info));
-        config_ = {reinterpret_cast<char const*>(brief_map_.data()) + at, brief_.config_size};
-        at += on_line(brief_.config_size);
+        auto const next_text = [&](std::uint64_t size) {
+            std::string_view const text{reinterpret_cast<char const*>(brief_map_.data()) + at, size};
+            at += on_line(size);
+            return text;
+        };
+        resource_names_ = next_text(brief_.names_size);
+        config_ = next_text(brief_.config_size);
         state_ = {brief_map_.data() + at, brief_.state_size};
         lists_ = change_lists(brief_.lists_at, {.jobs = brief_.most_jobs, .nodes = brief_.most_nodes});
         return true;
@@ -189,10 +195,12 @@ private:
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
             return finish_start(made);
         number_columns();
+        auto const names = split_names(resource_names_);
         limits const most{.jobs = brief_.most_jobs,
                           .nodes = brief_.most_nodes,
                           .resources = brief_.most_resources,
-                          .tenants = brief_.most_tenants};
+                          .tenants = brief_.most_tenants,
+                          .resource_names = names};
         if (auto const bound = live.bind(schema_, most); bound != RATION_OK) return finish_start(bound);
         // The plugin starts without state, and the host reports it
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;

@@ -17,6 +17,7 @@
 #include <ration/plugin/host/fault.hpp>
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/live_instance.hpp>
+#include <ration/plugin/host/resource_names.hpp>
 #include <ration/plugin/host/shared_file.hpp>
 #include <ration/plugin/host/worker_answer.hpp>
 #include <ration/plugin/host/worker_brief.hpp>
@@ -42,6 +43,7 @@ class worker_policy final : public plugin_policy {
     worker_process process_;
     worker_channel channel_;
     worker_columns columns_;
+    std::string resource_names_;
     std::size_t most_grants_ = 0, state_capacity_ = 0;
     phase phase_ = phase::down;
     std::uint32_t log_read_ = 0;
@@ -82,6 +84,7 @@ public:
         keep_state();
         auto const needed = needs_of(described().manifest());
         columns_.bind(*needed, schema, most);
+        resource_names_ = join_names(most.resource_names);
         most_grants_ = std::min<std::size_t>(most.grants(), 1U << 24);
         events_.reserve(2 * most_worker_events);
         memory_.reserve();
@@ -180,6 +183,7 @@ private:
                                           std::size_t output_size) const noexcept {
         worker_brief const brief{
             .columns = columns_.schema().size(),
+            .names_size = resource_names_.size(),
             .config_size = config_.size(),
             .state_size = create_only ? 0 : memory_.state().size(),
             .most_jobs = columns_.most().jobs,
@@ -195,7 +199,7 @@ private:
             .create_only = create_only ? 1U : 0U,
             .threads = options_.threads && (file_.manifest.flags & RATION_F_OWN_THREADS) != 0 ? 1U : 0U,
             .host = ::getpid()};
-        return share_brief(brief, columns_.schema(), config_, memory_.state());
+        return share_brief(brief, columns_.schema(), resource_names_, config_, memory_.state());
     }
 
     [[nodiscard]] result<void> wait_until_ready() noexcept {

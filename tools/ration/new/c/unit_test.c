@@ -63,7 +63,7 @@ int main(void) {
     int64_t const expected[] = {1000, 2000};
     void const* slots[COLUMNS];
     ration_column columns[COLUMNS];
-    ration_schema schema = {sizeof schema, COLUMNS, sizeof(ration_column), RATION_FIRST_CUSTOM, 3, 1, 3, NULL, 0};
+    ration_schema schema = {sizeof schema, COLUMNS, sizeof(ration_column), RATION_FIRST_CUSTOM, 3, 1, 3, NULL, 0, NULL};
     ration_table jobs = {sizeof jobs, COLUMNS, 3, NULL}, nodes = {sizeof nodes, COLUMNS, 1, NULL};
     ration_table const* tables[2];
     ration_tick tick = {.struct_size = sizeof tick, .n_tables = 2, .number = 1, .seed = 1};
