@@ -283,7 +283,8 @@ template <class P>
 concept has_noexcept_decide = requires(P& p, tick<typename P::inputs> const& t, grants& out) {
     { p.decide(t, out) } noexcept -> std::same_as<status>;
 };
-/// Optional: `p.prepare(limits)` allocates everything that `decide` needs.
+/// Optional: `p.prepare(limits)` allocates everything that `decide` needs. `status::unsupported`: the host lacks a
+/// resource that the policy needs.
 template <class P>
 concept has_prepare = requires(P& p, limits const& most) {
     { p.prepare(most) } noexcept -> std::same_as<status>;

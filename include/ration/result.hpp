@@ -208,7 +208,7 @@ enum class [[nodiscard]] status : std::int32_t {
     argument = -2,
     /// Saved state that cannot be loaded, or a call in the wrong order.
     state = -3,
-    /// The policy does not have the optional function.
+    /// The policy does not have the optional function, or its host lacks a resource that it needs.
     unsupported = -4,
     /// An allocation failed.
     no_memory = -5,

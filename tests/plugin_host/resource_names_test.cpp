@@ -52,14 +52,27 @@ struct asking {
     [[nodiscard]] static status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
 };
 
-void bind_asking(ration_schema const& schema) {
-    auto const table = plugin::exported<asking>::table(nullptr);
+/// Cannot do without memory.soft.
+struct needy : asking {
+    static constexpr meta about{.id = "org.example.test-needy", .version = "1.0.0"};
+    [[nodiscard]] static status prepare(limits const& most) noexcept {
+        return most.resource("memory.soft") ? status::ok : status::unsupported;
+    }
+};
+
+/// The code and the message of `bind`.
+template <class P>
+[[nodiscard]] std::pair<std::int32_t, std::string> answer_to(ration_schema const& schema) {
+    auto const table = plugin::exported<P>::table(nullptr);
     void* self = nullptr;
     std::uint64_t scratch = 0;
+    char err[256] = "";
     REQUIRE(table.create(nullptr, "", 0, &self, nullptr, 0) == RATION_OK);
-    CHECK(table.bind(self, &schema, &scratch, nullptr, 0) == RATION_OK);
+    std::int32_t const code = table.bind(self, &schema, &scratch, err, sizeof err);
     table.destroy(self);
+    return {code, err};
 }
+void bind_asking(ration_schema const& schema) { CHECK(answer_to<asking>(schema).first == RATION_OK); }
 
 }  // namespace
 
@@ -119,4 +132,16 @@ TEST_CASE("a host with an older header has the standard resources", "[plugin]") 
     schema.n_resources = 3;  // without gpu.sm
     bind_asking(schema);
     CHECK_FALSE(asking::sm);
+}
+
+TEST_CASE("a plugin refuses a host without a resource that it needs, in a sentence", "[plugin]") {
+    std::array const names{"cpu", "memory.soft"};
+    ration_schema schema{};
+    schema.struct_size = sizeof schema;
+    schema.n_resources = names.size();
+    schema.resource_name = names.data();
+    CHECK(answer_to<needy>(schema) == std::pair<std::int32_t, std::string>(RATION_OK, ""));
+    schema.resource_name = nullptr;
+    CHECK(answer_to<needy>(schema) ==
+          std::pair<std::int32_t, std::string>(RATION_E_UNSUPPORTED, "this host lacks a resource that it needs"));
 }

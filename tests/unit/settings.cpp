@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "rig.hpp"
@@ -68,6 +69,20 @@ struct asking {
         cache = most.resource("cache");
         unknown = most.resource("memory.sof");
         return ration::status::ok;
+    }
+    [[nodiscard]] static ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept {
+        return ration::status::ok;
+    }
+};
+
+/// Needs a resource.
+struct needy {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<>;
+    static constexpr ration::meta about{.id = "org.example.needy", .version = "1.0.0"};
+
+    [[nodiscard]] static ration::status prepare(ration::limits const& most) noexcept {
+        return most.resource("memory.soft") ? ration::status::ok : ration::status::unsupported;
     }
     [[nodiscard]] static ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept {
         return ration::status::ok;
@@ -202,4 +217,17 @@ TEST_CASE("settings: a policy finds the number of a resource by its name", "[eng
     most.resources = 2;
     CHECK(most.resource("memory") == resource_id::memory);
     CHECK_FALSE(most.resource("gpu"));
+}
+
+TEST_CASE("settings: a policy refuses a host without a resource that it needs", "[engine][settings]") {
+    setting_rig r(1);
+    ration::policy_adapter<needy> policy;
+    ration::engine engine(r.backend, policy, r.fallback, r.store, r.columns, r.resources, {});
+    must(engine.bind({.jobs = 1, .nodes = 1}));
+    auto const refused = policy.bind(r.store.schema(), {.jobs = 1, .nodes = 1});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.failure().code == ration::errc::not_supported);
+    CHECK(refused.failure().subject == "org.example.needy");
+    CHECK(std::string_view(refused.failure().remedy) ==
+          "this host lacks a resource that it needs: choose a policy that does without, or a host that has it");
 }

@@ -93,9 +93,18 @@ public:
         auto bound = bind_columns<typename P::inputs>(schema);
         if (!bound) return bound.failure();
         bound_ = *bound;
-        if constexpr (has_prepare<P>)
-            if (policy_.prepare(most) != status::ok)
+        if constexpr (has_prepare<P>) {
+            status const ready = policy_.prepare(most);
+            if (ready == status::unsupported)
+                return error{
+                    .code = errc::not_supported,
+                    .operation = "prepare policy",
+                    .subject = P::about.id,
+                    .remedy =
+                        "this host lacks a resource that it needs: choose a policy that does without, or a host that has it"};
+            if (ready != status::ok)
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
+        }
         return {};
     }
 

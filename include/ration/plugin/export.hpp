@@ -167,7 +167,10 @@ public:
             if constexpr (has_prepare<P>) {
                 auto const names = resource_names_of(*schema);
                 if (auto const ready = mine.plugin.prepare(limits_of(*schema, names)); ready != status::ok)
-                    return report(static_cast<std::int32_t>(ready), "it cannot prepare for so many jobs", err, size);
+                    return report(static_cast<std::int32_t>(ready),
+                                  ready == status::unsupported ? "this host lacks a resource that it needs"
+                                                               : "it cannot prepare for so many jobs",
+                                  err, size);
             }
             return std::int32_t{RATION_OK};
         });
