@@ -88,7 +88,6 @@ public:
     explicit host(instance const& of) : space_(2 * of.jobs) {
         need(store_.resize(table_id::nodes, 1));
         store_.at(of_gpu().capacity, 0) = of.devices;
-        store_.at(columns_.resources[static_cast<std::size_t>(resource_id::batch)].capacity, 0) = max_amount;
         need(store_.resize(table_id::jobs, of.jobs));
         for (std::size_t row = 0; row < of.jobs; ++row) show(of, row);
     }

@@ -29,8 +29,8 @@ namespace ration {
 
 /// The capacity of one node, in the units of the standard resources.
 struct capacities {
-    /// Millicores, bytes, devices, thousandths of a device, bytes, samples per step.
-    std::int64_t cpu = 0, memory = 0, gpu = 0, gpu_sm = 0, cache = 0, batch = 0;
+    /// Millicores, bytes, devices, thousandths of a device, bytes. The batch is a setting, without a capacity.
+    std::int64_t cpu = 0, memory = 0, gpu = 0, gpu_sm = 0, cache = 0;
     std::uint32_t type = 0;  ///< the kind of its devices, numbered from 0
 };
 
@@ -83,8 +83,8 @@ struct allocation_tables {
         if (auto sized = store.resize(table_id::nodes, nodes.size()); !sized) return sized;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             capacities const& c = nodes[i];
-            std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache, c.batch};
-            for (std::size_t r = 0; r < columns.resources.size(); ++r)
+            std::int64_t const amounts[] = {c.cpu, c.memory, c.gpu, c.gpu_sm, c.cache};
+            for (std::size_t r = 0; r < std::size(amounts); ++r)
                 store.at(columns.resources[r].capacity, i) = amounts[r];
             store.at(*type, i) = c.type;
         }
@@ -100,7 +100,7 @@ private:
     /// Puts the current allocation into the ledger, and from there into the columns `held/*` and
     /// `nodes/free.*`.
     [[nodiscard]] result<void> hold(std::span<setting const> all) noexcept {
-        held.reset(store.rows(table_id::nodes), columns.resources.size(), all.size());
+        reset(held, columns, store.rows(table_id::nodes), all.size());
         for (auto const& s : all) {
             // Values come from another program: each is checked before it is used as an index.
             bool const sane = s.amount >= 0 && (s.amount <= max_amount || s.amount == unlimited);

@@ -122,14 +122,14 @@ struct cache {
     /// Several jobs can use the same bytes.
     static constexpr divisibility granularity = divisibility::shareable;
 };
-/// The samples per step with which a job trains. A node can bound the sum.
+/// The samples per step with which a job trains. A job whose maximum is 0 chooses its own.
 struct batch {
     /// Declares the struct as a resource.
     using resource_concept = resource_tag;
     /// Name in columns, and unit in messages.
     static constexpr std::string_view name = "batch", unit = "samples per step";
-    /// Amounts are whole samples.
-    static constexpr divisibility granularity = divisibility::fractional;
+    /// Each job has its own.
+    static constexpr divisibility granularity = divisibility::setting;
 };
 
 /// Bytes of main memory from which on the kernel reclaims memory of the job. Nothing is killed for it, unlike beyond a

@@ -26,7 +26,8 @@ using tenant_amounts = std::array<std::int64_t, std::size(standard_resources)>;
     return all;
 }
 
-/// A tenant. Its holdings and demands are sums over its own jobs and over those of the tenants below it.
+/// A tenant. Its holdings and demands are sums over its own jobs and over those of the tenants below it. Amounts of
+/// settings, such as the batch, have no effect.
 struct tenant_description {
     std::uint64_t id = 0;              ///< above 0
     std::uint32_t parent = no_tenant;  ///< index of an earlier tenant

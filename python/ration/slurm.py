@@ -166,7 +166,7 @@ def request(jobs, nodes, now, tenants):
     """The request to `ration decide`. `now`: seconds since 1970, as in the times of the jobs."""
     held = [{"job": job.number, "node": placement.node, "resource": "gpu", "amount": placement.gpus}
             for job in jobs if (placement := placement_of(job)) is not None and placement.node in nodes]
-    return {"t": int(now * 1e9), "nodes": [{"id": name, "capacity.gpu": gpus, "capacity.batch": 0} for name, gpus in nodes.items()],
+    return {"t": int(now * 1e9), "nodes": [{"id": name, "capacity.gpu": gpus} for name, gpus in nodes.items()],
             "jobs": [_row(job, tenants, max(nodes.values(), default=0)) for job in jobs], "held": held}
 
 

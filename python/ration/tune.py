@@ -225,7 +225,7 @@ class RationScheduler(TrialScheduler):
         members = self._members.values()
         held = [{"job": m.trial.trial_id, "node": m.granted.node, "resource": self._name,
                  "amount": "unlimited" if math.isinf(m.granted.amount) else m.granted.amount} for m in members if m.granted is not None]
-        return {"t": self._nanoseconds(now), "nodes": [{"id": node, f"capacity.{self._name}": amount, "capacity.batch": 0} for node, amount in nodes.items()],
+        return {"t": self._nanoseconds(now), "nodes": [{"id": node, f"capacity.{self._name}": amount} for node, amount in nodes.items()],
                 "jobs": [self._row(member, max(nodes.values(), default=0)) for member in members], "held": held}
 
     def _row(self, member, largest_node):
@@ -238,7 +238,7 @@ class RationScheduler(TrialScheduler):
                f"used.{self._name}": member.placement.amount if member.has_placement else 0,
                "attained": member.attained / self._units, "restart_cost": self._restart_cost, "measured_steps_per_second": member.steps_per_second}
         if self._speedup is not None:
-            row.update(speedup=list(self._speedup), batch=[1] * len(self._speedup))  # without capacity of batch, it stays the trial's own
+            row.update(speedup=list(self._speedup), batch=[1] * len(self._speedup))  # without "max.batch", it stays the trial's own
         return row
 
     def _nanoseconds(self, moment):

@@ -42,10 +42,10 @@ static_assert(ration::Policy<while_it_pays>);
 struct equal_devices_best_batch {
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.equal-devices-best-batch", .version = "1.0.0"};
-    using inputs = columns<in<std::uint32_t, "jobs/state">, in_rows<std::int64_t, "jobs/batch">,
-                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
-                           in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">,
-                           in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/capacity.batch">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in_rows<std::int64_t, "jobs/batch">, in<std::int64_t, "jobs/min.gpu">,
+                in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/min.batch">,
+                in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.gpu">>;
 
     status decide(tick<inputs> const& t, grants& out) noexcept {
         auto const state = t.get<"jobs/state">();
@@ -53,7 +53,6 @@ struct equal_devices_best_batch {
         if (t.nodes() == 0 || jobs == 0) return status::ok;
         auto const best = t.get<"jobs/batch">();
         std::int64_t const share = t.get<"nodes/capacity.gpu">()[0] / jobs;
-        std::int64_t samples = t.get<"nodes/capacity.batch">()[0];
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!active(state[row])) continue;
             // [batch]
@@ -61,12 +60,11 @@ struct equal_devices_best_batch {
                 std::min({share, t.get<"jobs/max.gpu">()[row], static_cast<std::int64_t>(best[row].size()) - 1});
             std::int64_t batch = best[row][static_cast<std::size_t>(devices)];
             if (devices < t.get<"jobs/min.gpu">()[row] || batch < t.get<"jobs/min.batch">()[row] ||
-                batch > std::min(samples, t.get<"jobs/max.batch">()[row]))
+                batch > t.get<"jobs/max.batch">()[row])
                 devices = batch = 0;
             if (!out.set(row, 0, resource_id::gpu, devices) || !out.set(row, 0, resource_id::batch, batch))
                 return status::capacity;
             // [batch]
-            samples -= batch;
         }
         return status::ok;
     }

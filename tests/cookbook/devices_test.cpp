@@ -8,7 +8,7 @@ using Amounts = std::vector<std::int64_t>;
 
 namespace {
 
-std::vector<ration::capacities> const eight{{.gpu = 8, .batch = 4096}};
+std::vector<ration::capacities> const eight{{.gpu = 8}};
 
 template <class Policy>
 void keeps_the_laws(std::size_t nodes = 1) {
@@ -50,8 +50,8 @@ TEST_CASE("batch: the devices and the batch that goes with them, or neither", "[
                                     {.number = 2, .batch = {0, 100}, .batches = batches}};
     CHECK(amounts(policy, jobs, resource_id::gpu, eight) == Amounts{4, 0});
     CHECK(amounts(policy, jobs, resource_id::batch, eight) == Amounts{128, 0});
-    CHECK(amounts(policy, {jobs[0], {.number = 2, .batches = batches}}, resource_id::batch,
-                  {{.gpu = 4, .batch = 100}}) == Amounts{64, 0});
+    CHECK(amounts(policy, {jobs[0], {.number = 2, .batches = batches}}, resource_id::batch, {{.gpu = 4}}) ==
+          Amounts{64, 64});
 }
 
 TEST_CASE("gang: a job of several nodes has all of its devices or none, and who fits passes who does not",

@@ -115,8 +115,8 @@ private:
     /// Grants are checked against bounds that the policy does not read; those that bind nothing are left out.
     [[nodiscard]] bool is_sent(row_key const& key, std::size_t row) const {
         if (reader_ == nullptr || reader_->reads(key.column)) return true;
-        if (key.name.starts_with("min.")) return values_of(key, row) != 0;
-        return key.name.starts_with("max.") && values_of(key, row) != "unlimited";
+        bool const is_bound = key.name.starts_with("min.") || key.name.starts_with("max.");
+        return is_bound && values_of(key, row) != json::parse(key.otherwise_text);
     }
 
     [[nodiscard]] json values_of(row_key const& key, std::size_t row) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/las.hpp>
 
@@ -81,6 +82,14 @@ TEST_CASE("ration decide: what a job holds goes with the job, and moves with its
     CHECK(told(session, R"({"jobs":{"removed":[1]}})") == "2: 2");
 }
 
+TEST_CASE("ration decide: a policy chooses the batch only of a job with a maximum of it", "[decide]") {
+    auto session = session_of<policies::elastic_batch_dp>();
+    CHECK(told(session, R"({"nodes":[{"id":"n1","capacity.gpu":4}],"jobs":[
+        {"id":"a","state":"queued","submitted":0,"restart_cost":0,"speedup":[0,1,2],"batch":[0,32,64],"max.batch":64},
+        {"id":"b","state":"queued","submitted":0,"restart_cost":0,"speedup":[0,1,2],"batch":[0,32,64]}]})") ==
+          R"("a": 2, "a": 64, "b": 2)");
+}
+
 TEST_CASE("ration decide: applied grants can be sent back as they came", "[decide]") {
     auto session = session_of();
     json const next{{"held", json::parse(session.answer(two_jobs)).at("grants")}};
@@ -123,6 +132,9 @@ TEST_CASE("ration decide: errors of a request name the object, the place and the
     CHECK(
         error_of(R"({"nodes":[{"id":1,"capacity.cpu":1}],"jobs":[{"id":"b","held.cpu":5}]})") ==
         R"(46: jobs[0] has 'held.cpu', which ration computes; leave it out, and list in "held" which job holds what)");
+    CHECK(
+        error_of(R"({"nodes":[{"id":1,"capacity.batch":0}]})") ==
+        R"(11: nodes[0] has 'capacity.batch', and no node limits the batch; leave it out, and send "max.batch" of each job whose batch the policy may choose)");
     CHECK(
         error_of(R"({"nodes":[{"id":1,"capacity.cpu":1}],"jobs":[{"id":"b"}]})") ==
         R"(46: job 'b' has no "state", which ration.equal-share reads; add to each job: "state" is one of queued, running, restarting, done, failed)");

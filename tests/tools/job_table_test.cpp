@@ -211,14 +211,16 @@ TEST_CASE("job_table: what a job is at each number of devices is a list that goe
     CHECK(run.row<std::int64_t>("jobs/batch", 0, 5) == std::vector<std::int64_t>{0, 32, 32, 32, 32});
     CHECK(run.row<double>("jobs/speedup", 1, 5) == std::vector<double>{0, 1, 1.8, 1.8, 1.8});
     CHECK(run.row<std::int64_t>("jobs/batch", 1, 5) == std::vector<std::int64_t>{0, 100, 200, 200, 200});
-    CHECK(run.whole("nodes/capacity.batch") == 32 + 200);  // room for each job's largest
-    CHECK(std::pair(run.whole("jobs/min.batch"), run.whole("jobs/max.batch")) ==
-          std::pair<std::int64_t, std::int64_t>(32, 64));
+    CHECK(run.whole("nodes/capacity.batch") == 0);
 }
 
-TEST_CASE("job_table: where nobody says what its batches are there is no batch to share out") {
-    synthetic_run run({elastic("a", 0, {.devices = {1, 2}, .batch = {32, 64}})});
-    CHECK(run.whole("nodes/capacity.batch") == 0);
+TEST_CASE("job_table: a job accepts a batch only if the file lists its best ones") {
+    synthetic_run run({elastic("unmeasured", 0, {.devices = {1, 2}, .batch = {32, 64}}),
+                       elastic("measured", 0, {.devices = {1, 2}, .batch = {48, 96}, .batches = {0, 64}})});
+    CHECK(run.board.arrive(seconds(0)));
+    using range = std::pair<std::int64_t, std::int64_t>;
+    CHECK(range(run.whole("jobs/min.batch", 0), run.whole("jobs/max.batch", 0)) == range(0, 0));
+    CHECK(range(run.whole("jobs/min.batch", 1), run.whole("jobs/max.batch", 1)) == range(48, 96));
 }
 
 TEST_CASE("job_table: a job is not shown what it could never have") {

@@ -50,6 +50,16 @@ TEST_CASE("no devices: saved, stopped, queued, and launched again when there are
     CHECK(t.machine->state().devices.size() == 4);
 }
 
+TEST_CASE("another batch restarts no job, and applies from the next launch on") {
+    one_job t;
+    t.machine->want_batch(256);
+    t.pass(100);
+    CHECK(t.orders().empty());
+    CHECK(t.machine->state().phase == resize_phase::steady);
+    t.save_and_stop(3);
+    CHECK(t.machine->state().devices.batch() == 256);
+}
+
 TEST_CASE("what fails before the stop costs nothing but the time") {
     one_job t;
     t.want(4);

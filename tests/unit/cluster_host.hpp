@@ -51,6 +51,7 @@ struct cluster {
     std::vector<ration::grant> answer;
     std::string fault;  ///< the first rule that an answer broke
     bool whole_requests = false;
+    std::int64_t most_batch = 0;  ///< that submitted jobs accept
     double now = 0;
     std::uint64_t last_id = 0, ticks = 0;
     std::uint32_t types;
@@ -82,8 +83,8 @@ struct cluster {
         tenants.prepare(store, columns, {.jobs = most_jobs, .tenants = all.size()}, half_life, true);
     }
     std::int64_t& capacity(std::size_t node) { return store[of_gpu().capacity][node]; }
-    /// Until then a grant of a batch is a fault.
-    void let_choose_batches(std::int64_t sum = ration::max_amount) { store[of_batch().capacity][0] = sum; }
+    /// Later jobs accept any batch. Until then a grant of a batch is a fault.
+    void let_choose_batches() { most_batch = ration::unlimited; }
     /// The best batch of the job in this row with so many devices.
     std::int64_t& best_batch(std::size_t row, std::int64_t devices) {
         return store[batch][row * batch.width + static_cast<std::size_t>(devices)];
@@ -102,7 +103,7 @@ struct cluster {
         store[request][row] = j.request;
         store[of_gpu().minimum][row] = j.least > 0 ? j.least : j.request;
         store[of_gpu().maximum][row] = j.most > 0 ? j.most : j.request;
-        store[of_batch().maximum][row] = ration::unlimited;
+        store[of_batch().maximum][row] = most_batch;
         store[length][row] = store[columns.remaining][row] = j.length;
         store[rate][row] = j.rate;
         for (std::size_t k = 0; k < goodput.width; ++k) {
@@ -191,11 +192,9 @@ struct cluster {
         for (auto const& [id, at] : held) entries += at.size();
         must(store.resize(table_id::held, entries));
         for (std::size_t n = 0; n < store.rows(table_id::nodes); ++n) store[of_gpu().free][n] = capacity(n);
-        store[of_batch().free][0] = store[of_batch().capacity][0];
         for (std::size_t row = 0; row < jobs(); ++row) {
             store[of_gpu().held][row] = devices_of(id_of(row));
             store[of_batch().held][row] = batches.contains(id_of(row)) ? batches[id_of(row)] : 0;
-            store[of_batch().free][0] -= store[of_batch().held][row];
         }
         tenants.begin(store, columns, ration::seconds(now));
         std::size_t i = 0;
@@ -256,8 +255,7 @@ private:
     void take_over(std::size_t i) {
         auto const& g = answer[i];
         if (g.job >= jobs() || g.node >= store.rows(table_id::nodes)) return blame("no such job or node");
-        if (g.resource == static_cast<std::uint16_t>(resource_id::batch) && store[of_batch().capacity][0] > 0)
-            return take_batch(g);
+        if (g.resource == static_cast<std::uint16_t>(resource_id::batch) && most_batch > 0) return take_batch(g);
         if (g.resource != static_cast<std::uint16_t>(resource_id::gpu) || g.amount < 0)
             return blame("no number of devices");
         if (i > 0 && std::pair(answer[i - 1].job, answer[i - 1].node) >= std::pair(g.job, g.node))

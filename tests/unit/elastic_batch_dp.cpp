@@ -88,18 +88,18 @@ TEST_CASE("elastic_batch_dp: a job with no choice at all is told so", "[elastic]
     for (std::size_t row = 0; row < 3; ++row) CHECK(a.reason(row) == elastic_batch_dp::cannot_run);
     CHECK(a.granted(resource_id::batch) == counts{0, 0, 0, 128});
     elastic_asked narrow(2, 8, {.interval = 0}, 3);  // the profile ends at 2 devices; behind it begins the next job's
-    narrow.on.set_capacity(resource_id::batch, 0);
+    for (std::size_t row : {0, 1}) narrow.on.set_bounds(row, resource_id::batch, 0, 0);
     narrow.scales(1, {9, 1, 2});
     CHECK(narrow.decide() == counts{2, 2});
 }
 
-TEST_CASE("elastic_batch_dp: a node without capacity of batch leaves the batch to the job", "[elastic]") {
+TEST_CASE("elastic_batch_dp: a job that accepts no batch chooses its own", "[elastic]") {
     elastic_asked a(2, 4);
-    a.on.set_capacity(resource_id::batch, 0);
+    a.on.set_bounds(0, resource_id::batch, 0, 0);
     a.batches(0, {});
     CHECK(a.decide() == counts{3, 1});
-    CHECK(a.rows.size() == 2);  // nothing is said of batches
-    CHECK(a.granted(resource_id::batch) == counts{0, 0});
+    CHECK(a.rows.size() == 3);  // the devices of both, and one batch
+    CHECK(a.granted(resource_id::batch) == counts{0, 32});
     CHECK(a.rejected.empty());
 }
 
@@ -118,21 +118,23 @@ TEST_CASE("elastic_batch_dp: only what differs from what is held is said, and wh
     CHECK(a.granted(resource_id::batch) == counts{128, 0});
 }
 
-TEST_CASE("elastic_batch_dp: the node's capacity of batch bounds the sum", "[elastic]") {
-    elastic_asked a(2, 2);
-    a.on.set_capacity(resource_id::batch, 63);
-    CHECK(a.decide() == counts{1, 0});
-    CHECK(a.reason(1) == elastic_batch_dp::no_batch_left);
-    a.on.set_capacity(resource_id::batch, 64);
-    CHECK(a.decide(1) == counts{1, 1});
+TEST_CASE("elastic_batch_dp: nothing bounds the sum of the batches", "[elastic]") {
+    constexpr std::size_t jobs = 64;
+    elastic_asked a(jobs, jobs);
+    for (std::size_t row = 0; row < jobs; ++row) a.batches(row, {0, ration::max_amount});
+    CHECK(a.decide() == counts(jobs, 1));
+    CHECK(a.granted(resource_id::batch) == counts(jobs, ration::max_amount));
     CHECK(a.rejected.empty());
-    elastic_asked alone(1, 8);
-    alone.on.set_capacity(resource_id::batch, 70);
-    CHECK(alone.decide() == counts{2});
-    elastic_asked rarely(2, 2, {.interval = 100});
-    CHECK(rarely.decide() == counts{1, 1});
-    rarely.on.set_capacity(resource_id::batch, 63);  // each still fits, both do not
-    CHECK(rarely.decide(1) == counts{1, 0});
+}
+
+TEST_CASE("elastic_batch_dp: a bound on the batch that is withdrawn counts at once", "[elastic]") {
+    elastic_asked a(2, 4, {.interval = 100, .at_changes = false, .restart_penalty = 0});
+    CHECK(a.decide() == counts{3, 1});
+    CHECK(a.granted(resource_id::batch) == counts{96, 32});
+    a.on.set_bounds(0, resource_id::batch, 0, 64);
+    CHECK(a.decide(1) == counts{2, 2});
+    CHECK(a.granted(resource_id::batch) == counts{64, 64});
+    CHECK(a.rejected.empty());
 }
 
 TEST_CASE("elastic_batch_dp: first come, first served; those that are in stay in", "[elastic]") {
@@ -300,12 +302,9 @@ TEST_CASE("elastic_batch_dp: between decisions all stays as it is, until a job o
     CHECK(a.decide(13) == counts{4, 2});
     a.on.set_bounds(1, resource_id::batch, 0, unlimited);
     CHECK(a.decide(14) == counts{4, 2});  // it goes on being good
-    a.on.set_capacity(resource_id::batch, 60);
-    CHECK(a.decide(15) == counts{5, 1});
-    a.on.set_capacity(resource_id::batch, 1000);
     a.on.set_state(0, job_state::done);
     a.on.held.release(a.on.id(0));
-    CHECK(a.decide(16) == counts{1});
+    CHECK(a.decide(16) == counts{2});
     CHECK(a.decide(25) == counts{6});
     a.scales(1, {0, 1});
     CHECK(a.decide(26) == counts{6});  // not for the sake of one that has ended

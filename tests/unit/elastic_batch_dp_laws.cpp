@@ -16,19 +16,21 @@ using namespace unit;
 namespace {
 
 /// Profiles for the jobs of the synthetic cluster, by id and tick: gaps, falls, and batches that some jobs do not
-/// accept. The node's batch does not suffice for all.
+/// accept. One job in five chooses its own batch.
 void profiles(ration::snapshot_store& store, std::uint64_t tick) {
-    for (auto& capacity : store[must(store.find<std::int64_t>("nodes/capacity.batch"))]) capacity = 300;
     auto const speedup = must(store.find<double>("jobs/speedup"));
     auto const batch = must(store.find<std::int64_t>("jobs/batch"));
+    auto const most = must(store.find<std::int64_t>("jobs/max.batch"));
     auto const id = must(store.find<std::uint64_t>("jobs/id"));
-    for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row)
+    for (std::size_t row = 0; row < store.rows(table_id::jobs); ++row) {
+        if (store[id][row] % 5 == 0) store[most][row] = 0;
         for (std::size_t k = 0; k < speedup.width; ++k) {
             std::uint64_t const die = (store[id][row] * 31 + k * 17 + tick / 40 * 7) * 0x9E3779B97F4A7C15u >> 40;
             store[speedup][row * speedup.width + k] =
                 die % 7 == 0 ? 0.0 : static_cast<double>(k) / (1 + 0.01 * static_cast<double>(die % 30));
             store[batch][row * speedup.width + k] = static_cast<std::int64_t>(k * (16 + die % 64));
         }
+    }
 }
 
 }  // namespace

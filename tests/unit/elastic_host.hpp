@@ -39,7 +39,6 @@ struct elastic_asked {
         speedup = must(on.store.declare<double>("jobs/speedup", width));
         batch = must(on.store.declare<std::int64_t>("jobs/batch", width));
         on.set_capacity(resource_id::gpu, devices);
-        on.set_capacity(resource_id::batch, ration::max_amount);
         bound = must(ration::bind_columns<policy::inputs>(on.store.schema()));
         must(ration::result<void>(asked.prepare({.jobs = 64, .nodes = nodes}) == ration::status::ok
                                       ? ration::result<void>{}

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
+
+#include <ration/host/tenants.hpp>
 
 #include "rig.hpp"
 #include "support/catch.hpp"
@@ -230,4 +233,26 @@ TEST_CASE("settings: a policy refuses a host without a resource that it needs", 
     CHECK(refused.failure().subject == "org.example.needy");
     CHECK(std::string_view(refused.failure().remedy) ==
           "this host lacks a resource that it needs: choose a policy that does without, or a host that has it");
+}
+
+TEST_CASE("settings: tenants share none, so they have neither sums nor limits of them", "[engine][settings]") {
+    setting_rig r(2);
+    ration::tenant_description owner{.id = 1};
+    owner.limit = ration::all_amounts(10);
+    must(ration::fill_tenants(r.store, r.columns, std::span(&owner, 1)));
+    auto const& memory = r.columns.resources[1];
+    r.store[memory.capacity][0] = 1000;
+    must(r.engine.bind({.jobs = 2, .nodes = 1, .tenants = 1}));
+    auto const both = [&](std::uint32_t job, std::int64_t bytes) {
+        return std::vector{r.of(job, max_amount), ration::grant{.job = job, .resource = 1, .amount = bytes}};
+    };
+    CHECK(r.tick_with(both(0, 6), 1).changes.size() == 2);
+    CHECK(r.tick_with(both(1, 4), 2).changes.size() == 2);
+    for (std::uint64_t job : {1, 2}) CHECK(r.backend.amount({job}, soft).value() == max_amount);
+    auto const& of_tenants = r.soft_columns().of_tenants;
+    CHECK((r.store[of_tenants.held][0] == 0 && r.store[of_tenants.demand][0] == 0));
+    CHECK(r.store[memory.of_tenants.held][0] == 10);
+    auto const beyond = r.tick_with(both(0, 7), 3);  // the limit of memory counts
+    REQUIRE(!beyond.rejected.empty());
+    CHECK(beyond.rejected[0].rule == check_rule::over_tenant_limit);
 }

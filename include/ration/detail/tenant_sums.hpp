@@ -19,7 +19,7 @@ namespace ration::detail {
 /// Keeps tenants/held.*, demand.*, usage.*, waiting and running up to date. It remembers what each job adds, so that
 /// a tick costs O(changed jobs x resources x depth of the tree), and O(tenants x resources) for the time. Without a
 /// list of changes it compares all jobs. A resource whose columns of jobs have one row for all (`snapshot_store::omit`)
-/// needs no memory for each job.
+/// needs no memory for each job. Tenants do not share a setting, so its sums are 0 and it has no limit.
 class tenant_sums {
     enum class part : std::uint32_t { none, waiting, running };
     struct job_entry {
@@ -75,7 +75,7 @@ public:
             }
             resource_columns const& c = columns.resources[r];
             bool const is_stored = c.held.width > 0 || c.maximum.width > 0 || requests_[r].width > 0;
-            places_[r] = is_stored ? stored_++ : same_for_all;
+            places_[r] = is_stored && !c.is_setting ? stored_++ : same_for_all;
         }
         if (most.tenants == 0) return;
         ids_.reserve(most.jobs);
@@ -135,8 +135,9 @@ private:
         for (std::size_t r = 0; r < resources_; ++r) {
             std::int64_t const* const limit = store.data(columns.resources[r].of_tenants.limit);
             for (std::size_t t = 0; t < size; ++t) {
-                sums_[t * resources_ + r].limit = limit[t] <= max_amount ? limit[t] : unlimited;
-                is_limited_ = is_limited_ || limit[t] <= max_amount;
+                bool const is_limit = limit[t] <= max_amount && !columns.resources[r].is_setting;
+                sums_[t * resources_ + r].limit = is_limit ? limit[t] : unlimited;
+                is_limited_ = is_limited_ || is_limit;
             }
         }
     }
@@ -262,6 +263,7 @@ private:
     [[nodiscard]] job_amounts amounts_in(snapshot_store const& store, standard_columns const& columns, std::size_t row,
                                          std::size_t r, bool active) const noexcept {
         resource_columns const& c = columns.resources[r];
+        if (c.is_setting) return {};
         std::int64_t const demand = requests_[r].width == 0 ? store.at(c.maximum, row) : store.at(requests_[r], row);
         return {ledger::counted(store.at(c.held, row)), active ? demand : 0};
     }

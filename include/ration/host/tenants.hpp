@@ -31,9 +31,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Makes the table: one row for each tenant, in their order. Columns that the engine has written there (`held`,
-/// `demand`, `usage` and the numbers of jobs) stays. Errors: `invalid_value` with the column of the first invalid
-/// value; `no_capacity`. O(tenants x resources).
+/// Makes the table: one row for each tenant, in their order. A resource that is not standard has no limit. Columns that
+/// the engine has written there (`held`, `demand`, `usage` and the numbers of jobs) stay. Errors: `invalid_value` with
+/// the column of the first invalid value; `no_capacity`. O(tenants x resources).
 [[nodiscard]] inline result<void> fill_tenants(snapshot_store& store, standard_columns const& columns,
                                                std::span<tenant_description const> tenants) noexcept {
     for (std::size_t row = 0; row < tenants.size(); ++row)
@@ -49,10 +49,12 @@ namespace detail {
         store.at(columns.get<"tenants/id">(), row) = tenant.id;
         store.at(columns.tenants.parent, row) = tenant.parent;
         store.at(columns.get<"tenants/weight">(), row) = tenant.weight;
-        for (std::size_t r = 0; r < columns.resources.size() && r < std::size(standard_resources); ++r) {
+        for (std::size_t r = 0; r < columns.resources.size(); ++r) {
             auto const& c = columns.resources[r].of_tenants;
+            bool const is_standard = r < std::size(standard_resources);
+            store.at(c.limit, row) = is_standard ? tenant.limit[r] : unlimited;
+            if (!is_standard) continue;
             store.at(c.quota, row) = tenant.quota[r];
-            store.at(c.limit, row) = tenant.limit[r];
             store.at(c.lend, row) = tenant.lend[r] < tenant.quota[r] ? tenant.lend[r] : tenant.quota[r];
         }
     }

@@ -93,9 +93,9 @@ struct elastic_batch_dp_parameters {
 /// running job is reduced by the penalty. With `heed_wants`, a request (`jobs/requested.gpu`) is the job's maximum: a
 /// lower one at once, a higher one from the next decision.
 ///
-/// Batch grants are made on the first node if it has capacity of `batch`; that capacity bounds their sum. On several
-/// nodes, a job whose number of devices changes is placed again, the largest first (`detail::placement`). Other jobs
-/// keep their nodes.
+/// Batch grants are made on the first node, to jobs whose `jobs/max.batch` is above 0; the others choose their own
+/// batch. On several nodes, a job whose number of devices changes is placed again, the largest first
+/// (`detail::placement`). Other jobs keep their nodes.
 ///
 /// Exact in O(jobs x most devices of one job) where gains diminish, and in most other cases; O(jobs x devices x most
 /// devices of one job) at worst (`detail::allocation_dp`). With more devices or additions than the parameters allow,
@@ -107,22 +107,14 @@ public:
     /// The parameters that a user can set.
     using parameters = elastic_batch_dp_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::cluster_columns<
-        in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">, in_rows<std::int64_t, "jobs/batch">,
-        in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
-        in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">, in<std::int64_t, "jobs/min.batch">,
-        in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/capacity.batch">>;
+    using inputs = detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">,
+                                           in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
+                                           in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
+                                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
+                                           in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">>;
 
     /// Reason codes of the grants.
-    enum reason : std::uint16_t {
-        not_yet_considered,
-        best_total,
-        near_best_total,
-        waiting,
-        dropped,
-        cannot_run,
-        no_batch_left
-    };
+    enum reason : std::uint16_t { not_yet_considered, best_total, near_best_total, waiting, dropped, cannot_run };
     /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {
         "arrived after the last decision",
@@ -130,8 +122,7 @@ public:
         "near the largest sum of speed-ups: the exact one takes too long",
         "waits: the minima of the jobs before it leave no room for its own",
         "dropped: on its arrival the minima of the others left no room for its own",
-        "accepts no number of devices, with its batch, that the node has",
-        "waits: the node's capacity of batch is used up"};
+        "accepts no number of devices, with its batch, that the node has"};
     /// Identity of the policy, and the texts of its reason codes.
     static constexpr meta about{.id = "ration.elastic-batch-dp",
                                 .version = "1.0.0",
@@ -162,7 +153,6 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
         devices_ = detail::capacity_of(t);
-        batch_ = t.get<"nodes/capacity.batch">()[0];
         memory_.follow(t.get<"jobs/id">());
         bool const in_effect = still_holds(t);
         if (!in_effect || is_due(t.now()) || (parameters_.at_changes && changed_)) decide_anew(t);
@@ -206,7 +196,7 @@ private:
             return std::tie(self.devices, self.batch, self.admitted, self.why);
         }
         [[nodiscard]] bool sane() const noexcept {
-            return devices >= 0 && devices <= max_amount && batch >= 0 && batch <= max_amount && why <= no_batch_left;
+            return devices >= 0 && devices <= max_amount && batch >= 0 && batch <= max_amount && why <= cannot_run;
         }
     };
     /// A job that can have devices.
@@ -224,7 +214,7 @@ private:
     detail::allocation_dp dp_;
     detail::placement places_;        // of several nodes
     buffer<std::uint32_t> changing_;  // rows, of several nodes
-    std::int64_t devices_ = 0, batch_ = 0;
+    std::int64_t devices_ = 0;
     nanoseconds decided_at_{0};
     bool decided_ = false, changed_ = false;  // changed_: a job has arrived since the last decision, or ended
     std::uint64_t holders_ = 0;               // jobs to which that decision gave devices
@@ -240,16 +230,20 @@ private:
         return !decided_ || (now != decided_at_ && now - decided_at_ >= seconds(parameters_.interval));
     }
 
+    /// True if the policy grants the job another batch than it holds.
+    [[nodiscard]] bool changes_batch(tick<inputs> const& t, std::size_t row) const noexcept {
+        return t.get<"jobs/max.batch">()[row] > 0 && memory_[row].batch != t.get<"jobs/held.batch">()[row];
+    }
+
     /// Writes the grants that change the allocation, and a reason for each job without devices.
     [[nodiscard]] status report(tick<inputs> const& t, grants& out) const noexcept {
-        auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
+        auto const devices = t.get<"jobs/held.gpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
             if (!active(t, row)) continue;
             if ((s.devices != devices[row] || s.devices == 0) && !out.set(row, 0, resource_id::gpu, s.devices, s.why))
                 return status::capacity;
-            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why))
-                return status::capacity;
+            if (changes_batch(t, row) && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
         }
         return status::ok;
     }
@@ -269,14 +263,13 @@ private:
         });
         for (auto const row : changing_) places_.resize(t, row, memory_[row].devices, memory_[row].why);
         if (auto const placed = places_.finish(out); placed != status::ok) return placed;
-        auto const devices = t.get<"jobs/held.gpu">(), batch = t.get<"jobs/held.batch">();
+        auto const devices = t.get<"jobs/held.gpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
             if (!active(t, row)) continue;
             if (s.devices == 0 && devices[row] == 0 && !out.set(row, 0, resource_id::gpu, 0, s.why))
                 return status::capacity;
-            if (batch_ > 0 && s.batch != batch[row] && !out.set(row, 0, resource_id::batch, s.batch, s.why))
-                return status::capacity;
+            if (changes_batch(t, row) && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
         }
         return status::ok;
     }
@@ -284,7 +277,7 @@ private:
     /// Returns false if a job no longer accepts its allocation, the nodes no longer have it, or a new job already holds
     /// devices. Clears the entries of jobs that have ended.
     [[nodiscard]] bool still_holds(tick<inputs> const& t) noexcept {
-        std::int64_t devices = devices_, batch = batch_;
+        std::int64_t devices = devices_;
         bool all = true;
         std::uint64_t holders = 0;
         changed_ = false;
@@ -295,11 +288,8 @@ private:
             holders += s.devices > 0;
             all = all && (s.why != not_yet_considered || t.get<"jobs/held.gpu">()[row] <= 0 || !active(t, row));
             if (s.devices == 0) continue;
-            all = all && s.devices <= devices && s.batch <= batch && profile_of(t, row).accepts(s.devices, s.batch);
-            if (all) {
-                devices -= s.devices;
-                batch -= s.batch;
-            }
+            all = all && s.devices <= devices && profile_of(t, row).accepts(s.devices, s.batch);
+            if (all) devices -= s.devices;
         }
         changed_ = changed_ || holders != holders_;
         return all;
@@ -308,7 +298,7 @@ private:
     [[nodiscard]] detail::job_profile profile_of(tick<inputs> const& t, std::size_t row) const noexcept {
         bounds const devices = detail::accepted_devices(t, row, parameters_.heed_wants),
                      batches{t.get<"jobs/min.batch">()[row], t.get<"jobs/max.batch">()[row]};
-        return {t.get<"jobs/speedup">()[row], t.get<"jobs/batch">()[row], devices, batches, batch_};
+        return {t.get<"jobs/speedup">()[row], t.get<"jobs/batch">()[row], devices, batches};
     }
 
     /// The value of a job as a function of its devices: F, less the penalty of a running job that changes.
@@ -330,22 +320,13 @@ private:
         admit();
         auto const curves = [&](std::size_t j) noexcept { return curve_of(t, candidates_[j].row); };
         bool const exact = dp_.solve(choices_.edit(), devices_, curves, parameters_.steps).exact;
-        std::int64_t batch_left = batch_;
-        holders_ = 0;
+        holders_ = choices_.size();
         for (std::size_t j = 0; j < choices_.size(); ++j) {
             std::uint32_t const row = candidates_[j].row;
-            std::int64_t const batch = profile_of(t, row).batch_at(choices_[j].given);
-            // The DP bounds the devices only; the capacity of `batch` is applied afterwards, job by
-            // job.
-            bool const fits = batch <= batch_left;
-            batch_left -= fits ? batch : 0;
-            holders_ += fits;
-            memory_[row] = {.devices = fits ? choices_[j].given : 0,
-                            .batch = fits ? batch : 0,
+            memory_[row] = {.devices = choices_[j].given,
+                            .batch = profile_of(t, row).batch_at(choices_[j].given),
                             .admitted = true,
-                            .why = !fits   ? no_batch_left
-                                   : exact ? best_total
-                                           : near_best_total};
+                            .why = exact ? best_total : near_best_total};
         }
         decided_ = true;
         decided_at_ = t.now();

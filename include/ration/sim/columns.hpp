@@ -25,9 +25,9 @@ struct read_columns {
             (estimators != nullptr && estimators->uses(name, policy, fallback)))
             return true;
         if (!has_tenants && !policy.reads("jobs/tenant")) return false;
-        // Nodes have devices, cores and batches only, and jobs request devices.
+        // Nodes have devices and cores only, and jobs request devices.
         return name == "jobs/tenant" || name == "jobs/request.gpu" || name == "jobs/held.gpu" ||
-               name == "jobs/held.cpu" || name == "jobs/held.batch";
+               name == "jobs/held.cpu";
     }
 };
 

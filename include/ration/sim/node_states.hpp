@@ -84,8 +84,7 @@ private:
         devices = up ? group.devices : 0;
         store_.at(columns_.of(resource_id::cpu).capacity, node) =
             up ? static_cast<std::int64_t>(group.cores * 1000) : 0;
-        // Batches and memory are not scarce.
-        store_.at(columns_.of(resource_id::batch).capacity, node) = max_amount;
+        // Memory is not scarce.
         if (columns_.shows_phases) store_.at(columns_.of(resource_id::memory).capacity, node) = max_amount;
         store_.at(columns_.get<"nodes/type">(), node) = group.type;
         store_.changes().mark(table_id::nodes, node, capacity_columns);

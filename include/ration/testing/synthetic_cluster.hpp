@@ -60,7 +60,7 @@ public:
                            store_.resize(table_id::nodes, nodes);
         RATION_ASSERT(sized, "no memory for the tables of a synthetic cluster");
         jobs_.reserve(shape.jobs);
-        held_.reset(nodes, std::size(standard_resources), shape.holdings);
+        ration::detail::reset(held_, columns_.standard, nodes, shape.holdings);
         for (std::size_t node = 0; node < nodes; ++node) {
             // A cluster of one node has the last type, so that policies see a type other than 0.
             store_.at(columns_.standard.get<"nodes/type">(), node) =

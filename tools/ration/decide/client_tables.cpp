@@ -132,7 +132,7 @@ void client_tables::keep_holdings(std::span<client_id const> former_nodes) {
         kept.push_back(holding.what);
         kept.back().node = row->second;
     }
-    held_.reset(nodes_.size(), columns_.resources.size(), kept.size());
+    ration::detail::reset(held_, columns_, nodes_.size(), kept.size());
     for (auto const& s : kept) held_.set(s, {});
 }
 
@@ -243,7 +243,7 @@ void client_tables::write(column_info const& column, std::size_t row, std::span<
 
 void client_tables::apply_holdings(holding_change const& change) {
     if (change.replaces) {
-        held_.reset(nodes_.size(), columns_.resources.size(), change.rows.size());
+        ration::detail::reset(held_, columns_, nodes_.size(), change.rows.size());
         rows_moved_ = true;
     }
     for (auto const& row : change.rows)

@@ -141,6 +141,9 @@ private:
         if (name.starts_with("held.") || name.starts_with("free."))
             return fault_at(pointer, fmt::format("has {}, which ration computes", quoted(name)),
                             "leave it out, and list in \"held\" which job holds what");
+        if (name == "capacity.batch")
+            return fault_at(pointer, fmt::format("has {}, and no node limits the batch", quoted(name)),
+                            "leave it out, and send \"max.batch\" of each job whose batch the policy may choose");
         std::vector<std::string_view> names{"id"};
         for (auto const& key : keys_of(table_)) names.push_back(key.name);
         return unknown_key(name, pointer, names);

@@ -27,7 +27,8 @@ constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."}
 constexpr std::array states{job_state::queued, job_state::running, job_state::restarting, job_state::done,
                             job_state::failed};
 
-/// Columns that differ from the usual range of a type. A new column of the catalogue needs no entry.
+/// Columns that differ from the usual range of a type. A new column of the catalogue needs no entry. One of a single
+/// resource comes before those of its family.
 struct exception {
     std::string_view column;
     double least, most;
@@ -57,6 +58,7 @@ constexpr exception exceptions[] = {
     {"jobs/expected.cpu", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/expected.memory", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/min.", 0, most_request_amount, 0},
+    {"jobs/max.batch", 0, most_request_amount, 0, value_form::amount},
     {"jobs/max.", 0, most_request_amount, unlimited, value_form::amount},
     {"jobs/requested.", 0, most_request_amount, 0},
     {"jobs/total_steps", 0, most_measurement, {}, value_form::maybe_unknown},
@@ -74,7 +76,8 @@ constexpr exception exceptions[] = {
 }
 
 [[nodiscard]] row_key key_of(column_description const& column, std::string name) {
-    auto const* const special = std::ranges::find(exceptions, column.name, &exception::column);
+    auto const* const special = std::ranges::find_if(
+        exceptions, [&](exception const& e) { return e.column == column.name || e.column == name; });
     bool const is_special = special != std::end(exceptions);
     double const most = is_float(column.type) ? most_measurement : static_cast<double>(most_request_amount);
     row_key key{.name = name.substr(name.find('/') + 1),
@@ -103,9 +106,12 @@ constexpr exception exceptions[] = {
     for (auto const& column : catalogue) {
         bool const is_ours = std::ranges::find(computed, column.name) != std::end(computed);
         if (table_index_of(column.name) != static_cast<std::size_t>(table) || is_ours) continue;
-        if (!is_family(column.name)) keys.push_back(key_of(column, std::string(column.name)));
-        if (is_family(column.name))
-            for (auto const& r : standard_resources)
+        if (!is_family(column.name)) {
+            keys.push_back(key_of(column, std::string(column.name)));
+            continue;
+        }
+        for (auto const& r : standard_resources)
+            if (table == table_id::jobs || r.granularity != divisibility::setting)
                 keys.push_back(key_of(column, std::string(column.name).append(r.name)));
     }
     return keys;

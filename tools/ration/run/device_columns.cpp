@@ -29,19 +29,6 @@ device_columns::device_columns(snapshot_store& store, standard_columns& columns,
     given_ = *given;
 }
 
-/// A batch is scarce within a job only. 0: nobody says what its batches are, and all choose themselves.
-void device_columns::set_batch_capacity(std::span<live_job const> jobs) noexcept {
-    std::int64_t sum = 0;
-    bool any = false;
-    for (auto const& job : jobs) {
-        if (job.forgotten || !job.config->elastic) continue;
-        auto const& batches = job.elastic().batches;
-        any = any || !batches.empty();
-        sum += batches.empty() ? job.elastic().batch.minimum : *std::ranges::max_element(batches);
-    }
-    store_[of(resource_id::batch).capacity][0] = any ? sum : 0;
-}
-
 void device_columns::describe(live_job const& job) noexcept {
     for (auto const r : {resource_id::gpu, resource_id::gpu_sm, resource_id::cache, resource_id::batch})
         store_[of(r).maximum][job.row] = 0;
@@ -55,8 +42,10 @@ void device_columns::describe_sizes(live_job const& job, elastic_config const& w
     std::int64_t const all = std::min(wants.devices.maximum, store_[of(resource_id::gpu).capacity][0]);
     std::int64_t const most = job.devices != nullptr ? std::min(all, job.devices->state().devices.large_enough()) : all;
     store_[request_][row] = most;
-    store_[of(resource_id::batch).minimum][row] = wants.batch.minimum;
-    store_[of(resource_id::batch).maximum][row] = wants.batch.maximum;
+    // A job whose best batches are unknown chooses its own
+    bool const is_granted = !wants.batches.empty();
+    store_[of(resource_id::batch).minimum][row] = is_granted ? wants.batch.minimum : 0;
+    store_[of(resource_id::batch).maximum][row] = is_granted ? wants.batch.maximum : 0;
     for (std::size_t k = 0; k < width_; ++k) {
         double const given = wants.speedup.empty() ? 0 : entry_of(wants.speedup, k);
         (&store_.at(given_, row))[k] = given;

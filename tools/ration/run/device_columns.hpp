@@ -29,8 +29,6 @@ public:
 
     /// Writes what the jobs can have together. Pre: the nodes table has its row.
     void set_capacity(std::int64_t devices) noexcept { store_[of(resource_id::gpu).capacity][0] = devices; }
-    /// The same for samples per step: room for everybody's largest batch.
-    void set_batch_capacity(std::span<live_job const> jobs) noexcept;
     /// Writes what stays. Pre: the job has a row.
     void describe(live_job const& job) noexcept;
     /// Writes what changes, of the jobs that have a row and use devices. O(jobs).

@@ -84,7 +84,6 @@ job_table::job_table(std::span<job_config const> jobs, host_supply const& supply
     }
     jobs_.reserve(capacity_);
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs_.emplace_back(jobs[i], job_id{rows[i] + 1}, rows[i], i);
-    if (devices_) devices_->set_batch_capacity(jobs_);
     RATION_ASSERT(store_.resize(table_id::jobs, capacity_) && store_.resize(table_id::jobs, 0),
                   "memory for the jobs table");
     RATION_ASSERT(fill_tenants(store_, columns_, tenants_.rows), "memory for the tenants table");
@@ -111,7 +110,6 @@ live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t
         jobs_.push_back(std::move(made));
     else
         *free = std::move(made);
-    if (devices_) devices_->set_batch_capacity(jobs_);
     return jobs_[slot];
 }
 
@@ -123,7 +121,6 @@ void job_table::forget(live_job& job) noexcept {
     job.row = std::numeric_limits<std::size_t>::max();
     job.forgotten = true;
     job.devices = nullptr;  // they are removed with it
-    if (devices_) devices_->set_batch_capacity(jobs_);
 }
 
 std::size_t job_table::running_with(live_job const& launched) const noexcept {

@@ -18,26 +18,21 @@ namespace ration::policies::detail {
 template <class... More>
 using goodput_columns = elastic_columns<in_rows<double, "jobs/goodput">, in_rows<std::int64_t, "jobs/batch">,
                                         in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.batch">,
-                                        in<std::int64_t, "jobs/max.batch">, in<std::int64_t, "nodes/free.batch">,
-                                        in<std::uint32_t, "nodes/type">, More...>;
+                                        in<std::int64_t, "jobs/max.batch">, in<std::uint32_t, "nodes/type">, More...>;
 
-/// Grants each share with devices its best batch. Conditions: the job accepts it, and the first
-/// node has that much capacity free. A host that does not let policies choose batches has no such
-/// capacity.
+/// Grants each share with devices its best batch, if the job accepts it. A job that chooses its own batch accepts 0
+/// only.
 template <class Tick>
 [[nodiscard]] status choose_batches(Tick const& t, std::span<share const> shares, std::uint16_t reason,
                                     grants& out) noexcept {
     auto const batch = t.template get<"jobs/batch">();
-    auto const held = t.template get<"jobs/held.batch">(), free = t.template get<"nodes/free.batch">();
+    auto const held = t.template get<"jobs/held.batch">();
     auto const least = t.template get<"jobs/min.batch">(), most = t.template get<"jobs/max.batch">();
-    std::int64_t left = free.empty() ? 0 : free[0];
     for (auto const& s : shares) {
         auto const devices = static_cast<std::size_t>(s.given);
-        std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0,
-                           more = best - held[s.row];
-        if (best <= 0 || more == 0 || more > left || best < least[s.row] || best > most[s.row]) continue;
+        std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0;
+        if (best <= 0 || best == held[s.row] || best < least[s.row] || best > most[s.row]) continue;
         if (!out.set(s.row, 0, resource_id::batch, best, reason)) return status::capacity;
-        if (more > 0) left -= more;
     }
     return status::ok;
 }

@@ -17,16 +17,16 @@ namespace ration::policies::detail {
 struct job_profile {
     std::span<double const> speedup;      // by number of devices
     std::span<std::int64_t const> batch;  // by number of devices: the best batch
-    bounds devices, batches;              // accepted by the job and available on the node
+    bounds devices, batches;              // accepted by the job
     bool batch_is_granted = false;        // otherwise the job chooses it
 
-    /// `batch_capacity` is that of the node; 0 means that the job chooses its batch.
+    /// A job that accepts only the batch 0 chooses its own.
     job_profile(std::span<double const> speedups, std::span<std::int64_t const> best_batch,
-                bounds const& wanted_devices, bounds const& wanted_batches, std::int64_t batch_capacity) noexcept
-        : speedup(speedups), batch(best_batch), devices(wanted_devices), batch_is_granted(batch_capacity > 0) {
-        batches.minimum = !batch_is_granted ? 0 : wanted_batches.minimum > 1 ? wanted_batches.minimum : 1;
-        batches.maximum = wanted_batches.maximum < batch_capacity ? wanted_batches.maximum : batch_capacity;
-        if (!batch_is_granted) batches.maximum = 0;
+                bounds const& wanted_devices, bounds const& wanted_batches) noexcept
+        : speedup(speedups), batch(best_batch), devices(wanted_devices), batches(wanted_batches),
+          batch_is_granted(wanted_batches.maximum > 0) {
+        if (!batch_is_granted) batches = {0, 0};
+        if (batch_is_granted && batches.minimum < 1) batches.minimum = 1;
     }
 
     /// The batch at k devices; 0 if it is not granted.
