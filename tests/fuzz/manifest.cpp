@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include <ration/adapt/policies.hpp>
+#include <ration/adapt/policies/tradl.hpp>
 #include <ration/plugin/host/manifest.hpp>
 
 #include "support.hpp"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <ration/adapt/policies.hpp>
+#include <ration/adapt/policies/tradl.hpp>
 #include <ration/plugin/host/elf_file.hpp>
 #include <ration/plugin/host/manifest.hpp>
 

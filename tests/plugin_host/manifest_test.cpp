@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include <ration/adapt/policies.hpp>
+#include <ration/adapt/policies/tradl.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/manifest.hpp>
 #include <ration/plugin/manifest_of.hpp>

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <ration/adapt/policies.hpp>
+#include <ration/adapt/policies/tradl.hpp>
 #include <ration/plugin/manifest_of.hpp>
 
 #include "support/catch.hpp"
