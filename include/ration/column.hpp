@@ -114,8 +114,12 @@ inline constexpr column_description catalogue[] = {
     {"jobs/remaining", column_type::f64},  // predicted steps to the next tier, or to the end; NaN = unknown
     {"jobs/restarts", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},
     {"jobs/restart_cost", column_type::f64},  // seconds
+    // seconds of a checkpoint, during which the job makes no steps
+    {"jobs/save_cost", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     // which kind of devices; numbered from 0
     {"nodes/type", column_type::u32, column_shape::scalar, column_offer::by_some_hosts},
+    // losses per second to be expected of a node that has been up for as long as this one
+    {"nodes/hazard", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
     {"nodes/capacity.", column_type::i64},
     {"nodes/free.", column_type::i64},
     {"held/job", column_type::u64},  // id, not row

@@ -142,10 +142,20 @@ struct memory_soft {
     /// Each job has its own.
     static constexpr divisibility granularity = divisibility::setting;
 };
+/// The time from the end of a checkpoint of a job to the begin of the next one, in milliseconds. 0: the job or its host
+/// chooses. Not one of the standard resources either.
+struct save_interval {
+    /// Declares the struct as a resource.
+    using resource_concept = resource_tag;
+    /// Name in columns, and unit in messages.
+    static constexpr std::string_view name = "save.interval", unit = "milliseconds";
+    /// Each job has its own.
+    static constexpr divisibility granularity = divisibility::setting;
+};
 
-// Each standard type has to model the concept; a missing member fails here and not at a user.
+// Each type has to model the concept; a missing member fails here and not at a user.
 static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
-              Resource<batch> && Resource<memory_soft>);
+              Resource<batch> && Resource<memory_soft> && Resource<save_interval>);
 
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {

@@ -18,7 +18,7 @@ FIGURES = {"mean JCT": "mean_jct", "p99 JCT": "p99_jct", "mean wait": "mean_wait
            "makespan": "makespan", "utilisation": "utilisation", "restarts per job": "restarts", "worst rho": "worst_rho", "mean rho": "mean_rho",
            "rho > 1": "unfair", "Jain's index": "jain", "deadlines met": "deadlines_met", "not done": "unfinished", "above the bound": "mean_jct_gap"}
 # What every policy reads to know its jobs at all: who they are, whether they run, what they hold, may hold and request.
-TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request|requested)\.\w+)")
+TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request|requested)\.[\w.]+)")
 CORES = 'cpus = 1\nphases = { models = "phases.json" }\n[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 1 } }\n'
 PHASES = json.dumps({"classes": [{"class": "a", "period": 1, "horizon": 1, "cpu": {"mean": 0, "deviation": 1}, "memory": {"mean": 0, "deviation": 1}, "phases": []}]})
 DEVICES = "devices = { count = 1, cpu = 0.5 }\n" + CORES + "bounds = { gpu = 1 }\n"

@@ -98,6 +98,20 @@ TEST_CASE("faults: each seed has its own, for a trace too, and every policy meet
            made.input.samples[0].faults.at(0).at != made.input.samples[1].faults.at(0).at));
 }
 
+TEST_CASE("save_by_age sets the interval of checkpoints for the servers of --faults") {
+    auto const figures = [](char const* policy, char const* interval) {
+        ran const one({"--generate", "rigid:jobs=40,per_hour=20", "--cluster", "8x4", "--policy", policy, "--faults",
+                       "revocations:region=us-east1,gpu=P100", "--save", "5", "--checkpoint", interval});
+        return json::parse(table_json(one.results()))["policies"][0]["figures"];
+    };
+    auto const mean = [](json const& all, char const* name) { return all[name]["mean"].get<double>(); };
+    auto const rarely = figures("fifo", "1h"), by_age = figures("save_by_age", "1h"), often = figures("fifo", "30");
+    REQUIRE(mean(rarely, "stops") > 0);
+    CHECK(mean(by_age, "lost_work") < 0.5 * mean(rarely, "lost_work"));
+    CHECK(mean(by_age, "mean_jct") < mean(rarely, "mean_jct"));
+    CHECK(mean(by_age, "mean_jct") < mean(often, "mean_jct"));
+}
+
 TEST_CASE("faults are told in the table and the JSON, and none is as before") {
     three_jobs const jobs;
     words const plain{"--trace", jobs.path(), "--cluster", "1x1", "--policy", "fifo"};

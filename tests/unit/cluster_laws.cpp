@@ -16,6 +16,7 @@
 #include <ration/policies/pack.hpp>
 #include <ration/policies/phase_limits.hpp>
 #include <ration/policies/pollux.hpp>
+#include <ration/policies/save_by_age.hpp>
 #include <ration/policies/sia.hpp>
 #include <ration/policies/sjf.hpp>
 #include <ration/policies/spread.hpp>
@@ -82,7 +83,8 @@ TEST_CASE("srtf: keeps the laws with jobs of unknown length first", "[laws]") {
 }
 
 TEMPLATE_TEST_CASE("cluster policies: keep the laws", "[laws]", fifo, sjf, srtf, las, gittins, max_min, wants, drf,
-                   flowcon, phase_limits, optimus, afs, edf, pack, spread, gang, sia, pollux, good_enough) {
+                   flowcon, phase_limits, save_by_age, optimus, afs, edf, pack, spread, gang, sia, pollux,
+                   good_enough) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         INFO("seed " << seed);
         CHECK(verdict<TestType>(seed, [] { return TestType{}; }) == "");

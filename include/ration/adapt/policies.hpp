@@ -22,6 +22,7 @@
 #include <ration/adapt/policies/pack.hpp>
 #include <ration/adapt/policies/phase_limits.hpp>
 #include <ration/adapt/policies/pollux.hpp>
+#include <ration/adapt/policies/save_by_age.hpp>
 #include <ration/adapt/policies/shared_cache.hpp>
 #include <ration/adapt/policies/sia.hpp>
 #include <ration/adapt/policies/sjf.hpp>

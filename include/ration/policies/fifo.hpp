@@ -66,7 +66,7 @@ public:
         if (parameters_.tenants != tenant_rule::ignore)
             gate_.start(t, jobs_, parameters_.tenants, parameters_.backfill);
         else
-            start_all(t);
+            detail::start_as_submitted(t, jobs_, parameters_.backfill);
         return jobs_.finish(out);
     }
 
@@ -74,11 +74,6 @@ private:
     fifo_parameters parameters_;
     detail::rigid_jobs jobs_;
     detail::gated_jobs gate_;
-
-    void start_all(tick<inputs> const& t) noexcept {
-        for (std::size_t row = jobs_.next_waiting(0); row != jobs_.none; row = jobs_.next_waiting(row + 1))
-            if (jobs_.waits(row) && !jobs_.start(t, row) && !parameters_.backfill) break;
-    }
 };
 
 static_assert(Policy<fifo>);

@@ -12,6 +12,9 @@
 
 namespace ration::sim {
 
+/// The number of `save_interval` in a simulation.
+inline constexpr resource_id save_interval_number = resource_id::first_custom;
+
 /// Records the jobs whose holdings have changed since `forget_changes`; the holdings themselves are
 /// in the engine's ledger. Job ids are 1 to `jobs`. Settings come from an engine, which never
 /// requests a change without effect, so law (3) of Backend holds.
@@ -46,7 +49,7 @@ public:
     /// The resources that a simulated cluster grants.
     [[nodiscard]] std::span<resource_id const> resources() const noexcept {
         static constexpr resource_id all[] = {resource_id::cpu, resource_id::memory, resource_id::gpu,
-                                              resource_id::batch};
+                                              resource_id::batch, save_interval_number};
         return all;
     }
     /// No measurement: the simulation writes the columns itself. Error: `not_found`.

@@ -2,8 +2,10 @@
 /// The columns that a simulation offers besides the standard ones.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -31,6 +33,19 @@ struct read_columns {
     }
 };
 
+/// The resources of a simulation: the standard ones, and `save_interval` if a policy reads it.
+template <class IsRead>
+[[nodiscard]] std::span<resource_info const> resources_of(IsRead const& is_read) noexcept {
+    static constexpr std::size_t standard = std::size(standard_resources);
+    static constexpr auto all = [] {
+        std::array<resource_info, standard + 1> with{};
+        for (std::size_t r = 0; r < standard; ++r) with[r] = standard_resources[r];
+        with[standard] = info_of<save_interval>();
+        return with;
+    }();
+    return std::span(all).first(is_read("jobs/held.save.interval") ? standard + 1 : standard);
+}
+
 /// Handles of all columns of a simulation's store.
 struct sim_columns {
     standard_columns standard;
@@ -38,6 +53,8 @@ struct sim_columns {
     std::size_t counts = 0;  ///< entries of one scaling vector: 0 to the most devices that a job accepts
     std::size_t types = 1;
     bool shows_phases = false;  ///< jobs have phases, and `phase_columns` are declared
+    bool shows_saves = false;   ///< a policy reads the cost of saves
+    bool shows_hazard = false;  ///< and the hazard of nodes
 
     [[nodiscard]] resource_columns const& of(resource_id r) const noexcept {
         return standard.resources[static_cast<std::size_t>(r)];
@@ -60,7 +77,7 @@ struct sim_columns {
         c.counts = scales && jobs.most_devices > 0 ? static_cast<std::size_t>(jobs.most_devices) + 1 : 1;
         c.types = scales ? machines.types.size() : 1;
         if (auto omitted = c.omit_unread(store, jobs, is_read); !omitted) return omitted.failure();
-        auto standard = standard_columns::declare(store, standard_resources);
+        auto standard = standard_columns::declare(store, resources_of(is_read));
         if (!standard) return standard.failure();
         c.standard = *standard;
         auto const request = store.declare<std::int64_t>("jobs/request.gpu");
@@ -72,6 +89,10 @@ struct sim_columns {
         c.shows_phases = jobs.has_phases;
         for (auto const name : phase_columns)
             if (done && jobs.has_phases) done = c.standard.add(store, name);
+        c.shows_saves = is_read("jobs/save_cost");
+        c.shows_hazard = is_read("nodes/hazard");
+        if (done && c.shows_saves) done = c.standard.add(store, "jobs/save_cost");
+        if (done && c.shows_hazard) done = c.standard.add(store, "nodes/hazard");
         // Of estimators; no trace has such a profile, and no simulated job reports its steps. Both stay 0.
         auto const declare = [&](std::string_view name, std::size_t width) {
             if (!done || !is_read(name)) return;
@@ -124,7 +145,7 @@ private:
             for (std::string_view const name :
                  {"jobs/speedup", "jobs/remaining", "jobs/measured_steps_per_second", "jobs/restart_cost"})
                 omit(name);
-        for (auto const& r : standard_resources) {
+        for (auto const& r : resources_of(is_read)) {
             using column_name = text<2 * longest_column_name>;
             for (std::string_view const family : {"jobs/used.", "jobs/held.", "jobs/requested."})
                 omit(column_name(family).append(r.name).view());

@@ -53,6 +53,11 @@ struct fault_rates {
     /// Of one node: mean times at full speed and at reduced speed; both exponential
     double slow_every = 0, slow_lasts = 600;
     double slow_speed = 0.5;  ///< a share of the usual speed
+
+    /// Losses per second to be expected of a node that has been up for `age` seconds.
+    [[nodiscard]] constexpr double hazard(double age) const noexcept {
+        return (loss_every > 0 ? 1 / loss_every : 0) + (lifetime ? lifetime->hazard(age) : 0);
+    }
 };
 
 namespace detail {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ration/sim/allocation.hpp>
+#include <ration/sim/backend.hpp>
 #include <ration/sim/cpu_sharing.hpp>
 #include <ration/sim/event_queue.hpp>
 #include <ration/sim/item_reads.hpp>
@@ -50,7 +51,9 @@ public:
     /// restart continues.
     void bring_up(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
-        job.saved = job.saved_at(now, live_.saves());
+        save_times const saves = live_.saves_of(row);
+        job.saved = job.saved_at(now, saves);
+        job.saved_then = job.saved_last(now, saves);
         double const before = job.done;
         job.done = live_.steps_at(row, now);
         reads_.count(live_.description(row), job.done - before, job.rate, job.full_rate);
@@ -60,10 +63,26 @@ public:
     /// Sets the job back to its last checkpoint. Returns the seconds of work that are lost.
     double lose_unsaved(std::size_t row, nanoseconds now) noexcept {
         live_job& job = live_[row];
-        double const in_vain = to_seconds(now - job.saved_last(now, live_.saves()));
+        double const in_vain = to_seconds(now - job.saved_last(now, live_.saves_of(row)));
         bring_up(row, now);
         job.done = job.saved;
         return in_vain;
+    }
+
+    /// Takes the interval of checkpoints that a policy has set for the job, in milliseconds.
+    void take_save_interval(std::size_t row, nanoseconds now) noexcept {
+        constexpr std::int64_t a_century = 3'155'760'000'000;  // in ms: as long as a run can be
+        nanoseconds every{0};
+        for (auto const& h : holdings_.of({live_.id(row)}))
+            if (h.what.resource == save_interval_number)
+                every = milliseconds(h.what.amount < a_century ? h.what.amount : a_century);
+        live_job& job = live_[row];
+        if (every == job.save_every) return;
+        bring_up(row, now);
+        save_times const before = live_.saves_of(row);
+        job.save_every = every;
+        if (now > job.began) job.began = now - before.moved_to(live_.saves_of(row), now - job.began);
+        set(row, now);
     }
 
     /// Computes the speed of a job, and schedules its end. Precondition: `done` is right for
@@ -90,7 +109,7 @@ public:
         if (!(job.rate > 0)) return;
         nanoseconds const from = job.since < now ? now : job.since;
         double const left = (job.until - job.done) / job.rate;
-        queue_.push({.at = job.end_of(from, rounded(left), live_.saves()),
+        queue_.push({.at = job.end_of(from, rounded(left), live_.saves_of(row)),
                      .what = event_class::job_phase,
                      .subject = static_cast<std::uint32_t>(live_.id(row)),
                      .version = job.version,

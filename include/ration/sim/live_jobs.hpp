@@ -17,7 +17,7 @@
 namespace ration::sim {
 
 /// The rule of checkpoints: a job saves its state after each `every` of making steps, and makes
-/// none during `take`. Times count from the begin of a job.
+/// none during `take`. Times count from the begin of a job, or from its last save before the rule changed.
 struct save_times {
     nanoseconds every{0};  ///< 0 = continuously, without cost
     nanoseconds take{0};   ///< duration of each save
@@ -32,6 +32,14 @@ struct save_times {
     [[nodiscard]] nanoseconds passed(nanoseconds working) const noexcept {
         if (every.count <= 0 || take.count <= 0 || working.count <= 0) return working;
         return working + nanoseconds{(working.count - 1) / every.count * take.count};
+    }
+    /// The place of a job at `passed` under the rule `next` instead: it has worked as long since its last save, or has
+    /// as much left of a save. A save that is due begins at once.
+    [[nodiscard]] nanoseconds moved_to(save_times const& next, nanoseconds passed) const noexcept {
+        if (every.count <= 0) return {};
+        nanoseconds const worked = passed - last_end(passed);
+        if (worked > every) return next.every + (worked - every);
+        return worked < next.every ? worked : next.every;
     }
     /// The end of the last save.
     [[nodiscard]] nanoseconds last_end(nanoseconds passed) const noexcept {
@@ -51,6 +59,8 @@ struct live_job {
     nanoseconds began{0};       ///< begin of its work on the present devices; checkpoints are counted from there
     double done = 0;            ///< steps up to `since`
     double saved = 0;           ///< steps in the last checkpoint before `since`
+    nanoseconds saved_then{0};  ///< the end of that checkpoint
+    nanoseconds save_every{0};  ///< interval of checkpoints that a policy has set; 0 = none
     double rate = 0;            ///< steps per second
     double full_rate = 0;       ///< the same if all data that it reads were cached
     double until = 0;           ///< steps up to which the rate holds; at most the job's length
@@ -77,7 +87,9 @@ struct live_job {
     }
     /// The end of its last save; `now` if jobs save continuously.
     [[nodiscard]] nanoseconds saved_last(nanoseconds now, save_times const& saves) const noexcept {
-        return now <= began ? now : began + saves.last_end(now - began);
+        if (now <= began) return now;
+        nanoseconds const last = began + saves.last_end(now - began);
+        return last < since ? saved_then : last;
     }
     /// Steps in the last checkpoint before `now`.
     [[nodiscard]] double saved_at(nanoseconds now, save_times const& saves) const noexcept {
@@ -163,11 +175,14 @@ public:
     [[nodiscard]] std::size_t active() const noexcept { return jobs_.size() - ended_; }
     /// The state of a job.
     [[nodiscard]] live_job& operator[](std::size_t row) noexcept { return jobs_[row]; }
-    /// The rule of checkpoints.
-    [[nodiscard]] save_times const& saves() const noexcept { return saves_; }
+    /// The rule of checkpoints of a job.
+    [[nodiscard]] save_times saves_of(std::size_t row) const noexcept {
+        nanoseconds const own = jobs_[row].save_every;
+        return {.every = own.count > 0 ? own : saves_.every, .take = saves_.take};
+    }
     /// Steps of a job up to `now`.
     [[nodiscard]] double steps_at(std::size_t row, nanoseconds now) const noexcept {
-        return jobs_[row].steps_at(now, saves_);
+        return jobs_[row].steps_at(now, saves_of(row));
     }
     /// The id of a job: its index in the order of submission, plus 1.
     [[nodiscard]] std::uint64_t id(std::size_t row) const noexcept { return store_.at(columns_.standard.id, row); }
@@ -190,6 +205,7 @@ public:
         write_description(store_, columns_, row, id, job, workload_.models[job.model]->tiers(job));
         distort<"jobs/remaining", "jobs/total_steps", "jobs/restart_cost">(row);
         store_.at(columns_.get<"jobs/loss.target">(), row) = workload_.models[job.model]->loss_target(job, 0);
+        if (columns_.shows_saves) store_.at(columns_.get<"jobs/save_cost">(), row) = to_seconds(saves_.take);
         scale(row, groups);
         return {};
     }

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <ration/buffer.hpp>
 #include <ration/sim/columns.hpp>
+#include <ration/sim/faults.hpp>
 
 namespace ration::sim {
 
@@ -18,6 +20,7 @@ class node_states {
     cluster const& cluster_;
     buffer<std::uint32_t> groups_, losses_;  // losses_: number of losses without a return
     buffer<double> speeds_;
+    buffer<nanoseconds> up_since_;
     double capacity_ = 0, capacity_seconds_ = 0;
     nanoseconds since_{0};
 
@@ -32,6 +35,7 @@ public:
             for (std::size_t n = 0; n < cluster_.groups[g].nodes; ++n) {
                 groups_.push_back(g);
                 speeds_.push_back(1);
+                up_since_.push_back({});
             }
         losses_.resize(groups_.size());
         if (auto sized = store_.resize(table_id::nodes, groups_.size()); !sized) return sized;
@@ -61,7 +65,19 @@ public:
     [[nodiscard]] bool bring_back(std::uint32_t node, nanoseconds now) noexcept {
         if (losses_[node] == 0) return false;
         --losses_[node];
-        return losses_[node] == 0 && change(node, now);
+        if (losses_[node] != 0) return false;
+        up_since_[node] = now;
+        return change(node, now);
+    }
+    /// Writes the hazard of each node at its age, if a policy reads it. O(nodes).
+    void show_hazard(fault_rates const& rates, nanoseconds now) noexcept {
+        if (!columns_.shows_hazard) return;
+        auto const column = columns_.get<"nodes/hazard">();
+        for (std::uint32_t node = 0; node < groups_.size(); ++node) {
+            double const hazard = rates.hazard(to_seconds(now - up_since_[node]));
+            if (std::exchange(store_.at(column, node), hazard) != hazard)
+                store_.changes().mark(table_id::nodes, node, description_columns);
+        }
     }
     /// Sets the speed of a node; 1 is the usual speed.
     void set_speed(std::uint32_t node, double speed) noexcept { speeds_[node] = speed; }

@@ -38,6 +38,14 @@ struct server_lifetime {
         }
         return 3600.0 * hours;
     }
+    /// Revocations per second of a server that has run for `age` seconds: in each hour, those that were revoked by the
+    /// time that all servers ran.
+    [[nodiscard]] constexpr double hazard(double age) const noexcept {
+        double const at_most = hours - 1, hour = age / 3600;
+        auto const h = static_cast<std::size_t>(hour > at_most ? at_most : hour > 0 ? hour : 0);
+        double const before = h == 0 ? 0 : revoked[h - 1], until = revoked[h];
+        return until > before ? (until - before) / (3600 * (servers - (before + until) / 2)) : 0;
+    }
     /// The mean lifetime in seconds.
     [[nodiscard]] constexpr double mean() const noexcept {
         double server_hours = 0, before = 0;

@@ -31,7 +31,8 @@ struct sim_options {
     std::uint64_t seed = 0;
     bool stop_at_bad_grant = false;   ///< otherwise the run continues with the valid grants
     std::span<fault const> faults{};  ///< in order of time, for nodes of the cluster; they outlive the run
-    /// Interval of checkpoints, to which a fault sets jobs back; 0 = continuously
+    fault_rates rates{};              ///< by which `faults` came about, for the column `nodes/hazard`
+    /// Interval of checkpoints, to which a fault sets jobs back, unless a policy sets another one; 0 = continuously
     nanoseconds checkpoint{0};
     nanoseconds save{0};       ///< duration of a checkpoint, in which the job makes no steps
     prediction_noise noise{};  ///< of the predictions that policies read

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -101,8 +102,8 @@ private:
           store_(options.columns), nodes_(store_, columns_, cluster_), feed_(source_), records_(source_),
           live_(store_, columns_, workload_, records_, {.every = options.checkpoint, .take = options.save}),
           backend_(own_source_ ? workload_.jobs.size() : std::numeric_limits<std::uint64_t>::max()),
-          engine_(backend_, policy, fallback, store_, columns_.standard, standard_resources,
-                  engine_options_of(options)),
+          engine_(backend_, policy, fallback, store_, columns_.standard,
+                  resources_of(read_columns{policy, fallback, options.estimators}), engine_options_of(options)),
           speed_segments_(workload_, store_, columns_, live_, engine_.holdings(), nodes_, queue_, options_.cache),
           phased_(store_, columns_, live_, engine_.holdings(), records_),
           cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, phased_, options),
@@ -332,6 +333,7 @@ private:
         speed_segments_.prefetch_next();
         services_.show(live_, store_, columns_, workload_, now);
         phased_.show(now);
+        nodes_.show_hazard(options_.rates, now);
         live_.show(now, policy_.follows_changes());
         auto const report = engine_.tick(now);
         ++outcome_.ticks;
@@ -360,6 +362,8 @@ private:
             std::size_t const row = live_.find(id);
             if (row == live_.rows() || !live_.is_active(row) || live_[row].round == round_) continue;
             live_[row].round = round_;
+            if (columns_.standard.resources.size() > std::size(standard_resources))
+                speed_segments_.take_save_interval(row, now);
             if (!live_.runs_on_cpu(row))
                 on_devices_.take_allocation(row, now);
             else if (cpu_.is_released(row)) {

@@ -44,7 +44,7 @@ class law_cluster {
         constexpr per_resource<std::int64_t> capacity{8000, 1 << 30, 8, 8000, 1 << 20, 4096};
         return {.nodes = {most.nodes, capacity},
                 .jobs = most.jobs,
-                .holdings = most.jobs * most.nodes * std::size(standard_resources)};
+                .holdings = most.jobs * most.nodes * synthetic_resources.size()};
     }
 
 public:
@@ -126,9 +126,11 @@ class policies_under_laws {
 public:
     policies_under_laws(Make& make, policy_law_options const& options)
         : options_(options), most_(options.most), make_(make),
-          grants_(options.most.jobs * options.most.nodes * std::size(standard_resources)), first_(make, grants_),
+          grants_(options.most.jobs * options.most.nodes * synthetic_resources.size()), first_(make, grants_),
           second_(make, grants_), asked_twice_(make, grants_), listed_(make, grants_) {
         most_.tenants = synthetic_tenants;
+        most_.resources = synthetic_resources.size();
+        most_.resource_names = synthetic_resource_names;
     }
 
     [[nodiscard]] result<void> bind(law_cluster const& host) {
@@ -138,7 +140,7 @@ public:
         for (auto* const p : {&first_, &second_, &asked_twice_, &listed_})
             if (!p->prepare(most_))
                 return error{.code = errc::no_capacity, .operation = "prepare policy", .subject = P::about.id};
-        validation_.prepare(host.tables().store(), host.tables().columns(), standard_resources, options_.most.nodes,
+        validation_.prepare(host.tables().store(), host.tables().columns(), synthetic_resources, options_.most.nodes,
                             grants_);
         return {};
     }

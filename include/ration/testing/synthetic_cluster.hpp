@@ -65,7 +65,7 @@ public:
             // A cluster of one node has the last type, so that policies see a type other than 0.
             store_.at(columns_.standard.get<"nodes/type">(), node) =
                 static_cast<std::uint32_t>((node + 1) % shape.node_types);
-            for (std::size_t r = 0; r < std::size(standard_resources); ++r)
+            for (std::size_t r = 0; r < synthetic_resources.size(); ++r)
                 store_.at(columns_.standard.resources[r].capacity, node) = shape.nodes[node][r];
         }
         show_free(held_, store_, columns_.standard);

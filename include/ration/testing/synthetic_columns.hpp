@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <string_view>
 
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
@@ -15,8 +16,22 @@
 
 namespace ration::testing {
 
+/// The resources of a synthetic cluster: the standard ones, and a further setting.
+inline constexpr auto synthetic_resources = [] {
+    std::array<resource_info, std::size(standard_resources) + 1> all{};
+    for (std::size_t r = 0; r < std::size(standard_resources); ++r) all[r] = standard_resources[r];
+    all.back() = info_of<save_interval>();
+    return all;
+}();
+/// Their names, for `limits`.
+inline constexpr auto synthetic_resource_names = [] {
+    std::array<std::string_view, synthetic_resources.size()> names{};
+    for (std::size_t r = 0; r < names.size(); ++r) names[r] = synthetic_resources[r].name;
+    return names;
+}();
+
 template <class T>
-using per_resource = std::array<T, std::size(standard_resources)>;
+using per_resource = std::array<T, synthetic_resources.size()>;
 
 /// Devices that one job can use.
 inline constexpr std::size_t most_devices = 16;
@@ -34,9 +49,9 @@ struct synthetic_job {
     std::int64_t priority = 0;
     job_state state = job_state::queued;
     nanoseconds submitted{}, deadline{-1}, started{-1};
-    double weight = 1, restart_cost = 0;  ///< seconds
-    double done = 0;                      ///< steps; the column shows whole ones
-    double length = 0, remaining = 0;     ///< steps; NaN = unknown
+    double weight = 1, restart_cost = 0, save_cost = 0;  ///< costs in seconds
+    double done = 0;                                     ///< steps; the column shows whole ones
+    double length = 0, remaining = 0;                    ///< steps; NaN = unknown
     double measured_steps_per_second = 0, attained = 0;
     double loss = 100, best_loss = 100;
     double target_loss = 0;                    ///< NaN = none
@@ -61,7 +76,7 @@ struct synthetic_columns {
 
     /// Errors: those of `snapshot_store::declare`.
     [[nodiscard]] static result<synthetic_columns> declare(snapshot_store& store, std::uint32_t node_types) noexcept {
-        auto standard = standard_columns::declare(store, standard_resources);
+        auto standard = standard_columns::declare(store, synthetic_resources);
         if (!standard) return standard.failure();
         synthetic_columns all{*standard, {}, node_types};
         for (auto const& c : catalogue) {
@@ -69,7 +84,7 @@ struct synthetic_columns {
             if (auto const added = all.standard.add(store, c.name, all.width_of(c)); !added) return added.failure();
         }
         for (std::size_t r = 0; r < all.request.size(); ++r) {
-            auto const name = text<longest_column_name>("jobs/request.").append(standard_resources[r].name);
+            auto const name = text<longest_column_name>("jobs/request.").append(synthetic_resources[r].name);
             auto const made = store.declare<std::int64_t>(name.view());
             if (!made) return made.failure();
             all.request[r] = *made;
@@ -103,6 +118,7 @@ struct synthetic_columns {
         store.at(standard.remaining, row) = job.remaining;
         store.at(standard.get<"jobs/restarts">(), row) = job.restarts;
         store.at(standard.restart_cost, row) = job.restart_cost;
+        store.at(standard.get<"jobs/save_cost">(), row) = job.save_cost;
         show_demand(store, row, job);
         show_phase(store, row, job);
         show_scaling(store, row, job);
@@ -117,7 +133,7 @@ private:
     }
 
     void show_demand(snapshot_store& store, std::size_t row, synthetic_job const& job) const noexcept {
-        for (std::size_t r = 0; r < std::size(standard_resources); ++r) {
+        for (std::size_t r = 0; r < synthetic_resources.size(); ++r) {
             auto const& c = standard.resources[r];
             store.at(c.used, row) = job.used[r];
             store.at(c.minimum, row) = job.minimum[r];

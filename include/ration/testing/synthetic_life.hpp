@@ -51,6 +51,7 @@ public:
     void step() {
         cluster_.pass(seconds(1));
         if (supply_ == supply::scarce) change_capacities();
+        age_nodes();
         ++ticks_;
         leave();
         if (cluster_.jobs().size() < most_jobs_ && rng_.once_in(3)) arrive();
@@ -67,6 +68,16 @@ private:
             std::int64_t const little = std::min<std::int64_t>(static_cast<std::int64_t>(most_jobs_ / 2), usual);
             for (std::size_t node = 0; node < cluster_.nodes(); ++node)
                 cluster_.set_capacity(node, r, ticks_ % 40 < 10 ? usual : little);
+        }
+    }
+
+    /// Each node has another hazard from minute to minute, and none for one in four of them.
+    void age_nodes() noexcept {
+        auto& store = cluster_.store();
+        for (std::size_t node = 0; node < cluster_.nodes(); ++node) {
+            store.at(cluster_.columns().get<"nodes/hazard">(), node) =
+                1e-4 * static_cast<double>((ticks_ / 60 + node) % 4);
+            store.changes().mark(table_id::nodes, node, description_columns);
         }
     }
 
@@ -97,7 +108,8 @@ private:
             job.speed[k] = speed_on(k, 0.02 * job.weight);
             job.fixed_speed[k] = speed_on(k, 0.05 * job.weight);
         }
-        for (std::size_t r = 0; r < capacity_.size(); ++r) demand(job, r);
+        for (std::size_t r = 0; r < std::size(standard_resources); ++r) demand(job, r);
+        accept_intervals(job);
         cluster_.arrive(job);
     }
 
@@ -119,6 +131,12 @@ private:
         job.request[r] = least + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(most - least + 1)));
         bool const is_cpu = static_cast<resource_id>(r) == resource_id::cpu;
         if (is_cpu && supply_ != supply::usual) minimum = 0;
+    }
+
+    /// Saves take longer for some jobs than for others, and some accept only short intervals, without a draw.
+    static void accept_intervals(synthetic_job& job) noexcept {
+        job.save_cost = static_cast<double>(job.id % 5);
+        job.maximum.back() = job.id % 3 == 0 ? 60'000 : unlimited;
     }
 
     void start(std::size_t row) noexcept {
@@ -146,7 +164,7 @@ private:
         }
         ask(job);
         measure_level(job);
-        for (std::size_t r = 0; r < capacity_.size(); ++r)
+        for (std::size_t r = 0; r < std::size(standard_resources); ++r)
             job.used[r] = static_cast<double>(rng_.below(static_cast<std::uint64_t>(capacity_[r]) / 2));
         cluster_.set(row, job);
         if (rng_.once_in(40)) cluster_.end(row, rng_.once_in(3) ? job_state::failed : job_state::done);

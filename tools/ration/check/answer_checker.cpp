@@ -55,7 +55,7 @@ public:
 private:
     [[nodiscard]] testing::synthetic_job const& job() const { return cluster_.jobs()[row_.job]; }
     [[nodiscard]] resource_id id() const noexcept { return static_cast<resource_id>(row_.resource); }
-    [[nodiscard]] std::string_view resource() const { return standard_resources[row_.resource].name; }
+    [[nodiscard]] std::string_view resource() const { return testing::synthetic_resources[row_.resource].name; }
     [[nodiscard]] std::string of_sum(std::string_view what, std::int64_t bound) const {
         auto const counted = [](std::int64_t amount, resource_id) { return ledger::counted(amount); };
         std::int64_t sum = growth(counted, [&](auto const& g) { return g.job == row_.job; });
@@ -84,13 +84,13 @@ private:
 
 classify::classify(subject const& s)
     : reasons_(s.reasons), reads_state_(s.reads("jobs/state")),
-      columns_(standard_columns::declare(store_, standard_resources).value()) {
+      columns_(standard_columns::declare(store_, testing::synthetic_resources).value()) {
     for (std::size_t r = 0; r < resource_count; ++r) {
-        std::string const name(standard_resources[r].name);
+        std::string const name(testing::synthetic_resources[r].name);
         reads_minimum_[r] = s.reads("jobs/min." + name);
         reads_maximum_[r] = s.reads("jobs/max." + name);
     }
-    check_.prepare(store_, columns_, standard_resources, most_nodes, most_grants);
+    check_.prepare(store_, columns_, testing::synthetic_resources, most_nodes, most_grants);
 }
 
 std::string classify::fault(testing::synthetic_cluster const& cluster, std::span<ration_grant const> grants) {

@@ -9,7 +9,7 @@
 
 namespace ration::conformance {
 
-inline constexpr std::size_t resource_count = std::size(standard_resources);
+inline constexpr std::size_t resource_count = testing::synthetic_resources.size();
 inline constexpr std::size_t most_jobs = 12, most_nodes = 3, most_grants = most_jobs * most_nodes * resource_count;
 inline constexpr std::size_t first_jobs = 6;
 

@@ -59,7 +59,7 @@ void apply(schema_options const& options, std::vector<offered_column>& all) {
 [[nodiscard]] std::size_t bytes_for(std::vector<offered_column> const& all, std::size_t stride) {
     std::size_t bytes = all.size() * stride + resource_count * sizeof(char const*);
     for (auto const& column : all) bytes += column.name.size() + 1;
-    for (auto const& r : standard_resources) bytes += r.name.size() + 1;
+    for (auto const& r : testing::synthetic_resources) bytes += r.name.size() + 1;
     return bytes;
 }
 
@@ -96,7 +96,7 @@ schema_image::schema_image(std::vector<offered_column> columns, schema_options c
     std::memset(records, garbage, columns.size() * stride);
     for (std::size_t r = 0; r < resource_count; ++r) {
         resource_name[r] = name;
-        name = store_name(name, standard_resources[r].name);
+        name = store_name(name, testing::synthetic_resources[r].name);
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
         auto const& c = columns[i];

@@ -159,7 +159,7 @@ result<void, diagnostic> add_fault_kind(std::string_view text, sim::fault_rates&
 }
 
 void draw_faults(simulation_options const& options, simulation_input& input, diagnostics& problems) {
-    sim::fault_rates rates;
+    sim::fault_rates& rates = input.rates;
     for (auto const& kind : options.faults)
         if (auto const added = add_fault_kind(kind, rates); !added)
             return problems.add(in_file("--faults", added.failure()));

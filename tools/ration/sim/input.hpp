@@ -42,6 +42,7 @@ struct simulation_input {
     sim::cluster machines;
     bool is_recorded = false;     ///< the machines are those of a log, and not of --cluster
     std::vector<sample> samples;  ///< at least one, none of them empty
+    sim::fault_rates rates;       ///< of all samples
     std::vector<double> prices;   ///< by type, for an hour of a device; empty without --price
     sim::prediction_noise noise;  ///< of the predictions that policies read
     std::vector<bool> is_exact;   ///< by policy: it reads exact values beside estimates; empty without --estimate

@@ -134,6 +134,7 @@ public:
                          .seed = from.seed,
                          .stop_at_bad_grant = options.stop_at_bad_grant,
                          .faults = from.faults,
+                         .rates = input.rates,
                          .checkpoint = options.checkpoint,
                          .save = options.save,
                          .noise = input.noise,

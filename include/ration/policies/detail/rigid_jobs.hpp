@@ -172,11 +172,17 @@ private:
     }
 };
 
-/// Starts all waiting jobs, in the order of submission.
+/// Starts waiting jobs in the order of submission. The first one that does not fit blocks all later ones, unless
+/// `others_pass`. O(waiting jobs).
+template <class Tick>
+void start_as_submitted(Tick const& t, rigid_jobs& jobs, bool others_pass) noexcept {
+    for (std::size_t row = jobs.next_waiting(0); row != jobs.none; row = jobs.next_waiting(row + 1))
+        if (jobs.waits(row) && !jobs.start(t, row) && !others_pass) break;
+}
+/// Starts all waiting jobs that fit, in the order of submission.
 template <class Tick>
 void start_all(Tick const& t, rigid_jobs& jobs) noexcept {
-    for (std::size_t row = jobs.next_waiting(0); row != jobs.none; row = jobs.next_waiting(row + 1))
-        if (jobs.waits(row)) static_cast<void>(jobs.start(t, row));
+    start_as_submitted(t, jobs, true);
 }
 
 /// Starts waiting jobs in the order of their priorities; none is stopped. The first job that
