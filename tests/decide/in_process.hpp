@@ -29,7 +29,8 @@ public:
         : cluster_(cluster), policy_(std::move(policy)), space_(most.grants()) {
         auto const bound = policy_->bind(cluster.store().schema(), most);
         RATION_ASSERT(bound, "a policy of ration reads a column that a synthetic cluster lacks");
-        check_.prepare(cluster.store(), cluster.columns(), standard_resources, most.nodes, most.grants());
+        check_.prepare(cluster.store(), cluster.columns(), ration::testing::synthetic_resources, most.nodes,
+                       most.grants());
     }
 
     /// The accepted grants; false if the policy gave none.

@@ -52,7 +52,8 @@ void client_tables::declare() {
     auto declared = standard_columns::declare(store_, standard_resources);
     require(static_cast<bool>(declared));
     columns_ = std::move(*declared);
-    require(static_cast<bool>(columns_.add(store_, "nodes/type")));
+    for (auto const& key : keys_of(table_id::nodes))
+        require(static_cast<bool>(store_.declare(key.column, key.type, 1)));
     job_columns_.clear();
     auto const keys = keys_of(table_id::jobs);
     for (std::size_t k = 0; k < keys.size(); ++k) {
