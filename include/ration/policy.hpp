@@ -25,7 +25,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -90,24 +89,13 @@ struct limits {
     std::size_t answer = 0;
     /// Rows of the tenants table.
     std::size_t tenants = 0;
-    /// The name of each of the host's resources, by its number; empty: the first `resources` standard ones. Valid until
-    /// the call that receives it returns.
-    std::span<std::string_view const> resource_names{};
+    /// The `resources`, by number, of which names count; nullptr: the first standard ones. Valid until the call that
+    /// receives it returns.
+    resource_info const* resource_table = nullptr;
 
     /// The largest number of grants of one answer.
     [[nodiscard]] constexpr std::size_t grants() const noexcept {
         return answer != 0 ? answer : jobs * nodes * resources;
-    }
-
-    /// The number of a resource, with which a grant names it; empty if this host does not have it. O(resources).
-    [[nodiscard]] constexpr std::optional<resource_id> resource(std::string_view name) const noexcept {
-        if (resource_names.empty()) {
-            for (std::size_t r = 0; r < resources && r < std::size(standard_resources); ++r)
-                if (standard_resources[r].name == name) return static_cast<resource_id>(r);
-        }
-        for (std::size_t r = 0; r < resource_names.size(); ++r)
-            if (resource_names[r] == name) return static_cast<resource_id>(r);
-        return std::nullopt;
     }
 };
 

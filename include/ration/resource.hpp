@@ -132,30 +132,9 @@ struct batch {
     static constexpr divisibility granularity = divisibility::setting;
 };
 
-/// Bytes of main memory from which on the kernel reclaims memory of the job. Nothing is killed for it, unlike beyond a
-/// limit of `memory`. Not one of the standard resources: a host that offers it adds it to its resources.
-struct memory_soft {
-    /// Declares the struct as a resource.
-    using resource_concept = resource_tag;
-    /// Name in columns, and unit in messages.
-    static constexpr std::string_view name = "memory.soft", unit = "bytes";
-    /// Each job has its own.
-    static constexpr divisibility granularity = divisibility::setting;
-};
-/// The time from the end of a checkpoint of a job to the begin of the next one, in milliseconds. 0: the job or its host
-/// chooses. Not one of the standard resources either.
-struct save_interval {
-    /// Declares the struct as a resource.
-    using resource_concept = resource_tag;
-    /// Name in columns, and unit in messages.
-    static constexpr std::string_view name = "save.interval", unit = "milliseconds";
-    /// Each job has its own.
-    static constexpr divisibility granularity = divisibility::setting;
-};
-
-// Each type has to model the concept; a missing member fails here and not at a user.
+// Each standard type has to model the concept; a missing member fails here and not at a user.
 static_assert(Resource<cpu> && Resource<memory> && Resource<gpu> && Resource<gpu_sm> && Resource<cache> &&
-              Resource<batch> && Resource<memory_soft> && Resource<save_interval>);
+              Resource<batch>);
 
 /// A resource as a row of data, for hosts whose resources are known at run time only.
 struct resource_info {

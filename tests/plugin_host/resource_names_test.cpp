@@ -14,6 +14,7 @@
 
 #include <ration/plugin/export.hpp>
 #include <ration/plugin/host/hot_swap.hpp>
+#include <ration/setting.hpp>
 
 #include "loaded.hpp"
 
@@ -28,8 +29,9 @@ constexpr numbers in_standard_host{-1, 5, 3}, in_named_host{6, -1, 3};
 /// Binds to a host that has memory.soft and, instead of batch, `tokens`. Its names are gone afterwards.
 [[nodiscard]] result<void> bind_to_named_host(any_policy& policy, std::span<column_info const> schema) {
     std::vector<std::string> const own{"cpu", "memory", "gpu", "gpu.sm", "cache", "tokens", "memory.soft"};
-    std::vector<std::string_view> const names(own.begin(), own.end());
-    return policy.bind(schema, {.jobs = 3, .nodes = 1, .resources = names.size(), .resource_names = names});
+    std::vector<resource_info> all;
+    for (auto const& name : own) all.push_back({.name = name, .unit = {}});
+    return policy.bind(schema, {.jobs = 3, .nodes = 1, .resources = all.size(), .resource_table = all.data()});
 }
 
 [[nodiscard]] numbers found_by(loaded const& plugin) {
@@ -45,8 +47,8 @@ struct asking {
     static inline std::optional<resource_id> soft, sm;
 
     [[nodiscard]] static status prepare(limits const& most) noexcept {
-        soft = most.resource("memory.soft");
-        sm = most.resource("gpu.sm");
+        soft = find_resource(most, "memory.soft");
+        sm = find_resource(most, "gpu.sm");
         return status::ok;
     }
     [[nodiscard]] static status decide(tick<inputs> const&, grants&) noexcept { return status::ok; }
@@ -56,7 +58,7 @@ struct asking {
 struct needy : asking {
     static constexpr meta about{.id = "org.example.test-needy", .version = "1.0.0"};
     [[nodiscard]] static status prepare(limits const& most) noexcept {
-        return most.resource("memory.soft") ? status::ok : status::unsupported;
+        return find_resource(most, "memory.soft") ? status::ok : status::unsupported;
     }
 };
 

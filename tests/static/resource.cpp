@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each named part of Resource: a model, and near misses one edit away from it.
 #include <ration/resource.hpp>
+#include <ration/setting.hpp>
 
 namespace resource_near_misses {
 

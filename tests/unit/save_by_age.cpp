@@ -143,8 +143,8 @@ TEST_CASE("save_by_age: a job that waits or has lost its node gets no interval",
 TEST_CASE("save_by_age: a host without the resource is refused by its name", "[save_by_age]") {
     save_by_age policy;
     CHECK(policy.prepare({.jobs = 1, .nodes = 1}) == ration::status::unsupported);
-    std::array<std::string_view, 1> const names{"save.interval"};
-    CHECK(policy.prepare({.jobs = 1, .nodes = 1, .resources = 1, .resource_names = names}) == ration::status::ok);
+    std::array const only{ration::info_of<ration::save_interval>()};
+    CHECK(policy.prepare({.jobs = 1, .nodes = 1, .resources = 1, .resource_table = only.data()}) == ration::status::ok);
 }
 
 TEST_CASE("save_by_age: wrong parameters are refused in a sentence", "[save_by_age]") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ration/host/tenants.hpp>
+#include <ration/setting.hpp>
 
 #include "rig.hpp"
 #include "support/catch.hpp"
@@ -68,9 +69,9 @@ struct asking {
     std::optional<resource_id> soft_memory, cache, unknown;
 
     [[nodiscard]] ration::status prepare(ration::limits const& most) noexcept {
-        soft_memory = most.resource("memory.soft");
-        cache = most.resource("cache");
-        unknown = most.resource("memory.sof");
+        soft_memory = ration::find_resource(most, "memory.soft");
+        cache = ration::find_resource(most, "cache");
+        unknown = ration::find_resource(most, "memory.sof");
         return ration::status::ok;
     }
     [[nodiscard]] static ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept {
@@ -85,7 +86,7 @@ struct needy {
     static constexpr ration::meta about{.id = "org.example.needy", .version = "1.0.0"};
 
     [[nodiscard]] static ration::status prepare(ration::limits const& most) noexcept {
-        return most.resource("memory.soft") ? ration::status::ok : ration::status::unsupported;
+        return ration::find_resource(most, "memory.soft") ? ration::status::ok : ration::status::unsupported;
     }
     [[nodiscard]] static ration::status decide(ration::tick<inputs> const&, ration::grants&) noexcept {
         return ration::status::ok;
@@ -215,11 +216,11 @@ TEST_CASE("settings: a policy finds the number of a resource by its name", "[eng
     CHECK_FALSE(policy.policy().unknown);
     // Without names a host has the first standard resources
     ration::limits most{.jobs = 1, .nodes = 1};
-    CHECK(most.resource("batch") == resource_id::batch);
-    CHECK_FALSE(most.resource("memory.soft"));
+    CHECK(ration::find_resource(most, "batch") == resource_id::batch);
+    CHECK_FALSE(ration::find_resource(most, "memory.soft"));
     most.resources = 2;
-    CHECK(most.resource("memory") == resource_id::memory);
-    CHECK_FALSE(most.resource("gpu"));
+    CHECK(ration::find_resource(most, "memory") == resource_id::memory);
+    CHECK_FALSE(ration::find_resource(most, "gpu"));
 }
 
 TEST_CASE("settings: a policy refuses a host without a resource that it needs", "[engine][settings]") {

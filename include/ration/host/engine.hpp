@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,14 +37,12 @@ struct engine_options {
 
 namespace detail {
 
-/// The limits that policies and estimators receive. Keeps the names of the resources in `names`.
-[[nodiscard]] inline limits limits_for(limits most, std::size_t tenants, std::span<resource_info const> resources,
-                                       buffer<std::string_view>& names) noexcept {
-    names.clear();
-    for (auto const& r : resources) names.push_back(r.name);
+/// The limits that policies and estimators receive.
+[[nodiscard]] inline limits limits_for(limits most, std::size_t tenants,
+                                       std::span<resource_info const> resources) noexcept {
     most.resources = resources.size();
     if (most.tenants < tenants) most.tenants = tenants;
-    most.resource_names = names.view();
+    most.resource_table = resources.data();
     return most;
 }
 
@@ -67,7 +64,6 @@ class engine {
     std::span<resource_info const> resources_;
     engine_options options_;
     limits most_;
-    buffer<std::string_view> resource_names_;
 
     ledger ledger_;
     checker checker_;
@@ -111,7 +107,7 @@ public:
                          .operation = "bind engine",
                          .subject = "resources",
                          .remedy = "declare standard_columns with the same resources: ration::standard_resources"};
-        most_ = detail::limits_for(most, store_.rows(table_id::tenants), resources_, resource_names_);
+        most_ = detail::limits_for(most, store_.rows(table_id::tenants), resources_);
         if (auto bound = bind_estimators(); !bound) return bound;
         for (any_policy* const d : {&policy_, &fallback_})
             if (auto bound = d->bind(store_.schema(), most_); !bound) return bound;

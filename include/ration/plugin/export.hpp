@@ -122,22 +122,25 @@ protected:
         return all;
     }
 
-    /// The names of the host's resources; none if it has an older header, or only the standard ones.
-    [[nodiscard]] static std::vector<std::string_view> resource_names_of(ration_schema const& schema) {
+    /// The host's resources, by their names; none if it has an older header, or only the standard ones.
+    [[nodiscard]] static std::vector<resource_info> resources_of(ration_schema const& schema) {
         bool const has_names = schema.struct_size > offsetof(ration_schema, resource_name);
         if (!has_names || schema.resource_name == nullptr) return {};
-        return {schema.resource_name, schema.resource_name + schema.n_resources};
+        std::vector<resource_info> all;
+        for (std::uint32_t r = 0; r < schema.n_resources; ++r)
+            all.push_back({.name = schema.resource_name[r], .unit = {}});
+        return all;
     }
 
-    /// The largest tables. A host with an older header has no tenants. `names` has to outlive the result.
+    /// The largest tables. A host with an older header has no tenants. `resources` has to outlive the result.
     [[nodiscard]] static limits limits_of(ration_schema const& schema,
-                                          std::span<std::string_view const> names) noexcept {
+                                          std::span<resource_info const> resources) noexcept {
         bool const has_tenants = schema.struct_size > offsetof(ration_schema, max_tenants);
         return {.jobs = schema.max_jobs,
                 .nodes = schema.max_nodes,
                 .resources = schema.n_resources,
                 .tenants = has_tenants ? schema.max_tenants : 0,
-                .resource_names = names};
+                .resource_table = resources.empty() ? nullptr : resources.data()};
     }
 
     // The functions of the ABI; see plugin/abi.h for their contracts.
@@ -165,8 +168,8 @@ public:
                               err, size);
             mine.bound = *found;
             if constexpr (has_prepare<P>) {
-                auto const names = resource_names_of(*schema);
-                if (auto const ready = mine.plugin.prepare(limits_of(*schema, names)); ready != status::ok)
+                auto const resources = resources_of(*schema);
+                if (auto const ready = mine.plugin.prepare(limits_of(*schema, resources)); ready != status::ok)
                     return report(static_cast<std::int32_t>(ready),
                                   ready == status::unsupported ? "this host lacks a resource that it needs"
                                                                : "it cannot prepare for so many jobs",

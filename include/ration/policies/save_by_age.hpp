@@ -18,6 +18,7 @@
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
+#include <ration/setting.hpp>
 
 namespace ration::policies {
 
@@ -86,7 +87,7 @@ public:
     /// Allocates for the largest tables, so that `decide` does not allocate. Returns `status::unsupported` for a host
     /// without the resource `save.interval`.
     [[nodiscard]] status prepare(limits const& most) noexcept {
-        auto const number = most.resource(save_interval::name);
+        auto const number = find_resource(most, save_interval::name);
         if (!number) return status::unsupported;
         number_ = *number;
         jobs_.reserve(most);

@@ -12,6 +12,7 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/host/estimator_stage.hpp>
 #include <ration/host/standard_columns.hpp>
+#include <ration/setting.hpp>
 #include <ration/sim/workload.hpp>
 
 namespace ration::sim {

@@ -130,7 +130,7 @@ public:
           second_(make, grants_), asked_twice_(make, grants_), listed_(make, grants_) {
         most_.tenants = synthetic_tenants;
         most_.resources = synthetic_resources.size();
-        most_.resource_names = synthetic_resource_names;
+        most_.resource_table = synthetic_resources.data();
     }
 
     [[nodiscard]] result<void> bind(law_cluster const& host) {

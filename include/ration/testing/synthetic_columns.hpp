@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <string_view>
 
 #include <ration/host/standard_columns.hpp>
 #include <ration/job.hpp>
+#include <ration/setting.hpp>
 #include <ration/target.hpp>
 
 namespace ration::testing {
@@ -22,12 +22,6 @@ inline constexpr auto synthetic_resources = [] {
     for (std::size_t r = 0; r < std::size(standard_resources); ++r) all[r] = standard_resources[r];
     all.back() = info_of<save_interval>();
     return all;
-}();
-/// Their names, for `limits`.
-inline constexpr auto synthetic_resource_names = [] {
-    std::array<std::string_view, synthetic_resources.size()> names{};
-    for (std::size_t r = 0; r < names.size(); ++r) names[r] = synthetic_resources[r].name;
-    return names;
 }();
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <ration/plugin/export.hpp>
+#include <ration/setting.hpp>
 
 namespace test_policies {
 
@@ -16,7 +17,7 @@ struct naming {
     [[nodiscard]] ration::status prepare(ration::limits const& most) noexcept {
         std::size_t row = 0;
         for (auto const* const name : {"memory.soft", "batch", "gpu.sm"}) {
-            auto const found = most.resource(name);
+            auto const found = ration::find_resource(most, name);
             numbers_[row++] = found ? static_cast<std::int64_t>(*found) : -1;
         }
         return ration::status::ok;

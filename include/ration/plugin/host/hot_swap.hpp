@@ -76,8 +76,8 @@ public:
                          .subject = next->about().id,
                          .remedy = "wait until the last change is settled"};
         limits most = most_;
-        auto const names = split_names(resource_names_);
-        most.resource_names = names;
+        auto const resources = resources_named(resource_names_);
+        most.resource_table = resources.empty() ? nullptr : resources.data();
         if (auto const bound = next->bind(schema_, most); !bound) return bound;
         if (auto const moved = move_state(*next); !moved) return moved;
         rules_ = rules;
@@ -104,7 +104,7 @@ public:
         is_new_ = false;  // the first list after `bind` has any row
         schema_.assign(schema.begin(), schema.end());
         most_ = most;
-        resource_names_ = join_names(most.resource_names);
+        resource_names_ = names_of_resources(most);
         return current_->bind(schema, most);
     }
 

@@ -121,14 +121,13 @@ public:
         for (auto const& c : schema_)
             columns_.push_back({c.name.c_str(), static_cast<std::uint32_t>(c.table), static_cast<std::uint32_t>(c.type),
                                 c.width, c.slot, 0, 0});
-        auto const joined = join_names(most.resource_names);
-        auto const names = split_names(joined);
+        auto const names = names_of_resources(most);
         std::vector<char const*> first;
-        for (auto const name : names) first.push_back(name.data());
+        for (auto const& r : resources_named(names)) first.push_back(r.name.data());
         ration_schema const given{sizeof given,
                                   static_cast<std::uint32_t>(columns_.size()),
                                   sizeof(ration_column),
-                                  static_cast<std::uint32_t>(names.empty() ? most.resources : names.size()),
+                                  static_cast<std::uint32_t>(most.resources),
                                   most.jobs,
                                   most.nodes,
                                   most.grants(),

@@ -2,28 +2,31 @@
 /// The names of a host's resources as one text, for hosts of plugins: they outlive `bind` there, and cross to workers.
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <ration/policy.hpp>
+
 namespace ration::plugin {
 
-/// One text with all names; each ends with a zero byte. Allocates.
-[[nodiscard]] inline std::string join_names(std::span<std::string_view const> names) {
+/// One text with all names, each of which ends with a zero byte; empty if the limits have none. Allocates.
+[[nodiscard]] inline std::string names_of_resources(limits const& most) {
     std::string joined;
-    for (auto const name : names) joined.append(name).push_back('\0');
+    for (std::size_t r = 0; most.resource_table != nullptr && r < most.resources; ++r)
+        joined.append(most.resource_table[r].name).push_back('\0');
     return joined;
 }
 
-/// The names in such a text, as views of it. Allocates.
-[[nodiscard]] inline std::vector<std::string_view> split_names(std::string_view joined) {
-    std::vector<std::string_view> names;
+/// Resources with the names in such a text, which has to outlive them. Allocates.
+[[nodiscard]] inline std::vector<resource_info> resources_named(std::string_view joined) {
+    std::vector<resource_info> all;
     while (!joined.empty()) {
-        names.push_back(joined.substr(0, joined.find('\0')));
-        joined.remove_prefix(names.back().size() + 1);
+        all.push_back({.name = joined.substr(0, joined.find('\0')), .unit = {}});
+        joined.remove_prefix(all.back().name.size() + 1);
     }
-    return names;
+    return all;
 }
 
 }  // namespace ration::plugin

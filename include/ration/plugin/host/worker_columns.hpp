@@ -47,7 +47,7 @@ public:
         schema_.clear();
         placed_.clear();
         most_ = most;
-        most_.resource_names = {};
+        most_.resource_table = nullptr;
         std::size_t at = on_line(sizeof(worker_request));
         for (auto const& column : needed) {
             auto const& c = *find_column(schema, column.name);

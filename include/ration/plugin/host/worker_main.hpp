@@ -195,12 +195,12 @@ private:
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
             return finish_start(made);
         number_columns();
-        auto const names = split_names(resource_names_);
+        auto const resources = resources_named(resource_names_);
         limits const most{.jobs = brief_.most_jobs,
                           .nodes = brief_.most_nodes,
                           .resources = brief_.most_resources,
                           .tenants = brief_.most_tenants,
-                          .resource_names = names};
+                          .resource_table = resources.empty() ? nullptr : resources.data()};
         if (auto const bound = live.bind(schema_, most); bound != RATION_OK) return finish_start(bound);
         // The plugin starts without state, and the host reports it
         if (!state_.empty() && live.load(state_) != RATION_OK) reply().state_lost = 1;

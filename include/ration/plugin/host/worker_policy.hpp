@@ -84,7 +84,7 @@ public:
         keep_state();
         auto const needed = needs_of(described().manifest());
         columns_.bind(*needed, schema, most);
-        resource_names_ = join_names(most.resource_names);
+        resource_names_ = names_of_resources(most);
         most_grants_ = std::min<std::size_t>(most.grants(), 1U << 24);
         events_.reserve(2 * most_worker_events);
         memory_.reserve();
