@@ -68,6 +68,7 @@ struct ran {
         if (problems.empty()) compare_with_exact(options, input, policies, problems);
     }
     [[nodiscard]] simulation_results results() const {
+        REQUIRE(problems.empty());
         runs_progress progress;
         return {options, input, policies, run_all(options, input, progress)};
     }

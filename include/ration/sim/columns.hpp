@@ -2,6 +2,7 @@
 /// The columns that a simulation offers besides the standard ones.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,17 +35,18 @@ struct read_columns {
     }
 };
 
-/// The resources of a simulation: the standard ones, and `save_interval` if a policy reads it.
+/// The resources that a simulation can have: the standard ones and `save_interval`, by their numbers.
+inline constexpr auto all_resources = [] {
+    std::array<resource_info, std::size(standard_resources) + 1> all{};
+    std::copy(std::begin(standard_resources), std::end(standard_resources), all.begin());
+    all.back() = info_of<save_interval>();
+    return all;
+}();
+
+/// Those of one simulation: `save_interval` is among them if a policy reads it.
 template <class IsRead>
-[[nodiscard]] std::span<resource_info const> resources_of(IsRead const& is_read) noexcept {
-    static constexpr std::size_t standard = std::size(standard_resources);
-    static constexpr auto all = [] {
-        std::array<resource_info, standard + 1> with{};
-        for (std::size_t r = 0; r < standard; ++r) with[r] = standard_resources[r];
-        with[standard] = info_of<save_interval>();
-        return with;
-    }();
-    return std::span(all).first(is_read("jobs/held.save.interval") ? standard + 1 : standard);
+[[nodiscard]] constexpr std::span<resource_info const> resources_of(IsRead const& is_read) noexcept {
+    return std::span(all_resources).first(std::size(standard_resources) + is_read("jobs/held.save.interval"));
 }
 
 /// Handles of all columns of a simulation's store.

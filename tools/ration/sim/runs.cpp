@@ -248,12 +248,14 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 /// Refuses a policy that does not fit these runs.
 [[nodiscard]] result<void, diagnostic> check_policy(std::string const& name, any_policy& policy,
                                                     simulation_input const& input) {
+    auto const& all = sim::all_resources;
     for (auto const& s : input.samples) {
         snapshot_store store;
         auto const declared = sim::sim_columns::declare(store, sim::shape_of(s.jobs), input.machines, true,
                                                         [](std::string_view) { return true; });
         if (!declared) return diagnostic{.text = to_text(declared.failure())};
-        if (auto const bound = policy.bind(store.schema(), {.jobs = 1, .nodes = 1}); !bound)
+        limits const one{.jobs = 1, .nodes = 1, .resources = all.size(), .resource_table = all.data()};
+        if (auto const bound = policy.bind(store.schema(), one); !bound)
             return diagnostic{.text = refusal(name, bound.failure())};
     }
     if (auto const shared = check_shared_resource(name, policy, input); !shared) return shared;
@@ -267,8 +269,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
 }
 
 [[nodiscard]] std::string_view resource_name(std::uint32_t resource) {
-    return resource < std::size(standard_resources) ? standard_resources[resource].name
-                                                    : "a resource that is not there";
+    return resource < sim::all_resources.size() ? sim::all_resources[resource].name : "a resource that is not there";
 }
 
 [[nodiscard]] std::string at_tick(std::uint64_t number, nanoseconds at) {
