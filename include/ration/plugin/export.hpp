@@ -127,6 +127,7 @@ protected:
         bool const has_names = schema.struct_size > offsetof(ration_schema, resource_name);
         if (!has_names || schema.resource_name == nullptr) return {};
         std::vector<resource_info> all;
+        all.reserve(schema.n_resources);
         for (std::uint32_t r = 0; r < schema.n_resources; ++r)
             all.push_back({.name = schema.resource_name[r], .unit = {}});
         return all;
