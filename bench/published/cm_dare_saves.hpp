@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@
 
 namespace published::cm_dare {
 
-/// Jobs of 8 hours, each on one server of its own. The cost of a checkpoint is that of a model of some 100 MB.
+/// Jobs of 8 hours. Each has one server. A checkpoint takes as long as that of a model of some 100 MB.
 struct saving_jobs {
     std::size_t jobs = 200;
     std::uint64_t seeds = 5;
@@ -65,9 +66,7 @@ struct waste {
         return over_seeds(all);
     }
     [[nodiscard]] static double sum(std::vector<double> const& all) noexcept {
-        double together = 0;
-        for (double const one : all) together += one;
-        return together;
+        return std::accumulate(all.begin(), all.end(), 0.0);
     }
 };
 

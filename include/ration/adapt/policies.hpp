@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The parameters of all of ration's own policies, adapted: for a program that configures policies by
-/// name. Each header compiles its policy, so a plugin includes only that of its own
+/// name. Each header compiles its policy, so a plugin includes the header of one policy
 /// (docs/architecture.md).
 #pragma once
 

@@ -173,7 +173,7 @@ public:
                 if (auto const ready = mine.plugin.prepare(limits_of(*schema, resources)); ready != status::ok)
                     return report(static_cast<std::int32_t>(ready),
                                   ready == status::unsupported ? "this host lacks a resource that it needs"
-                                                               : "it cannot prepare for so many jobs",
+                                                               : "it cannot prepare for tables of this size",
                                   err, size);
             }
             return std::int32_t{RATION_OK};

@@ -46,7 +46,8 @@ inline constexpr auto all_resources = [] {
 /// Those of one simulation: `save_interval` is among them if a policy reads it.
 template <class IsRead>
 [[nodiscard]] constexpr std::span<resource_info const> resources_of(IsRead const& is_read) noexcept {
-    return std::span(all_resources).first(std::size(standard_resources) + is_read("jobs/held.save.interval"));
+    bool const saves = is_read("jobs/held.save.interval");
+    return std::span(all_resources).first(saves ? all_resources.size() : std::size(standard_resources));
 }
 
 /// Handles of all columns of a simulation's store.
