@@ -14,7 +14,7 @@
 
 #include <ration/resource.hpp>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"

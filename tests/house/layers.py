@@ -51,7 +51,7 @@ EARNED_HEADERS = {"adapters": "boost/hana/", "plugin boundary": "boost/dll/"}
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.M)
 _MODULE = re.compile(r'ration_add_module\(\s*(\w+)\s+((?:"[^"]*"|[^)"])*)\)')
-_COMPONENT = re.compile(r"^ration_add_component\(\s*(\w+)(?:\s+REQUIRES\s+([^)]*?))?(?:\s+(?:EXCEPT|GENERATED)\s[^)]*)?\)", re.M)
+_COMPONENT = re.compile(r"^ration_add_component\(\s*(\w+)(?:\s+REQUIRES\s+([^)]*?))?(?:\s+EXCEPT\s[^)]*)?\)", re.M)
 _MODULE_KEYWORDS = re.compile(r"\b(DIRECTORY|FOLDERS|REQUIRES|LIBRARY)\b")
 
 

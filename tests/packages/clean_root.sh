@@ -6,6 +6,7 @@
 #   clean_root.sh --quickstart           examples/quickstart.sh to its end, in a Debian that has not even a compiler: it has to install all of it
 #   clean_root.sh --quick                tests/run.sh --quick in the same Debian
 #   clean_root.sh --packages FOLDER      installs the Debian packages of the folder, and runs jobs there
+#   clean_root.sh --wheel FOLDER         installs the Python wheel of the folder, and runs jobs there
 #   clean_root.sh --image                the two stages of the Dockerfile, without Docker: makes the packages in one Debian, installs them in another
 #   clean_root.sh --compile COMPILER...  each compiler (g++, g++-15, clang++-21, ...) reads every source of program, plugins and examples,
 #                                        the files of a component of the program together
@@ -106,6 +107,14 @@ try_packages() {
   inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive /packages/installed.sh
 }
 
+# try_wheel FOLDER: in a Debian that has Python and no compiler.
+try_wheel() {
+  make_root python3-minimal,python3-venv
+  mkdir "$root/wheels"
+  cp "$1"/*.whl "$here/installed_wheel.sh" "$root/wheels/"
+  inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 /wheels/installed_wheel.sh /wheels /wheels/installed
+}
+
 # try_image: the root in which the packages were made is removed, so that the program cannot find anything of it.
 try_image() {
   try_command "cmake/debian_packages.sh /packages"
@@ -166,6 +175,7 @@ case ${1-} in
   --quickstart) try_command examples/quickstart.sh ;;
   --quick) try_command "tests/run.sh --quick" ;;
   --packages) try_packages "$2" ;;
+  --wheel) try_wheel "$2" ;;
   --image) try_image ;;
   --arm64) try_arm64 ;;
   --compile) shift && try_compilers together "${@:-g++}" ;;

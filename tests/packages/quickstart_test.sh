@@ -6,7 +6,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/ration-quickstart.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder"/{tree/{cmake,examples,build/release/bin},tools,installed}
+mkdir -p "$folder"/{tree/{cmake,examples,build/release/quickstart},tools,installed}
 cp "$source"/examples/{quickstart,build}.sh "$folder/tree/examples/"
 
 # The search path has nothing else, since this machine may have a ration.
@@ -19,7 +19,7 @@ stand_in() {
 }
 stand_in "$folder/tree/cmake/packages.sh" packages
 stand_in "$folder/tools/cmake" cmake
-stand_in "$folder/tree/build/release/bin/ration" built
+stand_in "$folder/tree/build/release/quickstart/ration" built
 stand_in "$folder/installed/ration" installed
 
 # expect PATH LINE...: the last calls of a start with this search path
@@ -34,5 +34,5 @@ expect() {
 }
 
 run="run examples/quickstart/jobs.toml --compare none,tradl --quiet"
-expect "$folder/tools" "cmake --build --preset release --target train ration" "built $run"
+expect "$folder/tools" "cmake --build --preset release --target train ration_quickstart" "built $run"
 expect "$folder/installed:$folder/tools" "cmake --build --preset release --target train" "installed $run"

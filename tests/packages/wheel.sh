@@ -23,31 +23,10 @@ rm -rf "$folder/made" "$folder/dist" "$folder/empty"
 PATH=$folder/tools/bin:$PATH auditwheel repair --wheel-dir "$folder/dist" "$folder"/made/ration-*.whl
 [[ $(basename "$folder"/dist/*.whl) == ration-*-py3-none-manylinux_*.whl ]] || wrong "the tag is that of $(basename "$folder"/dist/*.whl)"
 
-python3 -m venv "$folder/empty"
-"$folder/empty/bin/pip" install --quiet --no-index "$folder"/dist/ration-*.whl
+env -i PATH=/usr/bin:/bin HOME="$folder" "$source/tests/packages/installed_wheel.sh" "$folder/dist" "$folder/empty"
 alone() {
   (cd "$folder/empty" && env -i PATH="$folder/empty/bin:/usr/bin:/bin" HOME="$folder/empty" "$@")
 }
-installed=("$folder"/empty/lib/python3.*/site-packages/ration/installed)
-for library in libfmt libhwloc libsqlite3; do  # those of the wheel, not of this machine
-  [[ $(ldd "${installed[0]}/bin/ration" | grep "$library") == *ration.libs* ]] || wrong "it needs the $library of this machine"
-done
-version=$(alone ration --version)
-[[ $(alone python3 -m ration --version) == "$version" ]] || wrong "python3 -m ration is another program than ration"
-alone ration check "${installed[0]}/lib/ration/plugins/tradl.so" || wrong "tradl.so does not keep the rules of the plugin ABI"
-cat >"$folder/empty/jobs.toml" <<'JOBS'
-policy = "equal_share"
-[[job]]
-name = "short"
-command = ["sleep", "0.2"]
-target = { loss = { objective = 1 } }
-JOBS
-alone ration run jobs.toml --quiet || wrong "a job does not run"
-alone python3 -c '
-from ration.decide import Decide
-with Decide("equal_share") as policy:
-    answer = policy.ask(nodes=[{"id": "n", "capacity.cpu": 2000}], jobs=[{"id": "j", "state": "running"}])
-assert answer["grants"][0]["amount"] == 2000, answer' || wrong "ration.decide gets no answer"
 cp "$source/examples/python_policy/half.py" "$folder/empty"
 alone python3 -m ration.policy build half.py || wrong "a policy in Python is not built"
 alone ration check ./half.so || wrong "half.so does not keep the rules of the plugin ABI"

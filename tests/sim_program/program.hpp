@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "command_line/command_line.hpp"
 #include "common/diagnostics.hpp"
 #include "policies/policy_registry.hpp"
 #include "report/simulation_page.hpp"
@@ -31,7 +32,7 @@ inline std::string const fits = RATION_BENCH_DATA "/loss/fits.csv";
 
 [[nodiscard]] inline parsed_command_line parsed(words w) {
     w.insert(w.begin(), "sim");
-    return parse_command_line(std::move(w), policy_names());
+    return parse_command_line(std::move(w), all_commands(), policy_names());
 }
 
 [[nodiscard]] inline simulation_options options_of(words w) {

@@ -4,7 +4,7 @@
 #include "cli/bench_command.hpp"
 #include "cli/check_command.hpp"
 #include "cli/clean_command.hpp"
-#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/list_command.hpp"
 #include "cli/logs_command.hpp"
@@ -13,9 +13,11 @@
 #include "cli/policies_command.hpp"
 #include "cli/replay_command.hpp"
 #include "cli/report_command.hpp"
-#include "cli/run_command.hpp"
+#include "cli/run_anywhere_command.hpp"
 #include "cli/runs_command.hpp"
 #include "cli/twin_command.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/run_command.hpp"
 #include "config/config.hpp"
 #include "support/catch.hpp"
 #include "tools/options_of.hpp"
@@ -27,7 +29,7 @@ namespace {
 using words = std::vector<std::string>;
 
 [[nodiscard]] parsed_command_line parsed(words w) {
-    return parse_command_line(std::move(w), {"none", "equal_share", "tradl"});
+    return parse_command_line(std::move(w), all_commands(), {"none", "equal_share", "tradl"});
 }
 
 /// The sentence that refuses the words, without its newline.
@@ -40,7 +42,7 @@ using words = std::vector<std::string>;
 
 [[nodiscard]] run_options options(words w) {
     w.insert(w.begin(), {"run", "jobs.toml"});
-    return options_of<run_options>(parsed(std::move(w)));
+    return options_of<run_anywhere_options>(parsed(std::move(w)));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <memory>
 #include <variant>
 
-#include "cli/command_line.hpp"
+#include "command_line/command_line.hpp"
 #include "support/catch.hpp"
 
 template <class Options>

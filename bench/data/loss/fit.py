@@ -15,7 +15,7 @@ import statistics
 import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Acceptable and Objective as in examples/quickstart/jobs.toml and examples/pytorch/jobs.toml.
+# Acceptable and Objective, as README.md describes.
 TARGETS = {"softmax": (0.55, 0.45), "mlp": (0.5, 0.38), "vae": (275, 260), "rnn": (0.7, 0.5), "torch-vae": (265, 255), "torch-cnn": (0.5, 0.4),
            "torch-gru": (0.04, 0.03), "torch-lstm-cfc": (0.68, 0.58), "torch-lstm-crf": (3, 2.2), "torch-bidirectional-rnn": (0.68, 0.55),
            "torch-rnn": (0.95, 0.75), "torch-dynamic-rnn": (0.75, 0.62)}

@@ -11,7 +11,7 @@
 
 #include "bench/runs.hpp"
 #include "bench/table.hpp"
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"

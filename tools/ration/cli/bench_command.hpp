@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/options.hpp"
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

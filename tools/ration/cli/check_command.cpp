@@ -15,7 +15,7 @@
 
 #include "check/containment.hpp"
 #include "check/examine.hpp"
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/printable.hpp"
 #include "events/json_writer.hpp"
 #include "policies/plugin_policy.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

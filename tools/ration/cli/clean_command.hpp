@@ -2,7 +2,7 @@
 /// `ration clean`: ends the jobs of killed runs, and removes their records and groups.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "run/orphaned_runs.hpp"
 
 namespace ration::program {

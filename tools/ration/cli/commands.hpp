@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The subcommands of `ration`, in the order in which --help lists them.
+/// All subcommands of `ration`.
 #pragma once
 
-#include <memory>
-#include <span>
-
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 
-struct subcommand {
-    char const *name, *help;             ///< "run"; a command of the group "measure" is "measure scaling"
-    std::unique_ptr<command> (*make)();  ///< null: a group, whose commands follow
-};
-
-[[nodiscard]] std::span<subcommand const> subcommands();
+[[nodiscard]] command_table all_commands();
 
 }  // namespace ration::program

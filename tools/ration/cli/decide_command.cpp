@@ -12,7 +12,7 @@
 
 #include <ration/process/input_file.hpp>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "config/settings.hpp"
 #include "decide/request_lines.hpp"

@@ -2,7 +2,7 @@
 /// `ration doctor`: what can be controlled on this machine.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "doctor/doctor.hpp"
 
 namespace ration::program {

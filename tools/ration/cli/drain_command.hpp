@@ -2,7 +2,7 @@
 /// `ration drain`: lets the service launch no further job.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/control_client.hpp"
 
 namespace ration::program {

@@ -2,7 +2,7 @@
 /// `ration cancel`, `ration pause` and `ration resume`: the commands that change jobs of the service.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/client.hpp"
 
 namespace ration::program {

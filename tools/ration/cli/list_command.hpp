@@ -2,7 +2,7 @@
 /// `ration list`: the runs of this user that are alive, with their jobs.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

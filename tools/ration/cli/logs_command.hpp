@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

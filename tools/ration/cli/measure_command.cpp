@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
 #include "measure/search_space.hpp"

@@ -2,7 +2,7 @@
 /// `ration measure`: one command for each measurement.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "measure/phases.hpp"
 #include "measure/scaling.hpp"
 #include "measure/serve_load.hpp"

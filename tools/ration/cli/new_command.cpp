@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "cli/new_templates.hpp"
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
 

@@ -2,7 +2,7 @@
 /// `ration node`: the agent of one node. `ration run --nodes` starts it.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "nodes/agent.hpp"
 
 namespace ration::program {

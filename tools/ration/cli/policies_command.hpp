@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

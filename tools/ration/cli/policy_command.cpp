@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/option_checks.hpp"
 #include "cli/state_option.hpp"
+#include "command_line/option_checks.hpp"
 
 namespace ration::program {
 namespace {

@@ -2,7 +2,7 @@
 /// `ration policy set`: changes the policy of the service.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/control_client.hpp"
 
 namespace ration::program {

@@ -13,7 +13,7 @@
 
 #include <ration/process/input_file.hpp>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/printable.hpp"

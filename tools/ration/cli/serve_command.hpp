@@ -2,7 +2,7 @@
 /// `ration serve`: runs the jobs that are submitted to it.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/daemon.hpp"
 
 namespace ration::program {

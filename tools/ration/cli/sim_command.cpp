@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <optional>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"

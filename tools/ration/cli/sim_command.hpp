@@ -2,7 +2,7 @@
 /// `ration sim`: jobs on a simulated cluster, under several policies.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "sim/options.hpp"
 
 namespace ration::program {

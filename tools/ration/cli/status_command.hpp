@@ -2,7 +2,7 @@
 /// `ration status`: the jobs of the service, also while it is down.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/client.hpp"
 
 namespace ration::program {

@@ -2,7 +2,7 @@
 /// `ration submit`: gives a job to the service.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/submit_client.hpp"
 
 namespace ration::program {

@@ -2,7 +2,7 @@
 /// `ration top`: a live view of the service.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/top.hpp"
 
 namespace ration::program {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "comparison/output.hpp"
 #include "report/run_json.hpp"

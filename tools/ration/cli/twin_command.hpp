@@ -2,7 +2,7 @@
 /// `ration twin`: a recorded run beside its simulation.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "twin/options.hpp"
 
 namespace ration::program {

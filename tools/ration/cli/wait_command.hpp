@@ -2,7 +2,7 @@
 /// `ration wait`: waits for a job of the service.
 #pragma once
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 #include "serve/client.hpp"
 
 namespace ration::program {

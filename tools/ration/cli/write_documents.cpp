@@ -4,7 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "command_line/command_line.hpp"
 #include "documents/completion.hpp"
 #include "documents/man_page.hpp"
 #include "policies/policy_registry.hpp"
@@ -27,7 +28,7 @@ int main(int count, char** words) {
         return 2;
     }
     std::filesystem::path const folder = words[1];
-    auto const program = describe_command_line(policy_names());
+    auto const program = describe_command_line(all_commands(), policy_names());
     bool good = write(folder / "man1/ration.1", man_page(program));
     for (auto const& command : program.commands)
         good &= write(folder / "man1" / (page_name(command) + ".1"), man_page(program, command));

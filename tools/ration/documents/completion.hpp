@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "command_line.hpp"
+#include "command_line/description.hpp"
 
 namespace ration::program {
 

@@ -10,7 +10,7 @@
 
 #include <ration/sim/diagnostic.hpp>
 
-#include "cli/command.hpp"
+#include "command_line/command.hpp"
 
 namespace ration::program {
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "command_line.hpp"
+#include "command_line/description.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): CLI11's own names
 namespace CLI {

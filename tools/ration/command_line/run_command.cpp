@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/run_command.hpp"
+#include "command_line/run_command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <iterator>
 
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
-#include "common/quantity.hpp"
 #include "common/suggestion.hpp"
 #include "config/settings.hpp"
-#include "nodes/cluster.hpp"
-#include "nodes/cluster_spec.hpp"
 #include "policies/policy_registry.hpp"
 #include "run/job_backends.hpp"
 #include "run/run.hpp"
@@ -29,9 +26,6 @@ constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml --compare none,equal_share --log run.jsonl
   ration run jobs.toml --compare none,tradl:scenario=AO,tradl:scenario=FT,alpha=0.9 --repeat 5
   ration run jobs.toml --policy ./libmine.so --cpus 2
-  ration run jobs.toml --nodes local:2
-  ration run jobs.toml --nodes 'ssh {host} ration node' --hosts n1,n2
-  salloc -N2 --exclusive --no-kill ration run jobs.toml --nodes slurm
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
 The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. Ctrl-C stops all jobs and ends the run; a second one kills them.)";
@@ -40,30 +34,6 @@ The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. 
     auto const names = job_backend_names();
     if (std::ranges::find(names, word) != names.end()) return {};
     return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
-}
-
-[[nodiscard]] result<nanoseconds, diagnostic> parse_lease(std::string_view word) {
-    auto const time = parse_duration(word);
-    if (time && *time >= seconds(2)) return *time;
-    return diagnostic{.text = program::quoted(word) + " is not a time of at least two seconds; write 5min or 30s"};
-}
-
-/// The machines on which the jobs run, if it is not this one alone.
-void add_nodes_options(CLI::App& to, run_options& into) {
-    auto* const nodes =
-        to.add_option("--nodes", into.nodes,
-                      "Run the jobs on several nodes: local:N for parts of this machine, slurm for those of "
-                      "this allocation, or a command with {host} that starts 'ration node' on a host");
-    nodes->type_name("NODES")->check(checked_by(check_nodes));
-    to.add_option("--hosts", into.hosts, "The hosts of the command")->delimiter(',')->type_name("A,B")->needs(nodes);
-    to.add_option_function<std::string>(
-          "--node-lease", [&into](std::string const& word) { into.lease = *parse_lease(word); },
-          "How long the jobs of a node run on without the controller; default 5min")
-        ->type_name("TIME")
-        ->check(checked_by(parse_lease))
-        ->needs(nodes);
-    for (auto const* const other : {"--compare", "--dry-run", "--metrics", "--cpus"})
-        nodes->excludes(to.get_option(other));
 }
 
 /// Puts the parameters of --set in the place of those of the file. Pre: the policies are chosen.
@@ -131,7 +101,6 @@ void add_options(CLI::App& to, run_options& into, option_context& context) {
                 "No view and no lines on what happens; warnings and the table at the end remain");
     add_metrics_option(to, into.metrics, context)->excludes(dry_run);
     compare->excludes(dry_run)->excludes(reattach);
-    add_nodes_options(to, into);
     to.callback([&into] { into.compare = !into.compared.empty(); });
 }
 
@@ -145,7 +114,7 @@ result<void, diagnostic> choose_policies(run_options& options, run_config const&
     return {};
 }
 
-exit_code run_file(run_options const& asked) {
+exit_code run_file(run_options const& asked, exit_code (&start)(run_options const&, run_config const&)) {
     auto options = asked;
     std::vector<std::string> named;
     for (auto const& word : options.compared)
@@ -161,7 +130,9 @@ exit_code run_file(run_options const& asked) {
     print_to_stderr(problems, "ration: ");
     if (!problems.empty()) return exit_code::bad_input;
     if (options.cpus) read.config.cpus = options.cpus;
-    return options.nodes.empty() ? run(options, read.config) : run_on_nodes(options, read.config);
+    return start(options, read.config);
 }
+
+exit_code run_here(run_options const& options) { return run_file(options, run); }
 
 }  // namespace ration::program

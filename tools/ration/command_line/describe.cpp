@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "describe.hpp"
+#include "command_line/describe.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/option_checks.hpp"
+#include "command_line/option_checks.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "documents/command_line.hpp"
+#include "command_line/command.hpp"
+#include "command_line/description.hpp"
 
 namespace ration::program {
 
@@ -22,10 +22,11 @@ using parsed_command_line = std::variant<answer, std::unique_ptr<command>>;
 
 /// `words` are the arguments without the program's name. `policies` are the names that --policy and --compare may use
 /// besides the path of a .so.
-[[nodiscard]] parsed_command_line parse_command_line(std::vector<std::string> words,
+[[nodiscard]] parsed_command_line parse_command_line(std::vector<std::string> words, command_table const& table,
                                                      std::vector<std::string> const& policies);
 
-/// The program's command line. `policies` as for `parse_command_line`.
-[[nodiscard]] described_program describe_command_line(std::vector<std::string> const& policies);
+/// The command line of a program with these commands. `policies` as for `parse_command_line`.
+[[nodiscard]] described_program describe_command_line(command_table const& table,
+                                                      std::vector<std::string> const& policies);
 
 }  // namespace ration::program

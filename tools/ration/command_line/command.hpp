@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A subcommand of `ration`: its options, and the function that performs it. The table is in cli/commands.cpp.
+/// A subcommand of `ration`: its options, and the function that performs it. The table of all is in cli/commands.cpp.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "command_line/describe.hpp"
 #include "common/exit_code.hpp"
-#include "documents/describe.hpp"
 
 namespace ration::program {
 
@@ -43,6 +44,23 @@ public:
     [[nodiscard]] Options const& options() const noexcept { return options_; }
     void declare_options(CLI::App& to, option_context& context) override { add_options(to, options_, context); }
     [[nodiscard]] exit_code perform() const override { return perform_(options_); }
+};
+
+template <class Options, exit_code (*Perform)(Options const&)>
+[[nodiscard]] std::unique_ptr<command> make_command() {
+    return std::make_unique<command_with<Options>>(Perform);
+}
+
+/// A line in the table of a program's commands.
+struct subcommand {
+    char const *name, *help;             ///< "run"; a command of the group "measure" is "measure scaling"
+    std::unique_ptr<command> (*make)();  ///< null: a group, whose commands follow
+};
+
+/// What a program offers.
+struct command_table {
+    std::span<subcommand const> commands;  ///< in the order in which --help lists them
+    char const* notes;                     ///< below them in --help
 };
 
 }  // namespace ration::program

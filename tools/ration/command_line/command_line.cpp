@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "cli/command_line.hpp"
+#include "command_line/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
-#include "cli/commands.hpp"
 #include "common/diagnostics.hpp"
 #include "common/printable.hpp"
 #include "common/suggestion.hpp"
@@ -16,24 +15,6 @@ namespace ration::program {
 
 namespace {
 
-constexpr auto help_of_ration = R"(Examples:
-  ration run jobs.toml                          share this machine among the jobs of a file
-  ration run jobs.toml --compare none           the same jobs without and with the policy, and a table
-  ration run jobs.toml --dry-run                the planned changes, without starting anything
-  ration list                                   the present runs, and the state of their jobs
-  ration logs vae -f                            the output of a job of the newest run, until it ends
-  ration replay latest --policy equal_share     the answers of another policy in a recorded run
-  ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las   policies on a simulated cluster, and a table
-  ration report latest                          a recorded run, or several beside each other, as one page with charts
-  ration bench --policies ./libmine.so,tradl    the cost of a decision, and its distance from the best one
-  ration measure scaling jobs.toml --write      the speed of an elastic job by its number of devices, into the jobs file
-  ration doctor                                 the limits that ration can set on this machine, and how to get more
-  ration check ./libmine.so                     whether a plugin keeps the rules
-  ration new my-policy                          a folder with a policy of your own, ready to build
-
-Exit codes: 0 all went well; 1 a job or a probe failed; 2 wrong command line or file; 3 this machine cannot do it;
-4 interrupted, the jobs were stopped; 5 an error in ration.)";
-
 /// CLI11's view of the program, and the commands that it fills in.
 class parser {
     CLI::App app_{"Shares a machine among training jobs, on purpose."};
@@ -41,13 +22,14 @@ class parser {
     std::vector<std::pair<CLI::App*, std::unique_ptr<command>>> commands_;
 
 public:
-    explicit parser(std::vector<std::string> const& policies) : context_{.policies = policies, .offers = {}} {
+    parser(command_table const& table, std::vector<std::string> const& policies)
+        : context_{.policies = policies, .offers = {}} {
         app_.name("ration");
-        app_.footer(help_of_ration);
+        app_.footer(table.notes);
         app_.set_version_flag("--version", "ration " + version_text(), "Print the version and exit");
         app_.require_subcommand(1);
         app_.set_help_flag("-h,--help", "Print this and exit");
-        for (auto const& one : subcommands()) {
+        for (auto const& one : table.commands) {
             auto* const to = add(one);
             if (one.make == nullptr) continue;
             commands_.emplace_back(to, one.make()).second->declare_options(*to, context_);
@@ -147,12 +129,13 @@ private:
 
 }  // namespace
 
-parsed_command_line parse_command_line(std::vector<std::string> words, std::vector<std::string> const& policies) {
-    return parser(policies).parse(std::move(words));
+parsed_command_line parse_command_line(std::vector<std::string> words, command_table const& table,
+                                       std::vector<std::string> const& policies) {
+    return parser(table, policies).parse(std::move(words));
 }
 
-described_program describe_command_line(std::vector<std::string> const& policies) {
-    return parser(policies).described();
+described_program describe_command_line(command_table const& table, std::vector<std::string> const& policies) {
+    return parser(table, policies).described();
 }
 
 }  // namespace ration::program

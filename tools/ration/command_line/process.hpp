@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+/// The parts of `main` that the whole program and that of examples/quickstart.sh share.
+#pragma once
+
+#include "command_line/command.hpp"
+
+namespace ration::program {
+
+/// Opens the standard streams that are closed, and makes a failed write an error instead of a signal. False: they
+/// cannot be opened.
+[[nodiscard]] bool prepare_process();
+
+/// Performs the command that `words` ask for, or the work of a plugin's worker process. `words`: those of `main`.
+[[nodiscard]] exit_code perform_command_line(int count, char** words, command_table const& table);
+
+}  // namespace ration::program
