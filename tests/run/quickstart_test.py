@@ -6,7 +6,7 @@ import subprocess
 
 from support import RATION, RunTest, main, of, trainer
 
-FIFO = pathlib.Path(os.environ["RATION_PLUGINS"]) / "fifo.so"
+PLUGIN = str(pathlib.Path(os.environ["RATION_PLUGINS"]) / "tradl.so")
 
 
 class Quickstart(RunTest):
@@ -15,16 +15,17 @@ class Quickstart(RunTest):
 
     def test_it_compares_a_policy_and_a_plugin(self) -> None:
         self.write(trainer("early", 0.9, 1, 0.4, 0.05), trainer("late", 0.6, 1))
-        done = self.run_jobs("--compare", f"tradl,{FIFO}", "--log", "log.jsonl", "--quiet")
+        done = self.run_jobs("--compare", f"tradl,{PLUGIN}", "--log", "log.jsonl", "--quiet")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual([run["policy"] for run in of(self.events(), "run")], ["tradl", str(FIFO), "none"])
+        self.assertEqual([run["policy"] for run in of(self.events(), "run")], ["tradl", PLUGIN, "none"])
         self.assertIn("time to Acceptable", done.stdout)
 
     def test_it_refuses_the_other_commands(self) -> None:
         done = self.call("report", "latest")
-        self.assertEqual((done.returncode, done.stderr), (2, "ration: there is no command 'report'\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "ration: there is no command 'report'; known here: run\n"))
         done = self.call("run", "jobs.toml", "--nodes", "local:2")
-        self.assertEqual((done.returncode, done.stderr), (2, "ration: there is no option '--nodes'\n"))
+        self.assertEqual(done.returncode, 2)
+        self.assertTrue(done.stderr.startswith("ration: there is no option '--nodes'; known here: "), done.stderr)
 
     def test_its_help_names_the_whole_program(self) -> None:
         done = self.call("--help")
