@@ -2,13 +2,11 @@
 // The program `ration` with all commands.
 #include "cli/commands.hpp"
 #include "command_line/process.hpp"
-#include "policies/plugin_policy.hpp"
 #include "serve/exit_recorder.hpp"
 
 int main(int count, char** words) {
     using namespace ration::program;
     if (!prepare_process()) return static_cast<int>(exit_code::no_backend);
-    if (count == 2 && words[1] == worker_word) return plugin_worker();
     if (count > 5 && words[1] == exit_recorder_word) return record_exit(words + 2);
-    return static_cast<int>(perform_command_line(count, words, all_commands()));
+    return perform_command_line(count, words, all_commands());
 }

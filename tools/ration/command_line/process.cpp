@@ -31,12 +31,15 @@ bool prepare_process() {
     return true;
 }
 
-exit_code perform_command_line(int count, char** words, command_table const& table) try {
-    auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, table, policy_names());
-    return std::visit([](auto const& what) { return perform(what); }, asked);
-} catch (std::exception const& e) {
-    std::fprintf(stderr, "ration: internal error: %s; please report it\n", e.what());
-    return exit_code::internal;
+int perform_command_line(int count, char** words, command_table const& table) {
+    if (count == 2 && words[1] == worker_word) return plugin_worker();
+    try {
+        auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, table, policy_names());
+        return static_cast<int>(std::visit([](auto const& what) { return perform(what); }, asked));
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "ration: internal error: %s; please report it\n", e.what());
+        return static_cast<int>(exit_code::internal);
+    }
 }
 
 }  // namespace ration::program

@@ -10,7 +10,8 @@ namespace ration::program {
 /// cannot be opened.
 [[nodiscard]] bool prepare_process();
 
-/// Performs the command that `words` ask for, or the work of a plugin's worker process. `words`: those of `main`.
-[[nodiscard]] exit_code perform_command_line(int count, char** words, command_table const& table);
+/// Performs the command that the words of `main` ask for, or the work of a plugin's worker process. Returns the exit
+/// code.
+[[nodiscard]] int perform_command_line(int count, char** words, command_table const& table);
 
 }  // namespace ration::program

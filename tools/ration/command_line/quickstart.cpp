@@ -3,7 +3,6 @@
 // in less than half the time.
 #include "command_line/process.hpp"
 #include "command_line/run_command.hpp"
-#include "policies/plugin_policy.hpp"
 
 int main(int count, char** words) {
     using namespace ration::program;
@@ -11,6 +10,5 @@ int main(int count, char** words) {
     constexpr auto notes =
         "This program has one command. examples/build.sh ration builds the program with all of them, build/release/bin/ration.";
     if (!prepare_process()) return static_cast<int>(exit_code::no_backend);
-    if (count == 2 && words[1] == worker_word) return plugin_worker();
-    return static_cast<int>(perform_command_line(count, words, {.commands = commands, .notes = notes}));
+    return perform_command_line(count, words, {.commands = commands, .notes = notes});
 }

@@ -2,6 +2,7 @@
 #include "common/printable.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "common/utf8.hpp"
 
@@ -32,11 +33,11 @@ std::string printable_lines(std::string_view text) {
 
 std::string quote_text::operator()(std::string_view text) const {
     constexpr std::size_t longest = 60;
-    if (text.size() <= longest) return "'" + printable(text) + "'";
+    if (text.size() <= longest) return fmt::format("'{}'", printable(text));
     std::size_t end = longest;
     // Not in the middle of a character
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return "'" + printable(text.substr(0, end)) + "...'";
+    return fmt::format("'{}...'", printable(text.substr(0, end)));
 }
 
 }  // namespace ration::program
