@@ -232,6 +232,21 @@ class exported : public exported_functions<P> {
         return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
     }
 
+    [[nodiscard]] static std::int32_t decide_tick(instance& mine, ration_tick const& t, ration_out& out) noexcept {
+        tick_data const data{.number = t.number,
+                             .seed = t.seed,
+                             .now = {t.now_ns},
+                             .budget = {t.budget_ns},
+                             .data = {reinterpret_cast<table_view const* const*>(t.table)},
+                             .changes = changes_of(t)};
+        std::span const space(reinterpret_cast<grant*>(out.grant), out.capacity);
+        changed_rows changed = list_of(mine.changed);
+        grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
+        auto const reply = mine.plugin.decide(tick<inputs>(data, mine.bound), answer);
+        if (mine.changed != nullptr) *mine.changed->count = changed.count;
+        return finish(reply, answer, out);
+    }
+
 public:
     /// Constructs an instance, which remembers the host's list of changed rows.
     static std::int32_t create(ration_host const* host, char const* config, std::uint64_t length, void** self,
@@ -248,22 +263,15 @@ public:
         return has_any ? reinterpret_cast<table_changes const* const*>(t.changes) : nullptr;
     }
 
-    /// Decides one tick. Flattened and with one call of the policy, since the tick of a small
-    /// policy consists mostly of calls.
-    [[gnu::flatten]] static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
-        auto& mine = *static_cast<instance*>(self);
-        tick_data const data{.number = t->number,
-                             .seed = t->seed,
-                             .now = {t->now_ns},
-                             .budget = {t->budget_ns},
-                             .data = {reinterpret_cast<table_view const* const*>(t->table)},
-                             .changes = changes_of(*t)};
-        std::span const space(reinterpret_cast<grant*>(out->grant), out->capacity);
-        changed_rows changed = list_of(mine.changed);
-        grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
-        auto const reply = mine.plugin.decide(tick<inputs>(data, mine.bound), answer);
-        if (mine.changed != nullptr) *mine.changed->count = changed.count;
-        return finish(reply, answer, *out);
+    /// Decides one tick.
+    static std::int32_t decide(void* self, ration_tick const* t, ration_out* out) noexcept {
+        return decide_tick(*static_cast<instance*>(self), *t, *out);
+    }
+
+    /// The same, flattened, since the tick of a small policy consists mostly of calls. Not for policies that go by the
+    /// list of changes: they are large, and would take up to two minutes to compile.
+    [[gnu::flatten]] static std::int32_t decide_flat(void* self, ration_tick const* t, ration_out* out) noexcept {
+        return decide_tick(*static_cast<instance*>(self), *t, *out);
     }
 
     /// Passes events on, one by one: the events of a later host may be longer than this version's.
@@ -288,7 +296,10 @@ public:
         p.create = &create;
         p.destroy = &functions::destroy;
         p.bind = &functions::bind;
-        p.decide = &decide;
+        if constexpr (has_followed_changes<P>)
+            p.decide = &decide;
+        else
+            p.decide = &decide_flat;
         if constexpr (has_events<P>) p.on_event = &on_event;
         if constexpr (has_state<P>) {
             p.save = &functions::save;
