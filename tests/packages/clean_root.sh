@@ -103,7 +103,7 @@ try_command() {
 try_packages() {
   make_root apt
   mkdir "$root/packages"
-  cp "$1"/*.deb "$here/installed.sh" "$root/packages/"
+  cp "$1"/*.deb "$here/installed.sh" "$here/jobs.toml" "$root/packages/"
   inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive /packages/installed.sh
 }
 
@@ -111,7 +111,7 @@ try_packages() {
 try_wheel() {
   make_root python3-minimal,python3-venv
   mkdir "$root/wheels"
-  cp "$1"/*.whl "$here/installed_wheel.sh" "$root/wheels/"
+  cp "$1"/*.whl "$here/installed_wheel.sh" "$here/jobs.toml" "$root/wheels/"
   inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 /wheels/installed_wheel.sh /wheels /wheels/installed
 }
 

@@ -7,11 +7,4 @@ apt-get -o APT::Sandbox::User=root --yes --no-install-recommends install /packag
 ration --version
 ration policies /usr/lib/ration/plugins/fifo.so
 ration sim --generate rigid:jobs=50 --cluster 2x4 --policy fifo,las
-cat >"$HOME/jobs.toml" <<'JOBS'
-[[job]]
-name = "a"
-command = ["/bin/sh", "-c", "for i in 3 2 1; do echo loss=$i; sleep 0.2; done"]
-log = 'loss=(?<loss>\S+)'
-target = { loss = { acceptable = 2 } }
-JOBS
-cd && ration run jobs.toml --policy tradl --backend process
+cd && ration run /packages/jobs.toml --policy tradl --backend process

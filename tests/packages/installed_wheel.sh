@@ -10,6 +10,7 @@ wrong() {
   exit 1
 }
 
+jobs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/jobs.toml
 wheels=$1
 folder=$2
 python3 -m venv "$folder"
@@ -23,14 +24,7 @@ PATH=$folder/bin:$PATH
 version=$(ration --version)
 [[ $(python3 -m ration --version) == "$version" ]] || wrong "python3 -m ration is another program than ration"
 ration check "${installed[0]}/lib/ration/plugins/tradl.so" || wrong "tradl.so does not keep the rules of the plugin ABI"
-cat >jobs.toml <<'JOBS'
-[[job]]
-name = "a"
-command = ["/bin/sh", "-c", "for i in 3 2 1; do echo loss=$i; sleep 0.2; done"]
-log = 'loss=(?<loss>\S+)'
-target = { loss = { acceptable = 2 } }
-JOBS
-ration run jobs.toml --policy tradl --backend process | tee run.log
+ration run "$jobs" --policy tradl --backend process | tee run.log
 grep -q "a reached Acceptable" run.log || wrong "the job does not reach its target"
 python3 -c '
 from ration.decide import Decide

@@ -268,8 +268,8 @@ public:
         return decide_tick(*static_cast<instance*>(self), *t, *out);
     }
 
-    /// The same, flattened, since the tick of a small policy consists mostly of calls. Not for policies that go by the
-    /// list of changes: they are large, and would take up to two minutes to compile.
+    /// The same, flattened, since the tick of a small policy consists mostly of calls. Policies that go by the list of
+    /// changes are large. Flattened, they take up to two minutes to compile.
     [[gnu::flatten]] static std::int32_t decide_flat(void* self, ration_tick const* t, ration_out* out) noexcept {
         return decide_tick(*static_cast<instance*>(self), *t, *out);
     }
