@@ -11,17 +11,20 @@ std::string sentence_of_divergence(live_job const& job) {
 }
 
 void health_monitor::observe(nanoseconds now) {
+    bool const measures_all = scheduler_.timer().measures();
     std::ranges::fill(by_row_, std::nullopt);
     for (auto const& job : jobs_.jobs()) {
-        if (!job.alive()) continue;
+        auto& state = states_[job];
+        if (!job.alive() || (state.observed && !measures_all)) continue;
         scheduler_.reconcile(job, now);
         auto const seen = node_.observe(job.id);
         if (!seen) continue;
+        state.observed = true;
         by_row_[job.row] = *seen;
         usage_.take(job, *seen);
-        states_[job].health.observe(now, *seen);
+        state.health.observe(now, *seen);
     }
-    usage_.read(now);
+    if (measures_all) usage_.read(now);
 }
 
 void health_monitor::classify(nanoseconds now) {

@@ -19,8 +19,10 @@
 namespace ration::program {
 
 class health_monitor {
+    /// Of the present incarnation.
     struct state {
         progress::health health{nanoseconds{}};
+        bool observed = false;
     };
     node_backend& node_;
     job_table& jobs_;
@@ -37,14 +39,15 @@ public:
         : node_(node), jobs_(jobs), usage_(usage), scheduler_(scheduler), stopper_(stopper), events_(events),
           states_(jobs.capacity()), by_row_(jobs.capacity()) {}
 
-    /// Restores the limits of the jobs that live, and measures what they use.
+    /// Restores the limits of the jobs that live, and measures what they use: of all jobs in a tick that measures,
+    /// otherwise of those that were not observed before.
     void observe(nanoseconds now);
-    /// Of the last `observe`, by row of the jobs table; empty for a job without a process.
+    /// Of the last `observe`, by row of the jobs table; empty for a job that it did not measure.
     [[nodiscard]] std::span<std::optional<observation> const> observations() const noexcept { return by_row_; }
     /// Gives each job the condition that follows from its reports and its use. Ends those that diverged.
     void classify(nanoseconds now);
 
-    void start_incarnation(live_job const& job, nanoseconds now) { states_[job].health = progress::health(now); }
+    void start_incarnation(live_job const& job, nanoseconds now) { states_[job] = {.health = progress::health(now)}; }
     void handle(live_job const& job, progress::update const& reply, nanoseconds now) {
         states_[job].health.handle(now, reply);
     }

@@ -34,7 +34,7 @@ run_summary run_loop::run() {
         c_.models.advance(now);
         c_.hooks.advance(now);
         c_.tick_events.emit_policy_log(now);
-        if (c_.ticks.is_due(now)) tick(now);
+        if (c_.ticks.timer().is_due(now)) tick(now);
         if (c_.items != nullptr) c_.items->advance(now);
         keep_tiers(now);
         take_turn(now);
@@ -76,7 +76,7 @@ void run_loop::start_due_jobs(nanoseconds now) {
 }
 
 void run_loop::wait(nanoseconds now) {
-    nanoseconds until = std::min(c_.ticks.next_tick(), now + longest_wait);
+    nanoseconds until = std::min(c_.ticks.timer().next(), now + longest_wait);
     std::vector<pollfd> fds{{c_.progress.fd(), POLLIN, 0}, {c_.signals.fd(), POLLIN, 0}};
     for (auto const& job : c_.jobs.jobs()) {
         if (job.alive() && !job.child().ended()) fds.push_back({job.child().pidfd(), POLLIN, 0});

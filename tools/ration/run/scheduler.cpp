@@ -14,8 +14,8 @@ namespace ration::program {
 
 scheduler::scheduler(replaceable_policy& policy, node_backend& node, job_table& jobs, usage_meter const& usage,
                      rules const& how, event_sink& events)
-    : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), interval_(how.interval),
-      shown_(policy), estimators_(how.phases, {.has_devices = jobs.shares_devices()}, how.estimators),
+    : policy_(policy), node_(node), jobs_(jobs), usage_(usage), events_(events), timer_(how.interval), shown_(policy),
+      estimators_(how.phases, {.has_devices = jobs.shares_devices()}, how.estimators),
       engine_(node, shown_, fallback_, jobs.store(), jobs.columns(), host_resources(jobs.shares_devices()),
               {.settle = how.settle, .half_life = jobs.half_life(), .estimates = estimators_.stage()}),
       spare_(node.cpus().all(), node.jobs().capacity()) {}
@@ -50,14 +50,9 @@ result<void> scheduler::rebind(nanoseconds now) {
     return {};
 }
 
-void scheduler::start_tick(nanoseconds now) noexcept {
-    requested_ = false;
-    next_ = now + interval_;
-}
-
 tick_report scheduler::tick(nanoseconds now, std::span<training_progress const> progress,
                             std::span<std::optional<observation> const> seen, std::int64_t devices) {
-    spare_.read(now, usage_.total());
+    if (timer_.measures()) spare_.read(now, usage_.total());
     jobs_.set_capacity(spare_.available());
     if (auto* const columns = jobs_.devices()) columns->set_capacity(devices);
     jobs_.refresh(now, progress);

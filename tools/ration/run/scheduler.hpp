@@ -18,6 +18,7 @@
 #include "run/published_tables.hpp"
 #include "run/replaceable_policy.hpp"
 #include "run/spare_cpu.hpp"
+#include "run/tick_timer.hpp"
 #include "run/usage_meter.hpp"
 
 namespace ration::program {
@@ -28,8 +29,7 @@ class scheduler {
     job_table& jobs_;
     usage_meter const& usage_;
     event_sink& events_;
-    nanoseconds interval_, next_{0};
-    bool requested_ = true;
+    tick_timer timer_;
     published_tables shown_;
     policy_adapter<policies::none> fallback_;
     live_estimators estimators_;
@@ -58,16 +58,14 @@ public:
     /// Whether the policy treats a job differently once it has reached a tier.
     [[nodiscard]] bool reads_tiers() const noexcept { return policy_.reads("jobs/tier"); }
     /// The next tick is due at once: something happened that the policy has to answer.
-    void request_tick() noexcept { requested_ = true; }
-    [[nodiscard]] bool is_due(nanoseconds now) const noexcept { return requested_ || now >= next_; }
-    [[nodiscard]] nanoseconds next_tick() const noexcept { return requested_ ? nanoseconds{0} : next_; }
-    /// A tick begins; requests from now on ask for another one.
-    void start_tick(nanoseconds now) noexcept;
+    void request_tick() noexcept { timer_.request(); }
+    void start_tick(nanoseconds now) noexcept { timer_.start(now); }
+    [[nodiscard]] tick_timer const& timer() const noexcept { return timer_; }
     /// Brings the columns up to date and asks the policy. `progress` and `seen` are by row, also for jobs that have not
     /// arrived; `devices`: that jobs can have together. The spans of the report are valid until the next call.
     [[nodiscard]] tick_report tick(nanoseconds now, std::span<training_progress const> progress,
                                    std::span<std::optional<observation> const> seen, std::int64_t devices);
-    /// Of the CPUs of the run, read at each tick.
+    /// Of the CPUs of the run.
     [[nodiscard]] spare_cpu const& spare() const noexcept { return spare_; }
     /// The tables as the policy saw them at the last tick.
     [[nodiscard]] snapshot published() const noexcept { return shown_.last(); }
