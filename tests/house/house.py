@@ -20,6 +20,7 @@ RULES = (
     layers.check_recipe,
     layers.check_version,
     sources.check_licence,
+    sources.check_executable,
     sources.check_file_length,
     sources.check_function_length,
     sources.check_machine_paths,

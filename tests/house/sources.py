@@ -2,6 +2,7 @@
 """Small files, small functions, a licence line, and no word about the machine on which somebody wrote them."""
 
 import ast
+import os
 import re
 
 from cpp_functions import UnbalancedBraces, functions
@@ -34,6 +35,12 @@ def check_licence(tree):
         at = 1 if script else 0
         if comment and tree.text(path) and first[at:at + 1] != [f"{comment} {LICENCE}"]:
             yield Problem(path, at + 1, f"this line has to be `{comment} {LICENCE}`")
+
+
+def check_executable(tree):
+    for path in tree.files:
+        if tree.text(path).startswith("#!") and not os.access(tree.root / path, os.X_OK):
+            yield Problem(path, 1, "a script with #! is not executable: chmod +x")
 
 
 def check_file_length(tree):

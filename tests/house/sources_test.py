@@ -27,6 +27,15 @@ class Licence(SyntheticTree):
                          [("include/ration/a.hpp", 1), ("tests/b.py", 1), ("tests/run.sh", 2), ("tools/c.cpp", 1)])
 
 
+class Executable(SyntheticTree):
+    def test_a_script_with_an_interpreter(self):
+        self.write("tests/a.py", "#!/usr/bin/env python3\n")
+        self.write("tests/b.py", "import os\n")
+        self.assertEqual(self.found(sources.check_executable), [("tests/a.py", 1)])
+        (self.root / "tests/a.py").chmod(0o755)
+        self.assertEqual(self.found(sources.check_executable), [])
+
+
 class Length(SyntheticTree):
     def test_files(self):
         self.write("tools/a.cpp", "int a;\n" * 400)
