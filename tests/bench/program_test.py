@@ -127,7 +127,7 @@ class Runs(unittest.TestCase):
                                 (("--policies", "fifo", "--isolation", "wrker"),
                                  "ration: --isolation: it may be worker or in-process, not 'wrker'; did you mean 'worker'?\n"),
                                 (("--policies", "fifo", "--set", "las.promote=0"),
-                                 "ration: --set: 'las' is none of the policies that are measured; known here: fifo\n")):
+                                 "ration: --set: 'las' is none of the policies that are measured; use one of: fifo\n")):
             done = bench(*words)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", sentence))
 

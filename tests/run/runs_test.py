@@ -207,7 +207,7 @@ class Refused(RunsTest):
         self.wait_for(lambda: (self.output / "latest" / "vae.log").exists())
         name, = self.names()
         self.assertEqual(self.refused("logs", "vea"), f"ration: ration-output/{name}: there is no job 'vea'; did you mean 'vae'?\n")
-        self.assertEqual(self.refused("logs", "../jobs"), f"ration: ration-output/{name}: there is no job '../jobs'; known here: vae, late\n")
+        self.assertEqual(self.refused("logs", "../jobs"), f"ration: ration-output/{name}: there is no job '../jobs'; use one of: vae, late\n")
         self.assertEqual(self.refused("logs", "late"), f"ration: ration-output/{name}: late has no output yet; wait for its start with --follow\n")
         self.assertEqual(self.refused("logs", "vae", "--run", "x"), f"ration: ration-output/x is not the folder of a run; {remedy}")
         run.send_signal(signal.SIGINT)

@@ -130,7 +130,7 @@ TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns on
     CHECK(refusal({"rnu"}) == "ration: there is no command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
-        "ration: there is no command 'start'; known here: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new");
+        "ration: there is no command 'start'; use one of: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new");
     CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
     CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
     CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
@@ -248,13 +248,13 @@ TEST_CASE("run: a wrong value of an option, or one that another excludes, earns 
     CHECK(refusal({"run", "f", "--policy", "tardl"}) ==
           "ration: --policy: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--policy", ""}) ==
-          "ration: --policy: there is no policy ''; known here: none, equal_share, tradl");
+          "ration: --policy: there is no policy ''; use one of: none, equal_share, tradl");
     CHECK(refusal({"run", "f", "--compare", "none,tardl"}) ==
           "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--compare", "tardl:scenario=AO"}) ==
           "ration: --compare: there is no policy 'tardl'; did you mean 'tradl'?");
     CHECK(refusal({"run", "f", "--compare", "none,:x=1"}) ==
-          "ration: --compare: there is no policy ''; known here: none, equal_share, tradl");
+          "ration: --compare: there is no policy ''; use one of: none, equal_share, tradl");
     CHECK(refusal({"run", "f", "--set", "alpha=0.9"}) ==
           "ration: --set: 'alpha=0.9' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
     CHECK(refusal({"run", "f", "--repeat", "3"}) ==

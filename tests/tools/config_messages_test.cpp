@@ -45,9 +45,9 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(message_of_file("policy = 'tardl'") ==
           sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'fifo'") ==
-          sentences{"jobs.toml:1:10: there is no policy 'fifo'; known here: none, equal_share, tradl"});
+          sentences{"jobs.toml:1:10: there is no policy 'fifo'; use one of: none, equal_share, tradl"});
     CHECK(message_of_file("policy = ''") ==
-          sentences{"jobs.toml:1:10: there is no policy ''; known here: none, equal_share, tradl"});
+          sentences{"jobs.toml:1:10: there is no policy ''; use one of: none, equal_share, tradl"});
     CHECK(
         message_of_file("policy = 3") ==
         sentences{
@@ -57,7 +57,7 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(
         message_of_file("policy = 'none'\nverbosity = 2") ==
         sentences{
-            "jobs.toml:2:1: unknown key 'verbosity' in the file; known here: policy, fallback, cpus, tick, cache, devices, estimators, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache, phases"});
+            "jobs.toml:2:1: unknown key 'verbosity' in the file; use one of: policy, fallback, cpus, tick, cache, devices, estimators, isolation, half_life, tenant, job, none, equal_share, tradl, shared_cache, phases"});
     CHECK(message_of_file("policy = 'none'\ntardl = { alpha = 1 }") ==
           sentences{"jobs.toml:2:1: unknown key 'tardl' in the file; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'none'\ntradl = 0.9") ==
@@ -116,13 +116,13 @@ TEST_CASE("parse_config: where policies run") {
     CHECK(isolation("{ mine = 'inprocess' }") ==
           sentences{"jobs.toml:2:22: there is no isolation 'inprocess'; did you mean 'in-process'?"});
     CHECK(isolation("{ mine = 'thread' }") ==
-          sentences{"jobs.toml:2:22: there is no isolation 'thread'; known here: worker, in-process"});
+          sentences{"jobs.toml:2:22: there is no isolation 'thread'; use one of: worker, in-process"});
     CHECK(isolation("{ mine = true }") ==
           sentences{"jobs.toml:2:22: where 'mine' runs must be \"worker\" or \"in-process\", not true or false"});
     CHECK(isolation("{ mime = 'worker' }") ==
           sentences{"jobs.toml:2:15: there is no policy 'mime'; did you mean 'mine'?"});
     CHECK(isolation("{ other = 'worker' }") ==
-          sentences{"jobs.toml:2:15: there is no policy 'other'; known here: none, equal_share, tradl, mine"});
+          sentences{"jobs.toml:2:15: there is no policy 'other'; use one of: none, equal_share, tradl, mine"});
     CHECK(
         isolation("{ tradl = 'worker' }") ==
         sentences{
@@ -310,7 +310,7 @@ TEST_CASE("parse_config: bounds") {
           sentences{
               "jobs.toml:6:18: 'cpu' must be a table in cores, such as { min = 0.1, max = 2 }, not a whole number"});
     CHECK(message_of_job("bounds = { cpu = { most = 2 } }") ==
-          sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; known here: min, max"});
+          sentences{"jobs.toml:6:20: unknown key 'most' in 'cpu'; use one of: min, max"});
     CHECK(message_of_job("bounds = { gpus = 1 }") ==
           sentences{"jobs.toml:6:12: unknown key 'gpus' in 'bounds'; did you mean 'gpu'?"});
     CHECK(

@@ -159,5 +159,5 @@ TEST_CASE("parse_config: directory, tenant and weight of a job, and a key that a
     CHECK(message_of_job("priority = 1.5").size() == 1);
     CHECK(message_of_job("colour = 1")
               .front()
-              .starts_with("jobs.toml:6:1: unknown key 'colour' in [[job]]; known here: name, command"));
+              .starts_with("jobs.toml:6:1: unknown key 'colour' in [[job]]; use one of: name, command"));
 }

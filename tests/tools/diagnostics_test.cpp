@@ -49,7 +49,7 @@ TEST_CASE("suggestion: the nearest candidate is a slip away, and only a slip") {
 
 TEST_CASE("suggestion: the nearest word, or all words") {
     CHECK(suggestion("tardl", {"none", "tradl"}) == "; did you mean 'tradl'?");
-    CHECK(suggestion("fifo", {"none", "tradl"}) == "; known here: none, tradl");
+    CHECK(suggestion("fifo", {"none", "tradl"}) == "; use one of: none, tradl");
     CHECK(suggestion("fifo", {}).empty());
 }
 

@@ -28,7 +28,7 @@ constexpr auto notes_of_run = R"(Examples:
   ration run jobs.toml --policy ./libmine.so --cpus 2
   ration run jobs.toml --json | jq -c 'select(.event == "tier_reached")'
 
-The output of the jobs is in ration-output/latest; 'ration logs JOB' prints it. Ctrl-C stops all jobs and ends the run; a second one kills them.)";
+The output of a job is in ration-output/latest/JOB.log. Ctrl-C stops all jobs and ends the run; a second one kills them.)";
 
 [[nodiscard]] result<void, diagnostic> check_backend(std::string_view word) {
     auto const names = job_backend_names();

@@ -53,7 +53,7 @@ std::string suggestion(std::string_view word, std::vector<std::string_view> cons
     if (auto const best = nearest(word, candidates); !best.empty()) return "; did you mean '" + printable(best) + "'?";
     std::string out;
     for (auto const candidate : candidates) {
-        out += out.empty() ? "; known here: " : ", ";
+        out += out.empty() ? "; use one of: " : ", ";
         out += printable(candidate);
     }
     return out;

@@ -12,7 +12,7 @@ namespace ration::program {
 /// ones; two neighbouring characters swapped are one slip. O(candidates x length^2).
 [[nodiscard]] std::string_view nearest(std::string_view word, std::vector<std::string_view> const& candidates);
 
-/// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; known here: a, b, c".
+/// "; did you mean 'tradl'?" when there is a nearest candidate, otherwise "; use one of: a, b, c".
 [[nodiscard]] std::string suggestion(std::string_view word, std::vector<std::string_view> const& candidates);
 
 }  // namespace ration::program

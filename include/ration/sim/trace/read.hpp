@@ -64,9 +64,7 @@ namespace detail {
         return diagnostic{.text = "this file is empty; a trace of jobs is expected"};
     return diagnostic{
         .line = 1,
-        .text =
-            "the first line names the columns of no trace that is known here; job_id,submit_time,num_gpus,duration are the columns of "
-            "the simplest one"};
+        .text = "the columns are not those of a known trace; name them job_id,submit_time,num_gpus,duration"};
 }
 
 /// The most bytes of a file that is read as a whole.
