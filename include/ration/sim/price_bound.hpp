@@ -107,9 +107,9 @@ class price_bound {
     std::vector<std::size_t> choices_;  // the view of each job
     std::vector<std::vector<std::size_t>> of_kind_;
     std::vector<double> prices_, best_prices_, used_, direction_;
-    // Of the view in work, by level and cell: the integral of h up to the cell, and the devices in it
+    // Of the view in work, by cell and level: the integral of h up to the cell, and the devices in it
     std::vector<double> gain_, devices_;
-    std::vector<std::size_t> taken_;  // by cell: corners of the curve up to those devices
+    std::vector<double> base_;  // of the job in work, by level: the part of its cost that does not depend on its end
 
 public:
     /// The search would take too long for more jobs.
@@ -121,7 +121,7 @@ public:
           cells_(std::clamp<std::size_t>(2 * jobs_.size(), 16, most_cells)), choices_(jobs_.size(), 0),
           of_kind_(all.kinds().size()), prices_(cells_, 0.0), best_prices_(cells_, 0.0), used_(cells_, 0.0),
           direction_(cells_, 0.0), gain_(levels * (cells_ + 1), 0.0), devices_(levels * cells_, 0.0),
-          taken_(cells_, 0) {
+          base_(levels, 0.0) {
         cell_ = std::max(until - from_, 1e-9) / static_cast<double>(cells_);
         for (std::size_t j = 0; j < jobs_.size(); ++j) of_kind_[jobs_[j].kind].push_back(j);
         for (auto const& kind : all.kinds())
@@ -214,22 +214,21 @@ private:
     /// grow.
     void integrate(view const& shown) {
         auto const corners = shown.curve.corners();
-        std::fill(taken_.begin(), taken_.end(), std::size_t{0});
-        for (std::size_t level = 0; level < levels; ++level) {
-            double const value = shown.values[level];
-            double* const gain = &gain_[level * (cells_ + 1)];
-            for (std::size_t c = 0; c < cells_; ++c) {
-                auto const gained = [&](speed_point const& at) { return value * at.speed - prices_[c] * at.devices; };
-                std::size_t taken = taken_[c];
+        for (std::size_t c = 0; c < cells_; ++c) {
+            double* const gain = &gain_[c * levels];
+            std::size_t taken = 0;  // corners up to the devices of the level
+            for (std::size_t level = 0; level < levels; ++level) {
+                auto const gained = [&, value = shown.values[level]](speed_point const& at) {
+                    return value * at.speed - prices_[c] * at.devices;
+                };
                 double most = taken == 0 ? 0 : gained(corners[taken - 1]);
                 for (; taken < corners.size(); ++taken) {
                     double const more = gained(corners[taken]);
                     if (more <= most) break;  // the curve is concave
                     most = more;
                 }
-                taken_[c] = taken;
-                gain[c + 1] = gain[c] + most * cell_;
-                devices_[level * cells_ + c] = taken == 0 ? 0 : corners[taken - 1].devices;
+                gain[levels + level] = gain[level] + most * cell_;
+                devices_[c * levels + level] = taken == 0 ? 0 : corners[taken - 1].devices;
             }
         }
     }
@@ -238,31 +237,35 @@ private:
         return std::min(cells_ - 1, static_cast<std::size_t>((time - from_) / cell_));
     }
     [[nodiscard]] double start_of(std::size_t cell) const noexcept { return from_ + cell_ * static_cast<double>(cell); }
-    /// The integral of h up to a time in this cell.
-    [[nodiscard]] double gain_until(std::size_t level, std::size_t cell, double time) const noexcept {
-        double const* const gain = &gain_[level * (cells_ + 1) + cell];
-        return gain[0] + (gain[1] - gain[0]) * (time - start_of(cell)) / cell_;
+    /// The cost of all steps of a job, less what it gains from the start of the prices up to its submission.
+    void set_base(priced_jobs::job const& job, view const& shown, double weight) noexcept {
+        std::size_t const first = cell_at(job.submitted);
+        double const part = (job.submitted - start_of(first)) / cell_;
+        double const* const gain = &gain_[first * levels];
+        for (std::size_t level = 0; level < levels; ++level)
+            base_[level] = shown.values[level] * weight + gain[level] + (gain[levels + level] - gain[level]) * part;
     }
 
     /// The least cost of a job over all its ends.
-    [[nodiscard]] cost cost_of(priced_jobs::job const& job, view const& shown) const noexcept {
+    [[nodiscard]] cost cost_of(priced_jobs::job const& job, view const& shown) noexcept {
         double weight = 0;
         for (std::size_t i = 0; i < job.seconds.size(); ++i) weight += shown.weights[i] * job.seconds[i];
         double const horizon = start_of(cells_);
         if (job.submitted >= horizon) return {shown.values[0] * weight, job.submitted, 0};
-        std::size_t const first = cell_at(job.submitted);
-        auto const cost_at = [&](std::size_t level, std::size_t cell, double end) {
-            return end - job.submitted + shown.values[level] * weight - gain_until(level, cell, end) +
-                   gain_until(level, first, job.submitted);
+        set_base(job, shown, weight);
+        auto const cost_at_start_of = [&](std::size_t cell, std::size_t level) {
+            return start_of(cell) - job.submitted + base_[level] - gain_[cell * levels + level];
         };
         // A job that ends when all prices are 0 costs at least this much, for the lowest value is that of a second.
-        cost best{cost_at(0, cells_ - 1, horizon), horizon, 0};
+        cost best{cost_at_start_of(cells_, 0), horizon, 0};
         std::size_t level = levels - 1;
+        std::size_t const first = cell_at(job.submitted);
         for (std::size_t c = first; c < cells_ && start_of(c) - job.submitted < best.least; ++c) {
-            double const begin = std::max(job.submitted, start_of(c)), end = start_of(c + 1);
             cost const here = highest_near(level, [&](std::size_t at) {
-                double const early = cost_at(at, c, begin), late = cost_at(at, c, end);
-                return early < late ? cost{early, begin, at} : cost{late, end, at};
+                double const early = c == first ? shown.values[at] * weight : cost_at_start_of(c, at),
+                             late = cost_at_start_of(c + 1, at);
+                return early < late ? cost{early, std::max(job.submitted, start_of(c)), at}
+                                    : cost{late, start_of(c + 1), at};
             });
             level = here.level;
             if (here.least < best.least) best = here;
@@ -291,7 +294,7 @@ private:
     void use(priced_jobs::job const& job, cost const& found) noexcept {
         for (std::size_t c = cell_at(job.submitted); c < cells_ && start_of(c) < found.end; ++c) {
             double const seconds = std::min(found.end, start_of(c + 1)) - std::max(job.submitted, start_of(c));
-            if (seconds > 0) used_[c] += devices_[found.level * cells_ + c] * seconds / cell_;
+            if (seconds > 0) used_[c] += devices_[c * levels + found.level] * seconds / cell_;
         }
     }
 
