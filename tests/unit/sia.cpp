@@ -34,6 +34,20 @@ constexpr sia_parameters sums{.p = 1, .doubling = false};
     return best;
 }
 
+/// On two types; every sixth job has none.
+[[nodiscard]] std::vector<ration::policies::detail::configuration> made_up_options(ration::rng_sequence& rng) {
+    std::vector<ration::policies::detail::configuration> out;
+    if (rng.below(6) == 0) return out;
+    for (std::uint32_t type = 0; type < 2; ++type) {
+        double const one = static_cast<double>(1 + rng.below(20)), loss = 0.05 * static_cast<double>(rng.below(10));
+        for (std::int64_t const k : {1, 2, 4})
+            out.push_back({.value = one * static_cast<double>(k) / (1 + loss * static_cast<double>(k)),
+                           .devices = k,
+                           .type = type});
+    }
+    return out;
+}
+
 }  // namespace
 
 TEST_CASE("sia: starts a job that does not run on its minimum on the fewest devices on which it does", "[sia]") {
@@ -152,19 +166,12 @@ TEST_CASE("sia: the table's answer is the best, that of prices is near it and be
         exact.begin(capacities);
         near.begin(capacities);
         for (int j = 0; j < 6; ++j) {
-            jobs.emplace_back();
+            jobs.push_back(made_up_options(rng));
             exact.add_job();
             near.add_job();
-            for (std::uint32_t type = 0; type < 2; ++type) {
-                double const one = static_cast<double>(1 + rng.below(20)),
-                             loss = 0.05 * static_cast<double>(rng.below(10));
-                for (std::int64_t const k : {1, 2, 4}) {
-                    jobs.back().push_back({.value = one * static_cast<double>(k) / (1 + loss * static_cast<double>(k)),
-                                           .devices = k,
-                                           .type = type});
-                    exact.add(jobs.back().back());
-                    near.add(jobs.back().back());
-                }
+            for (auto const& option : jobs.back()) {
+                exact.add(option);
+                near.add(option);
             }
         }
         double const best = best_by_counting(jobs, 0, capacities);

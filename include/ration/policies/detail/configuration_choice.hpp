@@ -11,19 +11,10 @@
 #include <span>
 
 #include <ration/buffer.hpp>
+#include <ration/policies/detail/configuration_table.hpp>
 #include <ration/policies/detail/heap.hpp>
 
 namespace ration::policies::detail {
-
-/// A number of devices of one type, and the gain of a job with them over having none.
-struct configuration {
-    /// The gain; in the unit of the caller's sum, above 0 for a useful configuration.
-    double value = 0;
-    /// The number of devices.
-    std::int64_t devices = 0;
-    /// Their type, from 0.
-    std::uint32_t type = 0;
-};
 
 /// Chooses one configuration or none for each job, so that the sum of their values is the largest
 /// and the devices of each type suffice. This is a knapsack of several dimensions. If a table of it
@@ -50,8 +41,7 @@ class configuration_choice {
     buffer<configuration> options_;
     buffer<double> others_;  // by job: the most it gains with another type, at the prices
     heap<step> steps_;
-    buffer<double> best_, before_;  // by state of the table: devices of each type taken
-    buffer<std::uint16_t> table_;
+    configuration_table table_;
     double bound_ = 0;
 
 public:
@@ -65,9 +55,8 @@ public:
         others_.reserve(jobs);
         steps_.reserve(jobs);
         options_.reserve(16 * jobs);
-        best_.reserve(additions / 8);
-        before_.reserve(additions / 8);
-        table_.reserve(additions);
+        // `solve` counts each job and each of its options, and a job with options has a row
+        table_.reserve(additions / 2 + additions / 8);
     }
 
     /// Starts a new problem with these devices of each type.
@@ -113,7 +102,7 @@ public:
         bool const exact =
             states * options <= static_cast<double>(additions) && states * 8 <= static_cast<double>(additions);
         if (exact) {
-            fill_table(static_cast<std::size_t>(states));
+            solve_exactly();
             bound_ = value();
         } else {
             find_prices();
@@ -124,55 +113,18 @@ public:
     }
 
 private:
-    // The table: P(j, s) = the most that the first j jobs are worth with s devices of each type at most.
-
-    /// Fills the table job by job, then reads the choices from its last entry.
-    void fill_table(std::size_t states) noexcept {
-        before_.reset(states);
-        best_.reset(states);
-        table_.clear();
-        std::uint16_t* const table = table_.extend(states * jobs_.size());
-        for (std::size_t j = 0; j < jobs_.size(); ++j) {
-            before_.swap(best_);
-            best_.assign(before_.data(), states);
-            std::uint16_t* const row = table + j * states;
-            for (std::size_t s = 0; s < states; ++s) row[s] = 0;
-            for (std::uint32_t o = jobs_[j].first; o < jobs_[j].last; ++o)
-                offer(o, static_cast<std::uint16_t>(o - jobs_[j].first + 1), row, states);
-        }
-        // Walk back: the recorded option of the last job gives the number of devices of the earlier jobs
-        // have.
-        std::size_t s = states - 1;
-        for (std::size_t j = jobs_.size(); j-- > 0;) {
-            std::uint16_t const taken = table[j * states + s];
-            jobs_[j].chosen = taken == 0 ? none : jobs_[j].first + taken - 1;
-            if (taken != 0)
-                s -= static_cast<std::size_t>(options_[jobs_[j].chosen].devices) *
-                     stride(options_[jobs_[j].chosen].type);
-        }
+    [[nodiscard]] std::span<configuration const> options_of(job const& j) const noexcept {
+        return options_.view().subspan(j.first, j.last - j.first);
     }
-    /// Distance in the table between two states that differ by one device of the type.
-    [[nodiscard]] std::size_t stride(std::uint32_t type) const noexcept {
-        std::size_t s = 1;
-        for (std::uint32_t t = 0; t < type; ++t) s *= static_cast<std::size_t>(capacities_[t] + 1);
-        return s;
-    }
-    /// Tries one option of a job in every state. `name` is the number under which the row records
-    /// it.
-    void offer(std::uint32_t option, std::uint16_t name, std::uint16_t* row, std::size_t states) noexcept {
-        configuration const& c = options_[option];
-        std::size_t const one = stride(c.type), shift = static_cast<std::size_t>(c.devices) * one;
-        std::size_t const block = one * static_cast<std::size_t>(capacities_[c.type] + 1);
-        double const* const before = before_.data();
-        double* const best = best_.data();
-        for (std::size_t start = 0; start < states; start += block)
-            for (std::size_t s = start + shift; s < start + block; ++s) {
-                // Without a branch, so that the compiler uses vector instructions
-                double const sum = c.value + before[s - shift];
-                bool const better = sum > best[s];
-                best[s] = better ? sum : best[s];
-                row[s] = better ? name : row[s];
-            }
+    void solve_exactly() noexcept {
+        table_.begin(capacities_.view());
+        for (auto const& j : jobs_)
+            if (j.first != j.last) table_.add(options_of(j));
+        for (std::size_t i = jobs_.size(); i-- > 0;) {
+            job& j = jobs_[i];
+            auto const* const best = j.first == j.last ? nullptr : table_.take_last(options_of(j));
+            j.chosen = best == nullptr ? none : static_cast<std::uint32_t>(best - options_.data());
+        }
     }
 
     // Prices: every job takes its best option if a device of each type has a price.
