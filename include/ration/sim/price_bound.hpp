@@ -237,7 +237,8 @@ private:
         return std::min(cells_ - 1, static_cast<std::size_t>((time - from_) / cell_));
     }
     [[nodiscard]] double start_of(std::size_t cell) const noexcept { return from_ + cell_ * static_cast<double>(cell); }
-    /// The cost of all steps of a job, less what it gains from the start of the prices up to its submission.
+
+    /// Fills `base_`: the weight at the value of each level, and the integral of h up to the submission.
     void set_base(priced_jobs::job const& job, view const& shown, double weight) noexcept {
         std::size_t const first = cell_at(job.submitted);
         double const part = (job.submitted - start_of(first)) / cell_;
