@@ -122,12 +122,12 @@ class Runs(unittest.TestCase):
 
     def test_words(self) -> None:
         self.assertIn("Exit codes: 0 every answer was good;", bench("--help").stdout)
-        for words, sentence in ((("--policies", "fiffo"), "ration: --policies: there is no policy 'fiffo'; did you mean 'fifo'?\n"),
+        for words, sentence in ((("--policies", "fiffo"), "ration: --policies: unknown policy 'fiffo'; did you mean 'fifo'?\n"),
                                 (("--policies", "fifo", "--jobs", "0"), "ration: --jobs: '0' is no number from 1 to 100000\n"),
                                 (("--policies", "fifo", "--isolation", "wrker"),
                                  "ration: --isolation: it may be worker or in-process, not 'wrker'; did you mean 'worker'?\n"),
                                 (("--policies", "fifo", "--set", "las.promote=0"),
-                                 "ration: --set: 'las' is none of the policies that are measured; use one of: fifo\n")):
+                                 "ration: --set: 'las' is not one of the policies that are measured; use one of: fifo\n")):
             done = bench(*words)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", sentence))
 

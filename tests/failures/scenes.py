@@ -169,12 +169,12 @@ def found(lines: str) -> Scene:
 
 
 COMMAND_LINE = {
-    "there is no command": ration("rnu", "jobs.toml"),
+    "unknown command": ration("rnu", "jobs.toml"),
     "say what to do": ration(),
-    "there is no option": ration("run", "jobs.toml", "--polcy", "none"),
+    "unknown option": ration("run", "jobs.toml", "--polcy", "none"),
     "one word too many": ration("run", "jobs.toml", "again.toml"),
     "is required": ration("run"),
-    "<option>: there is no policy": sim("--policy", "fiffo"),
+    "<option>: unknown policy": sim("--policy", "fiffo"),
     "is no parameter: write": sim("--trace", "trace.csv", "--policy", "las", "--set", "promote"),
     "is no loopback address": ration("run", "jobs.toml", "--metrics", "0.0.0.0:9555"),
 }
@@ -244,7 +244,7 @@ LOGS = {
     "is not the folder of a run": ration("logs", "a", "--run", "absent"),
     "neither a run here nor a service has it": ration("logs", "a"),
     "the events of this run were written to": after_a_run("report", "latest"),
-    "there is no job": after_a_run("logs", "aa"),
+    "unknown job": after_a_run("logs", "aa"),
     "this is no event": ration("report", "trace.csv"),
     "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
     "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),
@@ -267,7 +267,7 @@ PLUGINS = {
 NEW = {
     "is there already": a_taken_name,
     "is no name for a policy": ration("new", "1st"),
-    "there are no templates": ration("new", "mine", "--lang", "cobol"),
+    "unknown language": ration("new", "mine", "--lang", "cobol"),
 }
 
 CMAKE_SCENES = {

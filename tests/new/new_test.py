@@ -48,8 +48,8 @@ class Words(Installed):
             with self.subTest(name=name):
                 self.assertTrue(self.refused(name).endswith(" is no name for a policy: " + rule))
         self.assertEqual(self.refused("a b"), "ration: NAME: 'a b' is no name for a policy: " + rule)
-        self.assertEqual(self.refused("one", "--lang", "rusty"), "ration: --lang: there are no templates in 'rusty'; did you mean 'rust'?\n")
-        self.assertRegex(self.refused("one", "--lang", "cobol"), r"^ration: --lang: there are no templates in 'cobol'; use one of: c\+\+, c, python, rust\n$")
+        self.assertEqual(self.refused("one", "--lang", "rusty"), "ration: --lang: unknown language 'rusty'; did you mean 'rust'?\n")
+        self.assertRegex(self.refused("one", "--lang", "cobol"), r"^ration: --lang: unknown language 'cobol'; use one of: c\+\+, c, python, rust\n$")
         self.assertEqual(self.refused(), "ration: NAME is required; 'ration new --help' tells more\n")
         self.assertEqual(list(self.folder.iterdir()), [])
 

@@ -371,7 +371,7 @@ class CommandLine(Report):
         (self.folder / "a.jsonl").write_text(logs.run())
         for words, wanted in ((["none.jsonl"], "none.jsonl: cannot be opened (No such file or directory); name a log"), ([], "LOG is required"), (["."], ".: is a folder; name a log"),
                               (["a.jsonl", "--out", "no/where.html"], "--out: no/where.html cannot be written (No such file or directory); name a file"),
-                              (["a.jsonl", "--outt", "x"], "there is no option '--outt'; did you mean '--out'?")):
+                              (["a.jsonl", "--outt", "x"], "unknown option '--outt'; did you mean '--out'?")):
             with self.subTest(words=words):
                 done = self.call("report", *words)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -102,7 +102,7 @@ class Refusals(RunTest):
                 (("--compare", "tradl:scenaro=AO"), "ration: --compare: tradl has no parameter 'scenaro'; did you mean 'scenario'?"),
                 (("--set", "tradl.scenaro=AO"), "ration: --set: tradl has no parameter 'scenaro'; did you mean 'scenario'?"),
                 (("--set", "none.alpha=1"), "ration: --set: none has no parameter 'alpha'"),
-                (("--set", "fifo.x=1"), "ration: --set: 'fifo' is none of the policies that are run; use one of: none, tradl"),
+                (("--set", "fifo.x=1"), "ration: --set: 'fifo' is not one of the policies that are run; use one of: none, tradl"),
                 (("--compare", "scenario=AO"), "ration: --compare: 'scenario=AO' has no policy before it: write POLICY:NAME=VALUE, as in tradl:alpha=0.9"),
                 (("--compare", "tradl:scenario=FT,scenario=AO"), "ration: --compare: tradl.scenario is set twice: leave one out"),
                 (("--compare", "tradl,tradl:scenario=AO"), "ration: --compare: 'tradl:scenario=AO' runs with the same parameters as 'tradl'; leave one out"),

@@ -79,8 +79,8 @@ class Choice(Isolation):
 
     def test_a_wrong_table_is_told_with_its_place(self) -> None:
         sentences = {
-            'talkr = "worker"': "jobs.toml:4:15: there is no policy 'talkr'; did you mean 'talker'?",
-            'talker = "inprocess"': "jobs.toml:4:24: there is no isolation 'inprocess'; did you mean 'in-process'?",
+            'talkr = "worker"': "jobs.toml:4:15: unknown policy 'talkr'; did you mean 'talker'?",
+            'talker = "inprocess"': "jobs.toml:4:24: unknown isolation 'inprocess'; did you mean 'in-process'?",
             'tradl = "worker"': "jobs.toml:4:23: 'tradl' is compiled in and has no worker; name the path of its .so as the policy, or leave this out"}
         for table, sentence in sentences.items():
             with self.subTest(table=table):

@@ -22,10 +22,10 @@ class Quickstart(RunTest):
 
     def test_it_refuses_the_other_commands(self) -> None:
         done = self.call("report", "latest")
-        self.assertEqual((done.returncode, done.stderr), (2, "ration: there is no command 'report'; use one of: run\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "ration: unknown command 'report'; use one of: run\n"))
         done = self.call("run", "jobs.toml", "--nodes", "local:2")
         self.assertEqual(done.returncode, 2)
-        self.assertTrue(done.stderr.startswith("ration: there is no option '--nodes'; use one of: "), done.stderr)
+        self.assertTrue(done.stderr.startswith("ration: unknown option '--nodes'; use one of: "), done.stderr)
 
     def test_its_help_names_the_whole_program(self) -> None:
         done = self.call("--help")

@@ -99,7 +99,7 @@ class Replay(RunTest):
                 (first.replace('"widths":{}', '"widths":{"jobs/speedup":-1}'), ("--policy", "tradl"), "run.jsonl:1: the width of column jobs/speedup is not a whole number"),
                 (first + '{"event":"decision","number":1,"seed":1,"t":1,"budget":1,"rows":[' + "[" * 10**6 + "]" * 10**6 + ',1,1,1]}\n', ("--policy", "tradl"), "run.jsonl:2: this is no event"),
                 (first + '{"event":"job_started","id":"x","job":"a"}\n', ("--policy", "tradl"), "run.jsonl:2: "),
-                (first, ("--policy", "tradle"), "run.jsonl:1: there is no policy 'tradle'; did you mean 'tradl'?"),
+                (first, ("--policy", "tradle"), "run.jsonl:1: unknown policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
             with self.subTest(why=why):
                 done = self.replay(*arguments, log=log)

@@ -18,7 +18,7 @@ namespace {
 
 TEST_CASE("--faults: a wrong kind or key earns one sentence") {
     CHECK(refusal_of_faults("crash:every=1h") ==
-          "there is no kind of faults 'crash'; use one of: losses, revocations, crashes, stragglers");
+          "unknown kind of faults 'crash'; use one of: losses, revocations, crashes, stragglers");
     CHECK(refusal_of_faults("crashes") ==
           "crashes need every=TIME, the mean time between two on one device, as in crashes:every=200h");
     CHECK(refusal_of_faults("losses:repair=1h") ==
@@ -26,15 +26,15 @@ TEST_CASE("--faults: a wrong kind or key earns one sentence") {
     CHECK(refusal_of_faults("losses:every=0") == "every is a time from 1 s to 365 days, not '0'");
     CHECK(refusal_of_faults("losses:every=1h,repair=soon") == "repair is a time from 1 s to 365 days, not 'soon'");
     CHECK(refusal_of_faults("losses:every=1h,") ==
-          "there is nothing called '' to set of losses; use one of: every, repair");
+          "unknown option '' for fault kind losses; use one of: every, repair");
     CHECK(refusal_of_faults("stragglers:every=1h,speeed=0.5") ==
-          "there is nothing called 'speeed' to set of stragglers; did you mean 'speed'?");
+          "unknown option 'speeed' for fault kind stragglers; did you mean 'speed'?");
     CHECK(refusal_of_faults("stragglers:every=1h,speed=1") ==
           "speed is a part of the usual one from 0.01 to 0.99, not '1'");
     CHECK(refusal_of_faults("stragglers:every=1h,speed=nan") ==
           "speed is a part of the usual one from 0.01 to 0.99, not 'nan'");
     CHECK(refusal_of_faults("crashes:every=1h,region=us-west1") ==
-          "there is nothing called 'region' to set of crashes; use one of: every");
+          "unknown option 'region' for fault kind crashes; use one of: every");
 }
 
 TEST_CASE("--faults: revocations name a region and a GPU of the study") {

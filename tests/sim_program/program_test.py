@@ -52,7 +52,7 @@ class Sim(unittest.TestCase):
         self.assertIn("none: 40 jobs wait, nothing runs, and it starts none of them", starving.stdout)
         self.assertEqual(self.sim("--policy", "fifo", "--until", "30").returncode, 0)
         wrong = self.sim("--policy", "fiffo")
-        self.assertEqual((wrong.returncode, wrong.stderr), (2, "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?\n"))
+        self.assertEqual((wrong.returncode, wrong.stderr), (2, "ration: --policy: unknown policy 'fiffo'; did you mean 'fifo'?\n"))
         nowhere = self.sim("--policy", "fifo", "--quiet", "--report", "no/where.html")
         self.assertEqual(nowhere.returncode, 2)
         self.assertIn("--report: no/where.html cannot be written (No such file or directory); name a file", nowhere.stderr)

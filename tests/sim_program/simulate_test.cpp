@@ -46,7 +46,7 @@ TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--policy", "fifo"}) == "ration: --cluster is required; 'ration sim --help' tells more");
     CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; 'ration sim --help' tells more");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) ==
-          "ration: --policy: there is no policy 'fiffo'; did you mean 'fifo'?");
+          "ration: --policy: unknown policy 'fiffo'; did you mean 'fifo'?");
     CHECK(refusal({"--cluster", "16", "--policy", "fifo"})
               .starts_with("ration: --cluster: '16' is not a group of nodes: write NODESxDEVICES, as in 16x4"));
     for (auto const* bad : {"0x4", "16x", "x4", "16x4,", "16x4:", "1x1001", "-1x4", "16x4x2", "1x0cores", "1xcores",
@@ -61,14 +61,14 @@ TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--on-bad-grant", "halt"})
               .starts_with("ration: --on-bad-grant: it may be go-on or stop, not 'halt'"));
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) ==
-          "ration: --generate: there is no kind of jobs 'rigit'; did you mean 'rigid'?");
+          "ration: --generate: unknown kind of jobs 'rigit'; did you mean 'rigid'?");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:jobs=0"}) ==
           "ration: --generate: jobs is a whole number from 1 to 1000000000, not '0'");
     CHECK(
         refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "scaling:jobs=1000001"}) ==
         "ration: --generate: 'scaling' are not the kind rigid, and 1000001 of them are too many: write jobs=1 to 1000000");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigid:job=5"}) ==
-          "ration: --generate: there is nothing called 'job' to set; did you mean 'jobs'?");
+          "ration: --generate: unknown option 'job'; did you mean 'jobs'?");
     for (char const* share : {"1.5", "nan", "-nan", "inf", "-0.1", "1e999", "0x1", "0.5x", ""})
         CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interference", share})
                   .starts_with("ration: --interference: "));
@@ -84,9 +84,9 @@ TEST_CASE("wrong files and parameters earn a sentence each") {
     CHECK(problem({"--policy", "fifo"}) == "name the jobs: either --trace FILE, or --generate KIND");
     CHECK(problem({"--policy", "fifo", "--trace", "/nowhere.csv"}).starts_with("/nowhere.csv: cannot be opened"));
     CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--format", "philli"}) ==
-          "there is no format 'philli'; did you mean 'philly'?");
+          "unknown format 'philli'; did you mean 'philly'?");
     CHECK(problem({"--policy", "fifo", "--trace", jobs.path(), "--set", "las.promote=0"})
-              .starts_with("--set: 'las' is none of the policies that are run"));
+              .starts_with("--set: 'las' is not one of the policies that are run"));
     CHECK(problem({"--policy", "las", "--trace", jobs.path(), "--set", "las.promot=0"}) ==
           "las has no parameter 'promot'; did you mean 'promote'?");
     for (char const* number : {"1e999", "nan", "inf", "-inf", "1e99999", "0x10"})

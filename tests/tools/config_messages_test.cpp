@@ -43,11 +43,11 @@ TEST_CASE("parse_config: keys of the file") {
     CHECK(message_of_file("").front() ==
           "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");
     CHECK(message_of_file("policy = 'tardl'") ==
-          sentences{"jobs.toml:1:10: there is no policy 'tardl'; did you mean 'tradl'?"});
+          sentences{"jobs.toml:1:10: unknown policy 'tardl'; did you mean 'tradl'?"});
     CHECK(message_of_file("policy = 'fifo'") ==
-          sentences{"jobs.toml:1:10: there is no policy 'fifo'; use one of: none, equal_share, tradl"});
+          sentences{"jobs.toml:1:10: unknown policy 'fifo'; use one of: none, equal_share, tradl"});
     CHECK(message_of_file("policy = ''") ==
-          sentences{"jobs.toml:1:10: there is no policy ''; use one of: none, equal_share, tradl"});
+          sentences{"jobs.toml:1:10: unknown policy ''; use one of: none, equal_share, tradl"});
     CHECK(
         message_of_file("policy = 3") ==
         sentences{
@@ -114,15 +114,14 @@ TEST_CASE("parse_config: where policies run") {
     CHECK(isolation("{ mine = 'worker' }").empty());
     CHECK(isolation("{ mine = 'in-process', tradl = 'in-process' }").empty());
     CHECK(isolation("{ mine = 'inprocess' }") ==
-          sentences{"jobs.toml:2:22: there is no isolation 'inprocess'; did you mean 'in-process'?"});
+          sentences{"jobs.toml:2:22: unknown isolation 'inprocess'; did you mean 'in-process'?"});
     CHECK(isolation("{ mine = 'thread' }") ==
-          sentences{"jobs.toml:2:22: there is no isolation 'thread'; use one of: worker, in-process"});
+          sentences{"jobs.toml:2:22: unknown isolation 'thread'; use one of: worker, in-process"});
     CHECK(isolation("{ mine = true }") ==
           sentences{"jobs.toml:2:22: where 'mine' runs must be \"worker\" or \"in-process\", not true or false"});
-    CHECK(isolation("{ mime = 'worker' }") ==
-          sentences{"jobs.toml:2:15: there is no policy 'mime'; did you mean 'mine'?"});
+    CHECK(isolation("{ mime = 'worker' }") == sentences{"jobs.toml:2:15: unknown policy 'mime'; did you mean 'mine'?"});
     CHECK(isolation("{ other = 'worker' }") ==
-          sentences{"jobs.toml:2:15: there is no policy 'other'; use one of: none, equal_share, tradl, mine"});
+          sentences{"jobs.toml:2:15: unknown policy 'other'; use one of: none, equal_share, tradl, mine"});
     CHECK(
         isolation("{ tradl = 'worker' }") ==
         sentences{

@@ -14,7 +14,7 @@ TEST_CASE("parse_config: devices of the file") {
     CHECK(
         message_of_file("policy = 'none'\ndevices = 'gpu'") ==
         sentences{
-            "jobs.toml:2:11: there are no devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
+            "jobs.toml:2:11: unknown devices 'gpu'; did you mean 'gpus'?; write \"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }"});
     CHECK(
         message_of_file("policy = 'none'\ndevices = { count = 4 }") ==
         sentences{

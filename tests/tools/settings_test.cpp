@@ -91,7 +91,7 @@ TEST_CASE("add_settings: each is of a policy that is run", "[settings]") {
     for (auto const& one : problems) texts.push_back(one.file + ": " + one.text);
     CHECK(texts == words{"--set: mine.x is set twice: leave one out",
                          "--set: 'other' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0",
-                         "--set: 'mine' is none of the policies that are run; use one of: tradl, none"});
+                         "--set: 'mine' is not one of the policies that are run; use one of: tradl, none"});
 }
 
 TEST_CASE("order_runs: rounds alternate in their order, and every run has a folder of its own", "[settings]") {

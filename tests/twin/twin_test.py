@@ -223,7 +223,7 @@ class Twin(unittest.TestCase):
 
     def test_command_lines_that_are_refused(self) -> None:
         log = Run([first(), second()]).log()
-        self.assertEqual(self.refusal("--policy", "tradle", run=log), "ration: --policy: there is no policy 'tradle'; did you mean 'tradl'?\n")
+        self.assertEqual(self.refusal("--policy", "tradle", run=log), "ration: --policy: unknown policy 'tradle'; did you mean 'tradl'?\n")
         self.assertIn("ration: --set: ", self.refusal("--set", "tradl.alpha=0.5", run=log))
         self.assertIn("absent.jsonl: cannot be opened", self.refusal("--against", "absent.jsonl", run=log))
         self.assertEqual(self.refusal("--policy", "fifo", run=log),

@@ -216,7 +216,7 @@ exit_code print_log(logs_options const& options) {
     std::vector<std::string_view> names;
     for (auto const& job : run->jobs) names.emplace_back(job.name);
     if (std::ranges::find(names, options.job) == names.end())
-        return fail(exit_code::bad_input, fmt::format("{}: there is no job {}{}", folder, program::quoted(options.job),
+        return fail(exit_code::bad_input, fmt::format("{}: unknown job {}{}", folder, program::quoted(options.job),
                                                       suggestion(options.job, names)));
     auto const path = fmt::format("{}/{}.log", folder, options.job);
     log_copy log(path);

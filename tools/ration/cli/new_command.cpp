@@ -74,7 +74,7 @@ namespace fs = std::filesystem;
 [[nodiscard]] result<void, diagnostic> check_language(std::string_view word) {
     auto const known = template_languages();
     if (std::ranges::find(known, word) != known.end()) return {};
-    return diagnostic{.text = "there are no templates in " + program::quoted(word) + suggestion(word, known)};
+    return diagnostic{.text = "unknown language " + program::quoted(word) + suggestion(word, known)};
 }
 
 }  // namespace

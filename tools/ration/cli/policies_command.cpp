@@ -161,9 +161,8 @@ void show(listed const& p) {
     std::vector<std::string_view> names;
     names.reserve(all.size());
     for (auto const& p : all) names.push_back(p.name);
-    std::fprintf(
-        stderr, "ration: %s\n",
-        printable(fmt::format("there is no policy {}{}", program::quoted(name), suggestion(name, names))).c_str());
+    std::fprintf(stderr, "ration: %s\n",
+                 printable(fmt::format("unknown policy {}{}", program::quoted(name), suggestion(name, names))).c_str());
     return exit_code::bad_input;
 }
 

@@ -102,14 +102,14 @@ private:
         if (!word.starts_with('-')) {
             auto const names = command_names(where);
             if (!names.empty())
-                return "there is no command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
+                return "unknown command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
             return fmt::format("{} is one word too many for '{}'; '{} --help' tells more", program::quoted(word),
                                where.get_name(), path_of(where));
         }
         std::vector<std::string> names;
         for (auto const* option : where.get_options())
             for (auto const& name : option->get_lnames()) names.push_back("--" + name);
-        return "there is no option " + program::quoted(word) +
+        return "unknown option " + program::quoted(word) +
                suggestion(word.substr(0, word.find('=')), {names.begin(), names.end()});
     }
 

@@ -17,8 +17,8 @@ namespace {
 
 [[nodiscard]] result<void, diagnostic> check_policy(std::string const& name, std::vector<std::string> const& known) {
     if (!name.empty() && (is_plugin_path(name) || std::ranges::find(known, name) != known.end())) return {};
-    return diagnostic{.text = "there is no policy " + program::quoted(name) +
-                              suggestion(name, {known.begin(), known.end()})};
+    return diagnostic{.text =
+                          "unknown policy " + program::quoted(name) + suggestion(name, {known.begin(), known.end()})};
 }
 
 }  // namespace

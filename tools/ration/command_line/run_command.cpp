@@ -33,7 +33,7 @@ The output of a job is in ration-output/latest/JOB.log. Ctrl-C stops all jobs an
 [[nodiscard]] result<void, diagnostic> check_backend(std::string_view word) {
     auto const names = job_backend_names();
     if (std::ranges::find(names, word) != names.end()) return {};
-    return diagnostic{.text = "there is no backend " + program::quoted(word) + suggestion(word, names)};
+    return diagnostic{.text = "unknown backend " + program::quoted(word) + suggestion(word, names)};
 }
 
 /// Puts the parameters of --set in the place of those of the file. Pre: the policies are chosen.

@@ -67,8 +67,7 @@ private:
         bool const known =
             rules_.policies.empty() || std::ranges::find(rules_.policies, *name) != rules_.policies.end();
         if (name->empty() || name->find('\0') != std::string::npos || (!known && !is_plugin_path(*name)))
-            refuse(config_.policy_at,
-                   "there is no policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
+            refuse(config_.policy_at, "unknown policy " + quoted(*name) + suggestion(*name, views(rules_.policies)));
     }
 
     void read_fallback() {
@@ -222,15 +221,14 @@ private:
         constexpr std::string_view words[] = {"worker", "in-process"};
         auto const names = names_of_policies();
         if (!rules_.policies.empty() && std::ranges::find(names, e.key) == names.end())
-            return refuse(e.key_at, "there is no policy " + quoted(e.key) + suggestion(e.key, names));
+            return refuse(e.key_at, "unknown policy " + quoted(e.key) + suggestion(e.key, names));
         auto const* const word = std::get_if<std::string>(&e.held.data);
         if (word == nullptr)
             return refuse(e.held.at, fmt::format("where {} runs must be \"worker\" or \"in-process\", not {}",
                                                  quoted(e.key), kind_of(e.held)));
         auto const found = std::ranges::find(words, *word);
         if (found == std::end(words))
-            return refuse(e.held.at,
-                          "there is no isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
+            return refuse(e.held.at, "unknown isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
         auto const where = static_cast<policy_location>(found - words);
         if (where == policy_location::worker && is_compiled_in(e.key))
             return refuse(

@@ -177,7 +177,7 @@ device_config read_devices(table_reader& root, diagnostics& problems) {
     }
     if (word != nullptr) {
         if (*word != "gpus")
-            problems.add(v->at, fmt::format("there are no devices {}{}; write {}", quoted(*word),
+            problems.add(v->at, fmt::format("unknown devices {}{}; write {}", quoted(*word),
                                             suggestion(*word, {"gpus"}), devices_wanted));
         return out;
     }

@@ -78,8 +78,8 @@ void add_settings(std::vector<std::string> const& words, std::vector<std::string
     for (auto const& set : into.parameters)
         if (std::ranges::find(stems, set.policy) == stems.end())
             problems.add({.file = "--set",
-                          .text = fmt::format("{} is none of the policies that are {}{}", program::quoted(set.policy),
-                                              used, suggestion(set.policy, stems))});
+                          .text = fmt::format("{} is not one of the policies that are {}{}",
+                                              program::quoted(set.policy), used, suggestion(set.policy, stems))});
 }
 
 void override_parameters(policy_parameters const& given, run_config& into) {

@@ -128,7 +128,7 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
         if (known.name == name) return known.make(config.parameters_of(name), problems);
         names.push_back(known.name);
     }
-    problems.add(at, fmt::format("there is no policy {}{}", quoted(name), suggestion(name, names)));
+    problems.add(at, fmt::format("unknown policy {}{}", quoted(name), suggestion(name, names)));
     return nullptr;
 }
 

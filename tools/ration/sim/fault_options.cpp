@@ -102,8 +102,8 @@ struct servers_asked {
     }
     if (revokes) names.insert(names.end(), {"region", "gpu"});
     if (kind.name == "stragglers") names.emplace_back("speed");
-    return diagnostic{.text = fmt::format("there is nothing called {} to set of {}{}", quoted(key), kind.name,
-                                          suggestion(key, names))};
+    return diagnostic{
+        .text = fmt::format("unknown option {} for fault kind {}{}", quoted(key), kind.name, suggestion(key, names))};
 }
 
 [[nodiscard]] bool is_given(fault_words const& kind, sim::fault_rates const& rates) noexcept {
@@ -140,8 +140,7 @@ result<void, diagnostic> add_fault_kind(std::string_view text, sim::fault_rates&
         std::vector<std::string_view> names;
         names.reserve(kinds.size());
         for (auto const& one : kinds) names.push_back(one.name);
-        return diagnostic{.text =
-                              fmt::format("there is no kind of faults {}{}", quoted(name), suggestion(name, names))};
+        return diagnostic{.text = fmt::format("unknown kind of faults {}{}", quoted(name), suggestion(name, names))};
     }
     if (is_given(*kind, into))
         return diagnostic{.text = fmt::format("{} are given twice: say all of them at once", name)};

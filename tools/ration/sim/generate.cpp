@@ -38,7 +38,7 @@ template <class T, std::size_t N>
         }
         names.push_back(name);
     }
-    return diagnostic{.text = fmt::format("there {} {}{}", what, program::quoted(word), suggestion(word, names))};
+    return diagnostic{.text = fmt::format("unknown {} {}{}", what, program::quoted(word), suggestion(word, names))};
 }
 
 /// Takes "jobs=200" in.
@@ -69,8 +69,8 @@ template <class T, std::size_t N>
         made.data_sets = static_cast<std::size_t>(*count);
         return {};
     }
-    if (key == "arrivals") return choose("are no arrivals", value, patterns, into.arrivals);
-    return diagnostic{.text = fmt::format("there is nothing called {} to set{}", program::quoted(key),
+    if (key == "arrivals") return choose("arrival pattern", value, patterns, into.arrivals);
+    return diagnostic{.text = fmt::format("unknown option {}{}", program::quoted(key),
                                           suggestion(key, {"jobs", "per_hour", "arrivals", "data_sets"}))};
 }
 
@@ -130,7 +130,7 @@ void generate_streams(simulation_options const& options, generated what, simulat
 result<generated, diagnostic> parse_generator(std::string_view text) {
     generated made;
     std::size_t const colon = std::min(text.find(':'), text.size());
-    if (auto const chosen = choose("is no kind of jobs", text.substr(0, colon), kinds, made.of); !chosen)
+    if (auto const chosen = choose("kind of jobs", text.substr(0, colon), kinds, made.of); !chosen)
         return chosen.failure();
     if (made.of == generated::kind::cpu) made.how.jobs_per_hour = cpu_jobs_per_hour;
     for (std::size_t from = colon + 1; from <= text.size();) {

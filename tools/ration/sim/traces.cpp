@@ -93,7 +93,7 @@ void read_traces(simulation_options const& options, std::shared_ptr<sim::model_l
     auto as = sim::trace::format::detect;
     if (!options.format.empty() && !sim::trace::to_format(options.format, as))
         return problems.add(
-            {.text = "there is no format " + program::quoted(options.format) +
+            {.text = "unknown format " + program::quoted(options.format) +
                      suggestion(options.format, {sim::trace::format_names.begin(), sim::trace::format_names.end()})});
     // Faults, a cache, figures of tenants and the check of the machines need all jobs.
     bool const streams =
