@@ -25,7 +25,7 @@ COMPONENTS = {
     "fake": ["core"],
     "hwloc": ["core", "process"],
 }
-# Option: the library as CMake and as Conan know it, the components that need it.
+# Option: the name of the library in CMake and in Conan, the components that need it.
 LIBRARIES = {
     "with_boost": ("Boost", "boost::headers", ("adapt", "plugin_host")),
     "with_hwloc": ("hwloc", "hwloc::hwloc", ("hwloc",)),

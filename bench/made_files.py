@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
 def main(description: str, make: Callable[[], dict[pathlib.Path, str]], source: str, command: str) -> int:
-    """The exit code: 1 if `--check` finds another text than that of `make`. `source` and `command` stand in the message."""
+    """The exit code: 1 if `--check` finds another text than that of `make`. The message has `source` and `command`."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--check", action="store_true")

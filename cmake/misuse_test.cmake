@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # ration_add_misuse_test(NAME "sentence" ["another sentence"...] [LIBRARIES target...])
 #
-# NAME.cpp in the calling folder is one source that is compiled twice: as it stands it has to compile, with RATION_MISUSE defined
+# NAME.cpp in the calling folder is one source that is compiled twice: unchanged it has to compile, with RATION_MISUSE defined
 # it has to fail and to print each sentence (a regular expression) within the first lines. One ctest case, misuse.NAME.COMPILER,
 # for each compiler found. The compiler is called directly, so no build tree is touched and the cases may run side by side.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
@@ -36,7 +36,7 @@ function(ration_add_misuse_test name sentence)
   set_property(DIRECTORY APPEND PROPERTY RATION_MISUSE_CASES ${name}.cpp)
 endfunction()
 
-# A wrong program that nobody compiles proves nothing: each source in the calling folder has to be a case.
+# A wrong program that no test compiles proves nothing: each source in the calling folder has to be a case.
 function(ration_require_all_misuse_sources)
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   get_property(cases DIRECTORY PROPERTY RATION_MISUSE_CASES)

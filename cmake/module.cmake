@@ -2,8 +2,8 @@
 # ration_add_module(NAME DIRECTORY dir [FOLDERS folder...] [REQUIRES module...] [LIBRARY package version target])
 #
 # A header-only part of ration: target ration_NAME, alias ration::NAME. Its headers are those directly in the FOLDERS, named below
-# `dir`; without FOLDERS every header below `dir`. They are one file set that is verified to compile alone (target all_verify_interface_header_sets), and an export of its own, so that a consumer of one
-# part never needs what another part needs. Where the LIBRARY is not found there is no such module: a packager who leaves it out on
+# `dir`; without FOLDERS every header below `dir`. They are one file set that is verified to compile alone (target all_verify_interface_header_sets), and a separate export, so that a consumer of one
+# part never needs what another part needs. Without the LIBRARY the module is absent: a packager who leaves it out on
 # a machine that has it sets CMAKE_DISABLE_FIND_PACKAGE_<package>.
 function(ration_add_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY" "FOLDERS;REQUIRES;LIBRARY")

@@ -4,7 +4,7 @@
 #
 #   cmake/packages.sh build [test] [bench] [pytorch] [slurm] [full] [browser] [docs] [deb]    installs what is missing; upgrades what is there only where apt must
 #
-# A name that ends in ? may be absent from a release: what needs it is then skipped, and says so.
+# A name that ends in ? may be absent from a release: tests that need it are then skipped with that reason.
 set -euo pipefail
 
 build=(cmake make ninja-build g++ pkg-config libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libboost-dev

@@ -5,7 +5,7 @@
 # A policy as a plugin: NAME.so with the one exported symbol `ration_policy_v1`, bound at load, that unloads when it is closed. In a
 # build with tests, `ration check` looks at it as the test plugin.NAME; where the program is neither built nor installed, no test is made.
 set(RATION_POLICY_EXPORTS ${CMAKE_CURRENT_LIST_DIR}/policy.map CACHE INTERNAL "the version script of policies")
-if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/ration)  # in a checkout; who has an install knows where
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/ration)  # in a checkout; an install has it elsewhere
   set(RATION_ABI_INCLUDE ${CMAKE_CURRENT_LIST_DIR}/../include CACHE INTERNAL "where ration/plugin/abi.h is")
   set(RATION_PYTHON_PACKAGE ${CMAKE_CURRENT_LIST_DIR}/../python CACHE INTERNAL "where the Python package is")
 else()
@@ -36,7 +36,7 @@ function(ration_add_python_policy name)
   endif()
   set(python ${CMAKE_COMMAND} -E env PYTHONPATH=${RATION_PYTHON_PACKAGE} ${Python3_EXECUTABLE} -B)
   get_filename_component(source ${arg_SOURCE} ABSOLUTE)
-  # The file's description of itself has to stand in the .so before any Python runs.
+  # The file's description of itself has to be in the .so before any Python runs.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.python)
   file(GLOB package ${RATION_PYTHON_PACKAGE}/ration/policy/*)
   file(MAKE_DIRECTORY ${folder})

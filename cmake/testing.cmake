@@ -34,7 +34,7 @@ function(ration_label_target label target)
 endfunction()
 
 # ration_add_test(NAME SOURCES file... LIBRARIES target... [LABELS label...] [TIMEOUT seconds] [OPTIMISED] [SAME_NAMES] [ALONE])
-# One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output says why.
+# One Catch2 program and one ctest case of the same name. Exit code 77 means skipped, and the output has the reason.
 # Each such test has the label `program` besides its own. ALONE is for those that watch what the machine does: nothing else runs beside them.
 # OPTIMISED is for those that compute so long that -O1 saves more in their run than it costs in their compilation.
 # SAME_NAMES is for those whose files use the same names, and so are never one translation unit.

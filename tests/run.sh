@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# Builds ration and runs its tests; installs what is missing first. The end of the output says what ran, what was skipped and why.
+# Builds ration and runs its tests; installs what is missing first. The end of the output reports what ran, what was skipped and why.
 #
 #   tests/run.sh            what every change has to pass
 #   tests/run.sh --quick    one compiler, no sanitizer, nothing in another Debian
@@ -22,7 +22,7 @@ case "${1-}" in
   --fuzz)
     extent=fuzz
     if [[ ! ${2-} =~ ^([1-9][0-9]{0,4})([smh])$ ]]; then
-      echo "tests/run.sh: '--fuzz ${2-}' is no time: write a number and s, m or h, as in --fuzz 10m" >&2
+      echo "tests/run.sh: '--fuzz ${2-}' is not a time: write a number and s, m or h, as in --fuzz 10m" >&2
       exit 2
     fi
     declare -A unit=([s]=1 [m]=60 [h]=3600)
@@ -47,7 +47,7 @@ record() {
   rows+=("$(printf '%-34s %-8s %s' "$1" "$2" "$3")")
 }
 
-# step NAME command...: runs it and goes on after a failure, so that one start tells all that is wrong.
+# step NAME command...: runs it and continues after a failure, so that one start reports all failures.
 step() {
   local name=$1 begin=$SECONDS
   shift

@@ -48,7 +48,7 @@ def instantiations(compiler, directories, headers):
 
 
 def causes(events):
-    """How many instantiations stand behind each outermost one: those that it began, and itself."""
+    """The number of instantiations of each outermost one: those that it began, and itself."""
     counts, cause, end = collections.Counter(), None, -1
     for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
         if event["ts"] >= end:

@@ -63,7 +63,7 @@ class Page(unittest.TestCase):
         said = {"a": (1000, 1000)}
         self.assertEqual(list(page.changes(said, {"a": (1030, 970)})), [])
         self.assertEqual(len(list(page.changes(said, {"a": (1031, 969)}))), 2)
-        self.assertIn("1031 lines, the page says 1000 (+3.1 %)", next(page.changes(said, {"a": (1031, 1000)})))
+        self.assertIn("1031 lines, the page has 1000 (+3.1 %)", next(page.changes(said, {"a": (1031, 1000)})))
         self.assertEqual(list(page.changes(said, {"b": (1, 1)})), ["<b> is not in the table"])
 
     def test_the_page_lists_what_is_checked(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """bench/compile_cost/table.md and the headers that it lists: the counts of its table are the reviewed baseline.
 
-    page.py --check core|all    exit code 1 when a header costs over 3 % more (or less) than the page says, 77 with other compilers than the page's
-    page.py --write             measures all anew and writes the table; the difference belongs into the same change as its cause
+    page.py --check core|all    exit code 1 when a header costs over 3 % more (or less) than on the page, 77 with other compilers than the page's
+    page.py --write             measures all again and writes the table; the difference belongs into the same change as its cause
 """
 
 import argparse
@@ -77,7 +77,7 @@ def changes(said, measured):
             continue
         for what, before, now in zip(("lines", "instantiations"), said[header], counts):
             if abs(now - before) > SLACK * before:
-                yield f"<{header}> costs {now} {what}, the page says {before} ({100 * (now - before) / before:+.1f} %)"
+                yield f"<{header}> costs {now} {what}, the page has {before} ({100 * (now - before) / before:+.1f} %)"
 
 
 def write():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stand-ins for the agents of many nodes, in one process: they speak the wire (docs/wire.md), and their jobs are only names.
+"""Fake agents of many nodes, in one process: they speak the wire (docs/wire.md), and their jobs are only names.
 
 The command of a node starts `sleep`, which holds the pipes of the controller. This process opens them by /proc/PID/fd, so that a node costs no more
 than that. Descriptor 3 is the standard output of the command, which is another file while `echo` writes the process number.

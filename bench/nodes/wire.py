@@ -4,7 +4,7 @@
 
     bench/run.sh nodes.wire [--short]
 
-The agents are stand-ins in this process (agents.py), on this machine. There is a job for every two nodes, and each reports its progress once a second.
+The agents are fakes in this process (agents.py), on this machine. There is a job for every two nodes, and each reports its progress once a second.
 Exit code: 0, or 1 if a job was launched twice or did not finish, or if the run reports anything else than the two faults of this benchmark.
 """
 import argparse

@@ -61,7 +61,7 @@ struct tally {
     std::uint32_t far = 0;  // cores that are not on the package of one of the job's GPUs
 };
 
-/// Whether every job has what it asked for and nobody else has it; and how many cores are far from the GPUs.
+/// Whether each job has what it requested and no other job has it; and the number of cores that are far from the GPUs.
 [[nodiscard]] tally check_answer(machine const& m, std::vector<request> const& wanted,
                                  std::vector<holding> const& given) {
     tally out;

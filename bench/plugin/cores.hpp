@@ -26,7 +26,7 @@ inline void stay_on(int core) {
     if (std::thread::hardware_concurrency() > 1) static_cast<void>(::sched_setaffinity(0, sizeof one, &one));
 }
 
-/// Asks a policy on a thread of its own, on the second core: what cores pay for each other's columns without any
+/// Asks a policy on a separate thread, on the second core: what cores pay for each other's columns without any
 /// boundary between them. The thread never sleeps, so other threads on that core wait until this ends.
 class on_second_core {
     ration::any_policy& policy_;

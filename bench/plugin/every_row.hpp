@@ -10,7 +10,7 @@
 
 namespace plugin_bench {
 
-/// 1/n of the CPU for each job, said of every job on every tick, whether it holds as much or not.
+/// 1/n of the CPU for each job: a grant for every job on every tick, whether it holds as much or not.
 struct every_row {
     using policy_concept = ration::policy_tag;
     using inputs =

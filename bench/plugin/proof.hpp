@@ -24,7 +24,7 @@ struct validation {
         accepted.reserve(on.space.size());
         rejected.reserve(on.space.size());
     }
-    /// So many grants are good.
+    /// This number of grants is valid.
     std::size_t of(std::span<grant const> reply) {
         check.check(held, reply, accepted, rejected);
         return accepted.size();

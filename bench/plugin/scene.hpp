@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A busy machine with so many jobs, what changes on it, and what asks a policy about it.
+// A busy machine with a given number of jobs, what changes on it, and what asks a policy about it.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ struct scene {
         }
     }
 
-    /// So many milli-cores and GPUs for each job.
+    /// These milli-cores and GPUs for each job.
     void give_the_node(std::int64_t cpu, std::int64_t gpu) {
         auto const jobs = static_cast<std::int64_t>(space.size());
         store.at(columns.resources[0].capacity, 0) = jobs * cpu;
@@ -85,13 +85,13 @@ struct scene {
         }
     }
 
-    /// The next tick sees what was said as held.
+    /// The next tick shows the grants as held.
     void hold() {
         for (auto const& g : reply) store.at(columns.resources[g.resource].held, g.job) = g.amount;
     }
 
-    /// One tick; so many rows are the answer. Compiled once for each policy: where it is asked from makes no
-    /// difference.
+    /// One tick; the result is the number of rows of the answer. Compiled once for each policy: where it is asked from
+    /// makes no difference.
     template <class Policy>
     [[gnu::noinline]] std::size_t ask(Policy& policy) {
         grants out(space);

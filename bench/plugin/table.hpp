@@ -8,7 +8,7 @@
 
 namespace plugin_bench {
 
-/// Keeps the median of each benchmark's time and counters, by name, and prints nothing of its own.
+/// Keeps the median of each benchmark's time and counters, by name, and prints nothing itself.
 class medians : public benchmark::BenchmarkReporter {
     std::map<std::string, double> of_time_;
     std::map<std::string, benchmark::UserCounters> of_counters_;
@@ -16,9 +16,9 @@ class medians : public benchmark::BenchmarkReporter {
 public:
     bool ReportContext(Context const&) override { return true; }
     void ReportRuns(std::vector<Run> const& runs) override;
-    /// Nanoseconds; 0 when there is no benchmark of this name.
+    /// Nanoseconds; 0 without a benchmark of this name.
     [[nodiscard]] double of(std::string const& name) const;
-    /// 0 when there is no such counter, or no benchmark of this name.
+    /// 0 without such a counter, or a benchmark of this name.
     [[nodiscard]] double of(std::string const& name, std::string const& counter) const;
     [[nodiscard]] bool has(std::string const& name) const { return of_time_.contains(name); }
 };

@@ -99,7 +99,7 @@ public:
     }
 };
 
-/// One policy, all the ways to ask it. The worker whose columns are copied has a scene of its own.
+/// One policy, all the ways to ask it. The worker whose columns are copied has its own scene.
 template <class P>
 class contest {
     plugin::shared_columns memory_;

@@ -7,8 +7,8 @@
 
 namespace plugin_bench {
 
-/// Three policies that say what differs from what is held, and one that says all of it; 1 to 100 000 jobs; three kinds
-/// of change between two ticks.
+/// Three policies that grant only what differs from the held amounts, and one that grants all; 1 to 100 000 jobs; three
+/// kinds of change between two ticks.
 void register_turns();
 
 /// The measurements of register_turns, for those kinds of change that were run.

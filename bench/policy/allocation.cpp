@@ -170,7 +170,7 @@ void print_head(char const* title) {
                 "ms, arrival", "MB", "textbook, ms", "times", "values, ms", "times");
 }
 
-/// Runs the baselines, which must say what `given` says.
+/// Runs the baselines, which must find the value of `given`.
 void compare(measured& m, instance const& on, counts const& given) {
     counts found;
     double worth = 0;

@@ -17,8 +17,8 @@ namespace policy_bench {
 /// what the best allocation is worth, not the allocation.
 [[nodiscard]] double values_only(instance const& of);
 
-/// What GLPK says the best allocation is worth, as a mixed integer programme; nothing when it was built without, or has
-/// no answer within so many seconds.
+/// The value of the best allocation by GLPK, as a mixed integer programme; nothing when built without it, or when it
+/// has no answer within these seconds.
 [[nodiscard]] std::optional<double> general_solver(instance const& of, int seconds);
 [[nodiscard]] bool has_general_solver();
 

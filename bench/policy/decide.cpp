@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How long does one decision of each scheduling policy take? Rigid policies at ticks at which nothing changes, with and
-// without jobs that wait; the others when all is divided anew.
+// without jobs that wait; the others when all is divided again.
 #include <benchmark/benchmark.h>
 
 #include <ration/policies/afs.hpp>
@@ -28,7 +28,7 @@ using namespace ration::policies;
 using unit::cluster;
 using unit::counts;
 
-/// 1024 devices, 8 on a node, of so many types.
+/// 1024 devices, 8 on a node, of this number of types.
 template <class P>
 cluster<P> devices_of(std::uint32_t types) {
     std::vector<std::uint32_t> of_type;
@@ -52,7 +52,8 @@ void measure(benchmark::State& state, cluster<P, most_jobs>& c) {
     state.counters["rows"] = static_cast<double>(answered);
 }
 
-/// So many jobs of 1 to 12 devices have come one after another; the policy has been asked each time, and once more.
+/// This number of jobs of 1 to 12 devices has come one after another; the policy has been asked each time, and once
+/// more.
 template <class P>
 void quiet(benchmark::State& state) {
     auto c = devices_of<P>(1);
@@ -69,7 +70,7 @@ void quiet(benchmark::State& state) {
     measure(state, c);
 }
 
-/// So many elastic jobs that have just come, among which the devices are divided.
+/// This number of elastic jobs has just come, among which the devices are divided.
 template <class P>
 void divides(benchmark::State& state) {
     auto c = devices_of<P>(static_cast<std::uint32_t>(state.range(1)));

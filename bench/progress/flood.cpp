@@ -202,6 +202,6 @@ int main() {
     bool const in_step = print("in step", run(true, false));
     std::fflush(stdout);
     bool const flooded = print("flooded", run(false, true));
-    std::printf("\nrefused: tries that found the queue full; what they had to tell went out with a later message\n");
+    std::printf("\nrefused: tries that found the queue full; a later message carried their content\n");
     return spread && in_step && flooded ? 0 : 1;
 }

@@ -93,7 +93,7 @@ struct limited_window {
 }
 
 /// What a rule allocates with the least margin that meets its part of the demand, over what an oracle allocates that
-/// knows the largest demand of each window.
+/// has the largest demand of each window.
 [[nodiscard]] inline double allocated(comparison const& all, rule by, demand of) {
     auto const windows = limits_of(all, by, of);
     std::vector<double> factors;  // of its limit, that each sample needs

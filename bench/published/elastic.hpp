@@ -41,7 +41,7 @@ inline constexpr char const* submitted_names[] = {"64", "128", "256", "512", "mi
     return of;
 }
 
-/// Jobs of the four categories. The policy serves one node: it stands for the cluster, and its devices are linked as
+/// Jobs of the four categories. The policy serves one node: it represents the cluster, and its devices are linked as
 /// nodes are.
 [[nodiscard]] inline sim::workload jobs_of(elastic_scale const& scale, double per_hour, submitted by_users,
                                            bool fixed_range, std::uint64_t seed) {

@@ -50,7 +50,7 @@ struct thresholds {
 [[nodiscard]] inline std::int64_t by_cpu(load const& of, thresholds const& at = {}) noexcept {
     return (of.cpu > at.more ? 1 : 0) - (of.cpu < at.fewer ? 1 : 0);
 }
-/// The hook of a service that knows what one device serves: enough for the arrivals, and for the queue within one
+/// The hook of a service with a known rate of one device: enough for the arrivals, and for the queue within one
 /// interval.
 [[nodiscard]] inline std::int64_t by_queue(load const& of) noexcept {
     return static_cast<std::int64_t>(std::ceil((of.arrivals + of.queue / of.interval) / linear(1))) - of.size;

@@ -36,7 +36,7 @@ struct learners {
     std::int64_t count, devices;  ///< of each
 };
 
-/// Jobs of so many learners arrive independently of each other; all devices are wanted for `load` of the time.
+/// Jobs of this number of learners arrive independently of each other; all devices are wanted for `load` of the time.
 [[nodiscard]] inline sim::workload gangs(learners of, std::size_t jobs, double load, std::int64_t devices,
                                          std::uint64_t seed) {
     constexpr double mean_seconds = 3600;

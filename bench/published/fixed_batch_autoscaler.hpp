@@ -16,7 +16,7 @@ namespace published::elastic {
 using policies::elastic_batch_overflow;
 using parameters = policies::elastic_batch_dp_parameters;
 
-/// The baseline, written down on its own: the autoscaler that gives devices and knows no batches. Its dynamic programme
+/// The baseline, written down on its own: the autoscaler that gives devices and ignores batches. Its dynamic programme
 /// is the plain recurrence. Jobs that hold devices keep them; arrivals come in, in order, while the fewest devices of
 /// all fit.
 class fixed_batch_autoscaler {

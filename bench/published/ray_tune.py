@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""One search of Ray Tune under ration's scheduler, ASHA, Ray's own DistributeResources, and fixed sizes, on two nodes with two stand-in GPUs each.
+"""One search of Ray Tune under ration's scheduler, ASHA, Ray's own DistributeResources, and fixed sizes, on two nodes with two simulated GPUs each.
 
     bench/run.sh published.ray [--repetitions 3] [--trials 6] [--limit 100]
 

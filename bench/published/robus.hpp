@@ -154,7 +154,7 @@ inline void turns(findings& found, robus_scale const& scale) {
 struct misreport {
     char const* name;
     double (*stated)(std::size_t read, std::size_t others);
-    bool is_blind = false;  ///< the tenant does not know the reads of others
+    bool is_blind = false;  ///< the reads of others are unknown to the tenant
 };
 inline constexpr misreport misreports[] = {
     {"hides a fifth of its reads", [](std::size_t read, std::size_t) { return read % 5 == 0 ? 0.0 : 1.0; }, true},

@@ -22,7 +22,7 @@
 namespace published {
 
 struct spatial_rnn_scale {
-    std::vector<std::size_t> widths{256, 500, 1024};  ///< 500 is no multiple of most tiles
+    std::vector<std::size_t> widths{256, 500, 1024};  ///< 500 is not a multiple of most tiles
     double run_seconds = 0.02;                        ///< CPU time of one run of a setting
     std::uint32_t rounds = 11;                        ///< of the final comparisons
     std::size_t control_batch = 64;                   ///< the smaller it is, the less of the gain vanishes

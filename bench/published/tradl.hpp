@@ -132,7 +132,7 @@ inline void rule_table(findings& found) {
                     100 * above_ran, 100 * reduction(n, 0));
         same = same && std::fabs(fair - fair_ran) < 0.003 && std::fabs(above - above_ran) < 0.003;
     }
-    found.expect(same, "the simulation gives what the rule's arithmetic says, within 0.3 points");
+    found.expect(same, "the simulation agrees with the rule's arithmetic within 0.3 points");
     found.expect(reduction(9, 1.0 / 10) < published_reduction && reduction(27, 1.0 / 28) < published_reduction &&
                      reduction(28, 1.0 / 29) > published_reduction,
                  "by 1/(n+1) alone the published 48.2 % needs 28 equal jobs: eight get 43.8 %, nine 44.4 %");
@@ -243,7 +243,7 @@ inline void eight_models(findings& found, sim::model_library const& library) {
     found.expect(t.ft.mean_late() <= t.ao.mean_late() && t.ao.mean_late() < t.na.mean_late(),
                  "eight models: mean time to Acceptable of those after the first, FT <= AO < NA");
     found.expect(none_later(t.ao, t.na) && none_later(t.ft, t.na),
-                 "eight models: nobody reaches Acceptable later than in NA");
+                 "eight models: no job reaches Acceptable later than in NA");
     found.expect(t.ao.objective[0] > t.na.objective[0],
                  "eight models: the first one pays, its Objective comes later in AO");
     found.expect(t.ao.end <= t.na.end * 1.01 && t.ft.end < t.ao.end,
@@ -286,7 +286,7 @@ inline void many_schedules(findings& found, sim::model_library const& library, s
         "\n%zu random schedules of the eight: mean time to Acceptable of those after the first, NA %.1f s, AO %.1f s, FT %.1f s\n",
         s.runs, s.na, s.ao, s.ft);
     found.print(
-        "FT <= AO <= NA in %zu, nobody later in AO in %zu; the largest reduction of one job %.1f %% in AO, %.1f %% in FT\n",
+        "FT <= AO <= NA in %zu, no job later in AO in %zu; the largest reduction of one job %.1f %% in AO, %.1f %% in FT\n",
         s.in_order, s.none_later, 100 * s.largest_ao, 100 * s.largest_ft);
     found.expect(s.ft <= s.ao && s.ao < s.na, "random schedules: FT <= AO < NA on average");
 }

@@ -36,7 +36,7 @@ struct training {
     double contention = 0;  ///< share by which an exchange takes longer while the other job exchanges, too
     /// The batch of the job is fixed, and divided among its devices; else that of a device is
     bool whole_batch = true;
-    double late_loss = 0;  ///< late, with so many devices missing, learns this x missing^2 less from each sample
+    double late_loss = 0;           ///< late, with missing devices, learns this x missing^2 less from each sample
     std::array<double, 5> table{};  ///< speeds by devices, in place of all that
 
     [[nodiscard]] double speed(std::int64_t k, bool is_late) const noexcept {
@@ -47,7 +47,7 @@ struct training {
 
 private:
     [[nodiscard]] double rate(std::int64_t k) const noexcept {
-        // With 1 this one does not, with 3 the other does not, with 4 there is no other
+        // With 1 this one does not, with 3 the other does not, with 4 no other exists
         bool const both_exchange = k == 2;
         double const n = static_cast<double>(k), work = whole_batch ? processing / n : processing;
         double const time = work + 2 * (n - 1) / n * exchange * (both_exchange ? 1 + contention : 1);

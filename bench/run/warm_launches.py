@@ -5,7 +5,7 @@
     bench/run.sh run.warm_launches [--rounds 3] [--resizes 4] [--backend process] [--short]
 
 A job requests one and two devices in turns, and the policy is `wants`. Runs with and without `preload` alternate. A resize lasts from its
-grant, after which ration asks for a checkpoint, to the first step of the new ranks. Launches that are not as the mode says, such as one
+grant, after which ration asks for a checkpoint, to the first step of the new ranks. Launches that are not in this mode, such as one
 before the fork server was ready, do not count.
 """
 import argparse

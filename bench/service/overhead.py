@@ -20,7 +20,7 @@ bound to one CPU, so that the trainer loses what the service takes, and the poli
   control       the same, with a tick of 10 ms and 511 jobs that sleep
 
 Loss: of steps in a second, in percent of `alone`, as the median of the repetitions with the least and the greatest, between which
-the true median lies with 94 %. Other programs on that CPU take steps too: `of_cpu` is the loss of steps for each second of CPU time
+the true median is with a confidence of 94 %. Other programs on that CPU take steps too: `of_cpu` is the loss of steps for each second of CPU time
 of trainer and service. A loss decides only if the least and the greatest are at most 1 point apart; otherwise only the CPU time does.
 
 Exit code: 0, 1 if the service gets no step of a trainer, if a trainer costs more than 0.5 % of a core or of its steps, or if the

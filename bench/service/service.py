@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A service in a folder of its own, for the benchmarks of this folder."""
+"""A service in a separate folder, for the benchmarks of this folder."""
 import json
 import os
 import pathlib

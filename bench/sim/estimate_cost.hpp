@@ -27,7 +27,7 @@
 
 namespace ration::bench {
 
-/// What `good_enough` knows in a run.
+/// The estimates that `good_enough` has in a run.
 struct knowledge {
     char const* name;
     bool exact_speeds = false;

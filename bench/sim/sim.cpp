@@ -96,7 +96,7 @@ void bench_trace(char const* path, std::string const& shape) {
     std::from_chars(shape.data(), shape.data() + x, nodes);
     if (x != shape.npos) std::from_chars(shape.data() + x + 1, shape.data() + shape.size(), devices);
     if (nodes == 0 || devices == 0)
-        stop("'" + shape + "' is no cluster; write nodes and devices of each, such as 128x8");
+        stop("'" + shape + "' is not a cluster; write nodes and devices of each, such as 128x8");
     double const start = processor_seconds();
     auto const jobs = sim::trace::read_file(path, {});
     if (!jobs) stop(to_text(jobs.failure()));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""The ends of 100 jobs in Slurm's own order, and in the order of policies of ration: four nodes with four stand-in GPUs each, on this machine.
+"""The ends of 100 jobs in Slurm's own order, and in the order of policies of ration: four nodes with four simulated GPUs each, on this machine.
 
     bench/run.sh slurm.order [--jobs 100] [--policies sjf,fifo] [--seed 1]
 

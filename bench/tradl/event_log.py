@@ -85,7 +85,7 @@ class Shares:
 
 
 def read(path: pathlib.Path) -> Run:
-    """The one run in a log. Raises ValueError that says what is wrong with the file, KeyError for a field that is missing."""
+    """The one run in a log. Raises ValueError with the fault of the file, KeyError for a field that is missing."""
     events = lines(path)
     ends = [event for event in events if event["event"] == "run_ended"]
     if len(ends) != 1:

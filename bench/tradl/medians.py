@@ -11,7 +11,7 @@ Runs = dict[str, list[Run]]  # by scenario; the repetitions of all scenarios in 
 
 
 def median(values: list) -> float | None:
-    """None where a value is missing: half a set says nothing."""
+    """None where a value is missing: half a set has no meaning."""
     return None if not values or None in values else statistics.median(values)
 
 

@@ -18,7 +18,7 @@ ROOT = jobs_file.ROOT
 
 
 def run_once(program: pathlib.Path, folder: pathlib.Path, scenario: str, content: str) -> event_log.Run:
-    """One `ration run` in a folder of its own, where its jobs file, its event log and the jobs' output stay."""
+    """One `ration run` in a separate folder, where its jobs file, its event log and the jobs' output stay."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "jobs.toml").write_text(content)
     log = folder / "log.jsonl"

@@ -20,7 +20,7 @@ from reference import make_reference  # noqa: E402  # MkDocs does not search the
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BELOW = "source"
 ALSO = ("bench/README.md", "CONTRIBUTING.md", "CHANGELOG.md")  # in the navigation, whether or not a page links to them
-SHOWN = ("site/style.css", "site/logo.svg")                    # what of docs/site is part of the site as it stands
+SHOWN = ("site/style.css", "site/logo.svg")                    # files of docs/site that are copied to the site
 LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".h": "c", ".c": "c", ".py": "python", ".sh": "sh", ".toml": "toml", ".txt": "cmake", ".cmake": "cmake"}
 
 _FENCE = re.compile(r"^[ ]{0,3}(```+|~~~+)")

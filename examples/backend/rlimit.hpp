@@ -107,7 +107,7 @@ private:
         if (::prlimit(pid, RLIMIT_AS, nullptr, &now) != 0) return failed(operation);
         return now.rlim_cur == RLIM_INFINITY ? ration::unlimited : static_cast<std::int64_t>(now.rlim_cur);
     }
-    /// The soft limit only: a lowered hard one could not be raised again, and `undo` would be a lie.
+    /// The soft limit only: a lowered hard one could not be raised again, and `undo` would restore nothing.
     [[nodiscard]] static ration::result<void> write(::pid_t pid, std::int64_t amount, char const* operation) noexcept {
         ::rlimit now{};
         if (::prlimit(pid, RLIMIT_AS, nullptr, &now) != 0) return failed(operation);

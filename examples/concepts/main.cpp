@@ -118,7 +118,7 @@ private:
         return ration::result<void>{};
     }
     [[nodiscard]] static ration::error stranger(char const* what) noexcept {
-        return {.code = ration::errc::not_found, .operation = what, .subject = "a job that nobody has entered"};
+        return {.code = ration::errc::not_found, .operation = what, .subject = "a job that was never added"};
     }
 };
 static_assert(ration::Backend<notebook>);

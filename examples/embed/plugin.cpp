@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The scheduler of scheduler.hpp with whatever policy somebody hands it as a file: embed.plugin
+// The scheduler of scheduler.hpp with any policy from a file: embed.plugin
 // /absolute/path/to/policy.so
 #include <string_view>
 

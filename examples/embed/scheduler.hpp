@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A small scheduler of somebody else's design: it has its own jobs, its own units and its own loop, and has never heard
-// of ration.
+// A small scheduler of another design: it has its own jobs, its own units and its own loop, and does not include
+// ration.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ public:
 
     void limit(double cores) { limit_ = cores; }
 
-    /// One second on so many cores.
+    /// One second on these cores.
     void train(double cores, int second) {
         cores_ = cores;
         core_seconds_ += cores;
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] job_list const& finished() const { return finished_; }
     void submit(job one) { waiting_.push_back(std::make_unique<job>(std::move(one))); }
 
-    /// The job may use at most so many cores from now on.
+    /// The job may use at most these cores from now on.
     void limit(int number, double cores) {
         for (auto const& j : running_)
             if (j->number() == number) j->limit(cores);

@@ -8,7 +8,7 @@ class Fastest(Policy):
     id = "org.example.fastest"
     version = "1.0.0"
     summary = "each device goes where it adds most speed"
-    reasons = ["", "nobody gains more by these devices"]
+    reasons = ["", "no job gains more from these devices"]
     # [rows]
     inputs = {"jobs/state": "u32", "jobs/speedup": "f64[]", "nodes/capacity.gpu": "i64"}
 

@@ -25,7 +25,7 @@ def read_idx(path: pathlib.Path) -> torch.Tensor:
     sizes = struct.unpack_from(f">{content[3]}I", content, 4)
     start = 4 + 4 * len(sizes)
     if len(content) != start + math.prod(sizes) or len(content) == start:
-        raise ValueError(f"{path}: {len(content) - start} elements where its header says {sizes}")
+        raise ValueError(f"{path}: {len(content) - start} elements where its header has {sizes}")
     return torch.frombuffer(content, dtype=torch.uint8, offset=start).reshape(sizes)
 
 

@@ -80,7 +80,7 @@ def train(model, batches, rate: float, steps: int, report_every: int, progress) 
 
 
 def main(build, *, steps: int, report_every: int, batches=uniform_batches, batch=64, rate=1e-3):
-    """Trains the model that `build()` makes, as the command line says, and ends the process."""
+    """Trains the model that `build()` makes, by the options of the command line, and ends the process."""
     asked = arguments(steps)
     torch.set_num_threads(1)
     torch.manual_seed(asked.seed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""A search of Ray Tune whose GPUs elastic_batch_dp divides, on two nodes with stand-in GPUs on this machine: search.py [RATION]
+"""A search of Ray Tune whose GPUs elastic_batch_dp divides, on two nodes with simulated GPUs on this machine: search.py [RATION]
 
 Needs `pip install 'ray[tune]'` and ration's Python package. With a real cluster, `ray.init()` takes the place of `Cluster`.
 """

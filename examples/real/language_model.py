@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A small GPT-2 from scratch with the Trainer of transformers, as its users write one. It does not know ration: packages.toml reads its output.
+"""A small GPT-2 from scratch with the Trainer of transformers, as its users write one. It has no code for ration: packages.toml reads its output.
 
 usage: language_model.py [STEPS]
 """

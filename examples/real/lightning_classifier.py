@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A classifier in Lightning, as its users write one. It does not know ration: jobs of packages.toml read the file of its CSVLogger.
+"""A classifier in Lightning, as its users write one. It has no code for ration: jobs of packages.toml read the file of its CSVLogger.
 
 usage: lightning_classifier.py [EPOCHS]
 """

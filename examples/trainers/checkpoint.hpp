@@ -31,7 +31,7 @@ public:
         return out && !failed;
     }
 
-    /// Restores what was saved, and returns its steps; 0 if there is no file of this size.
+    /// Restores what was saved, and returns its steps; 0 without a file of this size.
     [[nodiscard]] std::uint64_t load(adam<float>& optimiser) const {
         std::uint64_t steps = 0;
         std::uintmax_t bytes = sizeof steps;

@@ -16,8 +16,8 @@ enum exit_status : int { succeeded = 0, no_data = 1, wrong_command_line = 2, not
 struct options {
     std::string model;
     std::uint64_t seed = 1;
-    std::uint64_t steps = 0;  // 0: as the recipe says
-    std::uint64_t batch = 0;  // 0: as the recipe says
+    std::uint64_t steps = 0;  // 0: as in the recipe
+    std::uint64_t batch = 0;  // 0: as in the recipe
     std::uint64_t report_every = 20;
     std::string data = fashion_mnist::default_folder;
 };

@@ -36,7 +36,7 @@ std::string fill(gzFile file, std::span<std::uint8_t> to) {
 std::string expect_end(gzFile file) {
     std::uint8_t more = 0;
     int const n = gzread(file, &more, 1);
-    if (n > 0) return "goes on behind its last element";
+    if (n > 0) return "continues after its last element";
     int code = Z_OK;
     std::string const message = gzerror(file, &code);
     if (code == Z_BUF_ERROR) return "ends too early";

@@ -11,7 +11,7 @@
 
 namespace trainers {
 
-/// A value, or a sentence that says why there is none.
+/// A value, or a sentence with the reason why it is missing.
 template <class T>
 using attempt = std::variant<T, std::string>;
 
@@ -23,7 +23,7 @@ struct idx {
 /// At most this many bytes are ever taken from one file.
 inline constexpr std::uint64_t idx_limit = 1U << 26;
 
-/// A file of unsigned bytes with `axes` axes, compressed by gzip or plain. The file must end where its header says.
+/// A file of unsigned bytes with `axes` axes, compressed by gzip or plain. The file must have the size of its header.
 [[nodiscard]] attempt<idx> read_idx(std::filesystem::path const& path, unsigned axes);
 
 }  // namespace trainers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `train MODEL`: trains one model on Fashion-MNIST on one thread, and says on its way how far it is.
+/// `train MODEL`: trains one model on Fashion-MNIST on one thread, and reports its progress.
 /// With devices of ration it saves and stops on command, and continues from its checkpoint.
 /// Exit status: 0 all steps done or stopped by SIGTERM or Ctrl-C, 1 the data set cannot be read, 2 wrong command line,
 /// 3 the loss was not finite.

@@ -2,7 +2,7 @@
 """Runs jobs alone on one core and prints when each reaches its targets, from the same messages that ration gets.
 
 A job is judged as ration judges it: on the mean of its last `mean_of` losses, each message weighted by the losses that it
-stands for. Times are in seconds from the launch of the
+covers. Times are in seconds from the launch of the
 process; the CPU time beside the clock is what the job used itself, whatever else the core had to do.
 """
 
@@ -47,7 +47,7 @@ def listen(folder: str) -> tuple[socket.socket, dict]:
 
 
 class Window:
-    """The newest messages that together stand for at least `mean_of` losses."""
+    """The newest messages that together cover at least `mean_of` losses."""
 
     def __init__(self, mean_of: int):
         self.mean_of, self.messages = mean_of, collections.deque()

@@ -42,7 +42,7 @@ public:
     [[nodiscard]] virtual std::size_t noise_columns() const { return 0; }
 };
 
-/// Softmax regression where there is no hidden layer, a multi-layer perceptron otherwise.
+/// Softmax regression without a hidden layer, a multi-layer perceptron otherwise.
 template <class Real>
 class classifier final : public model<Real> {
     perceptron<Real> network_;

@@ -15,8 +15,9 @@
 
 namespace ration {
 
-/// An array whose elements are moved by copying their bytes. It grows by doubling. If memory runs
-/// out, the program ends, as after a bug: on the tick, `reserve` has been called before.
+/// An array whose elements are moved by copying their bytes. `push_back` doubles it; all other functions allocate
+/// exactly the size that they need. If memory runs out, the program ends, as after a bug: on the tick, `reserve` has
+/// been called before.
 template <class T>
 class buffer {
     static_assert(std::is_trivially_copyable_v<T>,
@@ -58,7 +59,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// The number of elements for which memory is allocated.
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-    /// True if there is no element.
+    /// True without elements.
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     /// The first element; null before the first allocation. Growth invalidates it.
     [[nodiscard]] T* data() noexcept { return data_; }

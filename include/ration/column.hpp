@@ -60,7 +60,7 @@ struct column_description {
 };
 
 /// The standard columns: the only place that declares them. Handles, stores, checks and plugins take names, types and
-/// shapes from here. A name that ends in '.' stands for one column per resource: "jobs/used." is "jobs/used.cpu" ...
+/// shapes from here. A name that ends in '.' denotes one column per resource: "jobs/used." is "jobs/used.cpu" ...
 /// A host that writes nothing into a column leaves 0 there.
 inline constexpr column_description catalogue[] = {
     {"jobs/id", column_type::u64},
@@ -73,7 +73,7 @@ inline constexpr column_description catalogue[] = {
     {"jobs/started", column_type::i64},  // ns on the tick's clock; -1 = not yet
     {"jobs/state", column_type::u32},    // job_state
     {"jobs/step", column_type::u64},
-    {"jobs/loss", column_type::f64},  // finite, smoothed as the target says
+    {"jobs/loss", column_type::f64},  // finite, smoothed as in the target
     {"jobs/loss.best", column_type::f64},
     // the loss at which the job reaches its next tier; NaN = it has no such tier
     {"jobs/loss.target", column_type::f64, column_shape::scalar, column_offer::by_some_hosts},
@@ -141,7 +141,7 @@ inline constexpr column_description catalogue[] = {
 
 inline constexpr std::size_t catalogue_size = sizeof(catalogue) / sizeof(catalogue[0]);
 
-/// Whether a name of the catalogue stands for one column per resource.
+/// Whether a name of the catalogue denotes one column per resource.
 [[nodiscard]] constexpr bool is_family(std::string_view name) noexcept { return name.back() == '.'; }
 
 /// The place of the standard column of this name; `catalogue_size` for a host's own.

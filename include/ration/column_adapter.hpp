@@ -250,7 +250,7 @@ template <Job J>
             return error{.code = errc::already_exists,
                          .operation = "fill jobs table",
                          .subject = "jobs/id",
-                         .remedy = "give every job an id of its own"};
+                         .remedy = "give every job a unique id"};
         detail::write_row(store, columns, row, jobs[order[row]]);
     }
     if constexpr (requires { typename J::supplies; })

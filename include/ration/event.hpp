@@ -11,8 +11,8 @@
 
 namespace ration {
 
-/// The kind of an event. The numbers are those of the plugin ABI; a policy ignores kinds that it
-/// does not know.
+/// The kind of an event. The numbers are those of the plugin ABI; a policy ignores unknown
+/// kinds.
 enum class event_kind : std::uint32_t {
     /// The job is new in the table.
     job_arrived = 1,

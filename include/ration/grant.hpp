@@ -48,14 +48,14 @@ namespace detail {
 /// core may begin with the first rows while the policy still writes.
 struct changed_rows {
     /// Value of `*written` after rows that had been published were written a second time.
-    static constexpr std::uint64_t anew = ~std::uint64_t{0};
+    static constexpr std::uint64_t rewritten = ~std::uint64_t{0};
 
     /// The indices of the changed rows, in ascending order.
     std::uint32_t* row = nullptr;
     /// The size of `row`, and the number of changes so far; more than `capacity` means
     /// "incomplete".
     std::size_t capacity = 0, count = 0;
-    /// The number of rows in front that are final, or `anew`. Written with release order.
+    /// The number of rows in front that are final, or `rewritten`. Written with release order.
     std::uint64_t* written = nullptr;  ///< null if no reader waits
 
     /// Adds the index of a row that changed. Returns false if the list is full, which makes it
@@ -73,7 +73,7 @@ struct changed_rows {
     /// Withdraws rows that were published, because they are written again.
     void withdraw() noexcept {
         give_up();
-        if (written != nullptr && *written != 0) emit(anew);
+        if (written != nullptr && *written != 0) emit(rewritten);
     }
 };
 

@@ -38,7 +38,7 @@ enum class job_state : std::uint32_t { queued = 0, running, restarting, done, fa
 [[nodiscard]] constexpr bool is_active(job_state s) noexcept { return s != job_state::done && s != job_state::failed; }
 
 /// The amounts of one resource that a job accepts, in the unit of the resource. A grant is 0, which
-/// pauses the job, or lies in the closed interval.
+/// pauses the job, or in the closed interval.
 struct bounds {
     /// The smallest amount with which the job can run; 0 or more.
     std::int64_t minimum = 0;

@@ -58,7 +58,7 @@ private:
     template <class T>
     void put_plain(T const& value) noexcept {
         static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>,
-                      "ration: a value with padding has no bytes of its own to save: put its members one by one");
+                      "ration: a value with padding has unspecified bytes: put its members one by one");
         if (needed_ + sizeof(T) <= space_.size()) std::memcpy(space_.data() + needed_, &value, sizeof(T));
         needed_ += sizeof(T);
     }

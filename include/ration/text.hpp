@@ -41,7 +41,7 @@ public:
     [[nodiscard]] constexpr char const* c_str() const noexcept { return characters_.data(); }
     /// The characters without the zero byte.
     [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_.data(), size_}; }
-    /// True if there is no character.
+    /// True without characters.
     [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
     /// As `view()`; implicit, since functions take views.
     constexpr operator std::string_view() const noexcept { return view(); }

@@ -41,8 +41,8 @@ def _leave_groups():
         return
     groups = [group for pair in _groups.items() for group in pair]
     _groups.clear()
-    # PyTorch 2 before pytorch#154976 ends a group with the interpreter locked, and waits for threads that may wait for the lock; a backend
-    # that somebody still holds it ends without.
+    # PyTorch 2 before pytorch#154976 ends a group with the interpreter locked, and waits for threads that may wait for the lock; it ends a
+    # backend that another object still holds without the lock.
     backends = [_cpu_backend(group) for group in groups]
     groups.clear()
     if distributed is not None:
@@ -102,7 +102,7 @@ class Boundary:
     def obey(self, save, saved):
         """Does what ration asks between two steps; True when all ranks are to stop. Collective.
 
-        `save()`: makes this step's checkpoint durable, if it is not, and says so; False when that failed. `saved()`: is it durable?
+        `save()`: makes this step's checkpoint durable, if it is not, and reports it; False when that failed. `saved()`: is it durable?
         """
         command = self.ask()
         while command is not None and command.kind != "go":
@@ -117,7 +117,7 @@ class Boundary:
             _distributed().barrier(group=side_group())
 
     def report(self, step, loss, total=None, batch=None):
-        """Tells the loss of a step, a tensor perhaps. Reading one from a GPU waits for it: that is done as often as messages go out."""
+        """Reports the loss of a step, a tensor perhaps. Reading one from a GPU waits for it: that is done as often as messages go out."""
         if self._rank != 0:
             return
         self._losses.append((step, loss, total, batch))

@@ -28,7 +28,7 @@ Found = collections.namedtuple("Found", "step state path")
 
 
 class _Hashed:
-    """A file that knows the digest of what was written to it, and keeps a failure to itself: torch.save would end the process."""
+    """A file that computes the digest of what was written to it, and keeps a failure to itself: torch.save would end the process."""
 
     def __init__(self, file):
         self._file = file
@@ -56,7 +56,7 @@ def capture(**parts):
 
 
 def restore(state, **parts):
-    """Puts back what `capture` took. A rank that was not there then gets random generators of its own, made from the others'."""
+    """Puts back what `capture` took. A rank that was not there then gets its own random generators, made from the others'."""
     for name, part in parts.items():
         if name not in state:
             raise KeyError("the checkpoint has no %r: it has %s" % (name, ", ".join(sorted(state))))
@@ -227,7 +227,7 @@ def _set_random_state(state):
 
 
 def seed_rank(rank):
-    """Gives this rank random generators of its own, which the present ones and the rank decide."""
+    """Gives this rank its own random generators, which the present ones and the rank decide."""
     import torch  # pylint: disable=import-outside-toplevel
 
     seed = hashlib.sha256(bytes(torch.get_rng_state().tolist()) + b"%d" % rank).digest()

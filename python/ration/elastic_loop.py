@@ -8,7 +8,7 @@
         run.backward(loss_of(model(images), labels))
         optimizer.step()
 
-The samples of each step are the same, and the update is that of the whole batch, on however many devices it is computed. The loop goes on
+The samples of each step are the same, and the update is that of the whole batch, on however many devices it is computed. The loop continues
 where its checkpoint ends, saves and stops when ration asks, and leaves by SystemExit(0) when it is to stop.
 """
 import os
@@ -24,7 +24,7 @@ _BUCKET = 1 << 24  # elements that are reduced in one go
 
 
 def elastic(batch=None, seed=0, folder=None, batch_per_rank=None):
-    """Joins the ranks of this job (RANK, WORLD_SIZE; one process without them) and tells ration that it runs.
+    """Joins the ranks of this job (RANK, WORLD_SIZE; one process without them) and reports to ration that it runs.
 
     `batch`: samples per step over all ranks; what ration gives the job (RATION_BATCH) counts instead. `batch_per_rank`, instead of `batch`:
     samples per step of each rank, so that the whole batch follows the number of devices. `seed`: of the order of the
@@ -46,7 +46,7 @@ def share(batch, rank, world):
 class _Batches:
     """The indices of this rank's samples, step by step without end: a batch sampler for torch.utils.data.DataLoader.
 
-    Every pass over the data is shuffled anew by the seed. A batch may reach over the end of a pass, so that all have the same size.
+    Every pass over the data is shuffled again by the seed. A batch may reach over the end of a pass, so that all have the same size.
     """
 
     def __init__(self, run, samples):
@@ -97,7 +97,7 @@ class Elastic:
         self._progress.phase("init")
 
     def want(self, devices):
-        """Tells ration how many devices the job would like to have now; 0 takes the wish back."""
+        """Requests a number of devices for the job; 0 withdraws the request."""
         if self.rank == 0:
             self._progress.want(devices)
 
@@ -161,7 +161,7 @@ class Elastic:
 
     def _start(self, batches, parts):
         if {"random", "elastic"} & parts.keys():
-            raise ValueError("a checkpoint has parts of its own that are called random and elastic: choose another name")
+            raise ValueError("ration's own parts of a checkpoint are called random and elastic: choose another name")
         if self._parts:
             raise RuntimeError("steps() and epochs() are the whole training: call one of them once, and evaluate inside its loop")
         self._parts = parts
@@ -219,13 +219,13 @@ class Elastic:
         return mean
 
     def save(self):
-        """Writes a checkpoint, unless this step has one, and tells ration; True when it is durable. In every rank."""
+        """Writes a checkpoint, unless this step has one, and reports it to ration; True when it is durable. In every rank."""
         begin = time.monotonic()
         if self._saved_at != self.step:
             self._progress.phase("save")
             try:
                 if not self._folder:
-                    raise OSError("there is no folder for checkpoints: ration names one in RATION_CHECKPOINT, elastic() takes one")
+                    raise OSError("no folder for checkpoints: start the job by ration, or pass a folder to elastic()")
                 place = {"step": self.step, "position": self.position, "epoch": self.epoch}
                 checkpoint.save(self._folder, self.step, {**checkpoint.capture(**_inner(self._parts)), "elastic": place})
                 self._saved_at = self.step
@@ -273,7 +273,7 @@ class Elastic:
             p.grad = None
         loss.backward()
         used = torch.tensor([float(p.grad is not None) for p in parameters])
-        torch.distributed.all_reduce(used, group=side_group())  # on the side: nobody waits for a GPU
+        torch.distributed.all_reduce(used, group=side_group())  # on the side: no one waits for a GPU
         touched = [p for p, ranks in zip(parameters, used.tolist()) if ranks]
         for p in touched:
             if p.grad is None:  # the other ranks' samples have used it

@@ -28,7 +28,7 @@ def folder(otherwise):
 
 
 def last_checkpoint(output_dir):
-    """The newest checkpoint that is known to be whole, for `resume_from_checkpoint`; None: begin anew."""
+    """The newest checkpoint that is known to be whole, for `resume_from_checkpoint`; None: begin again."""
     try:
         found = [(int(match[1]), match[0]) for match in map(re.compile(r"checkpoint-(\d+)").fullmatch, os.listdir(output_dir)) if match]
     except FileNotFoundError:

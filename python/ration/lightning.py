@@ -4,7 +4,7 @@
     trainer = lightning.Trainer(callbacks=[ration.lightning.Ration()], ...)
     trainer.fit(model, loader, ckpt_path=ration.lightning.last_checkpoint())
 
-Reports the loss, saves when ration asks and stops, by SystemExit(0). Checkpoints lie in the folder that ration gives (RATION_CHECKPOINT).
+Reports the loss, saves when ration asks and stops, by SystemExit(0). Checkpoints are in the folder that ration gives (RATION_CHECKPOINT).
 """
 import os
 import time
@@ -73,17 +73,17 @@ class Ration(Callback):
         return self._saved_at == step
 
     def _write(self, trainer, step):
-        """In every rank, for a strategy may write a part in each; what on_save_checkpoint tells comes before the file is durable."""
+        """In every rank, for a strategy may write a part in each; on_save_checkpoint runs before the file is durable."""
         outcome = [None]
         try:
             if not self._folder:
-                raise OSError("there is no folder for checkpoints: ration names one in RATION_CHECKPOINT, Ration() takes one")
+                raise OSError("no folder for checkpoints: start the job by ration, or pass a folder to Ration()")
             path = os.path.join(self._folder, "writing.lightning.tmp")
             trainer.save_checkpoint(path)
             self._boundary.barrier()
             if trainer.is_global_zero:
                 if not os.path.isfile(path):
-                    raise OSError("%s is no file: use a strategy that writes a checkpoint in one piece" % path)
+                    raise OSError("%s is not a file: use a strategy that writes a checkpoint in one piece" % path)
                 checkpoint.add(self._folder, step, path)
         except OSError as failure:
             outcome[0] = str(failure)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How a Python training script tells ration where it is, and hears what ration asks: protocol P1 and commands C1, job's side.
+"""How a Python training script reports its progress to ration, and receives commands: protocol P1 and commands C1, job's side.
 
 Python 3.8 or later and nothing else: this file also works where it is copied to, without the package around it.
 
@@ -48,7 +48,7 @@ def _word(text):
 
 
 class Command(collections.namedtuple("Command", "kind by hold")):
-    """A command of ration: `kind` save, go or stop; `by` seconds that the job has for it, 0: not said; `hold`: after saving, `hold`."""
+    """A command of ration: `kind` save, go or stop; `by` seconds that the job has for it, 0: not given; `hold`: after saving, `hold`."""
 
 
 _PAIRS = {"e": r"\d{1,20}", "k": ".*", "q": r"\d{1,20}", "by": r"\d{1,10}(\.\d{1,20})?", "hold": "[01]"}
@@ -375,7 +375,7 @@ class Progress:
                     break
                 self._socket.close()
                 self._socket = None
-        self._retry_at = time.monotonic() + _INTERVAL  # nobody there: do not ask again at every step
+        self._retry_at = time.monotonic() + _INTERVAL  # no one is there: do not ask again at every step
         return False
 
     def _connect(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`ration bench` from the outside: what it says of policies that do one thing wrong, its JSON, its exit codes. No time is asserted."""
+"""`ration bench` from the outside: its report on policies that do one thing wrong, its JSON, its exit codes. No time is asserted."""
 import json
 import os
 import re
@@ -123,7 +123,7 @@ class Runs(unittest.TestCase):
     def test_words(self) -> None:
         self.assertIn("Exit codes: 0 every answer was good;", bench("--help").stdout)
         for words, sentence in ((("--policies", "fiffo"), "ration: --policies: unknown policy 'fiffo'; did you mean 'fifo'?\n"),
-                                (("--policies", "fifo", "--jobs", "0"), "ration: --jobs: '0' is no number from 1 to 100000\n"),
+                                (("--policies", "fifo", "--jobs", "0"), "ration: --jobs: '0' is not a number from 1 to 100000\n"),
                                 (("--policies", "fifo", "--isolation", "wrker"),
                                  "ration: --isolation: it may be worker or in-process, not 'wrker'; did you mean 'worker'?\n"),
                                 (("--policies", "fifo", "--set", "las.promote=0"),

@@ -58,7 +58,7 @@ TEST_CASE("controllers that are not handed to us are told with their remedy, the
 
 namespace {
 
-// In a process of its own: sits down in a new group and runs a backend there. Gives 0, or the line that failed.
+// In a separate process: enters a new group and runs a backend there. Returns 0, or the line that failed.
 [[nodiscard]] int in_a_group_of_its_own() {
     kernel_io kernel;
     auto const found = tree::discover(kernel);

@@ -243,7 +243,7 @@ TEST_CASE("half a file is never taken for a whole one that says otherwise") {
 
 namespace {
 
-// Somebody removes the job's groups and its process ends with it.
+// Another program removes the job's groups, and the job's process ends.
 void vanish(site& here) {
     for (auto const& each : here.machine.machine().hierarchies) {
         modelled::world::for_tree(*each->root, [&](modelled::node& group) {

@@ -15,7 +15,7 @@ struct place {
     directory group;
 
     place() {
-        static_cast<void>(machines());  // says so, and ends, where no cgroups can be used
+        static_cast<void>(machines());  // prints the reason and exits where no cgroups can be used
         REQUIRE(where);
         REQUIRE(own().make(name));
         group = std::move(own().child(name)).value();

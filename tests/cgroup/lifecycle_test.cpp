@@ -116,7 +116,7 @@ void require_jobs_ended(io& calls, int report, outcome const& seen) {
 }  // namespace
 
 TEST_CASE("killed at any call, a run leaves only what the next start finds and cleans") {
-    static_cast<void>(machines());  // says so, and ends, where no cgroups can be used
+    static_cast<void>(machines());  // prints the reason and exits where no cgroups can be used
     // Jobs of the dead are ours: init may take seconds to notice their end
     REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
     std::string const name = run_name_here();

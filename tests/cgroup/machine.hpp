@@ -109,7 +109,7 @@ public:
         int const pid = ::fork();
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            ::signal(SIGTERM, SIG_DFL);  // Catch has a handler of its own
+            ::signal(SIGTERM, SIG_DFL);  // Catch installs its own handler
             ::close(commands[1]);
             serve(commands[0], answers[1]);
         }

@@ -32,7 +32,7 @@ PROGRAMS = {
 class Mutation(NamedTuple):
     what: str      # the fault, in words
     header: str
-    old: str       # stands in the header exactly once
+    old: str       # is in the header exactly once
     new: str
     program: str   # which has to notice
 
@@ -50,7 +50,7 @@ MUTATIONS = [
              "if (!same_value(*shown, text)) return", "if (shown->empty()) return", "seam"),
     Mutation("where a process was placed is not looked up", "detail/group.hpp",
              "if (missing->test(i))", "if (missing->count() > places_.size())", "seam"),
-    Mutation("nobody checks that a hierarchy is one", "hierarchy.hpp",
+    Mutation("no check that a hierarchy is one", "hierarchy.hpp",
              "if (opened->kind() != kind) {", "if (opened->kind() != kind && kind == version::none) {", "seam"),
     Mutation("a burst above the new quota is lowered too late", "detail/set.hpp",
              "auto const lowered = detail::set_burst(where, 0);", "result<void> const lowered;", "suite"),
@@ -79,14 +79,14 @@ MUTATIONS = [
     Mutation("our process stays in the leaf", "detail/enable.hpp", "~evacuation() { leave(); }", "~evacuation() = default;", "evacuation"),
     Mutation("others in our group do not stop us", "detail/enable.hpp", "return pid != self; })) {", "return pid == -self; })) {", "evacuation"),
     Mutation("a freeze that fails leaves the group frozen", "detail/freeze.hpp",
-             "    if (!frozen) static_cast<void>(thaw(where));  // the first error is the one to tell\n", "", "faults"),
+             "    if (!frozen) static_cast<void>(thaw(where));  // the first error is reported\n", "", "faults"),
     Mutation("a half applied change is not taken back", "backend.hpp",
-             "            static_cast<void>((*job)->write(op.old_value));  // the first error is the one to tell\n", "            return done;\n", "faults"),
+             "            static_cast<void>((*job)->write(op.old_value));  // the first error is reported\n", "            return done;\n", "faults"),
     Mutation("a group that could not be removed at once is left", "detail/teardown.hpp",
              "removed.failure().code == errc::busy || turn < 3;", "turn < 0;", "faults"),
     Mutation("names may lead out of the held directory", "kernel_io.hpp",
              "how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;", "how.resolve = 0;", "kernel"),
-    Mutation("signals go to whoever had the number", "kernel_io.hpp",
+    Mutation("signals go to the process that had the number", "kernel_io.hpp",
              "bool const member = std::binary_search(still.begin(), still.end(), pid);",
              "bool const member = !std::binary_search(still.begin(), still.end(), pid);", "kernel"),
 ]

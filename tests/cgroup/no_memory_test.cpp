@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each allocation of the backend fails once, alone or with all after it, at every place of a run's life. The model of
-// the kernel has memory enough. Whatever happens: the error says so, no group is left, no value is half changed, and
-// the call can be made again.
+// the kernel has memory enough. A call that fails returns "out of memory"; no group is left, no value is half changed,
+// and the call can be made again.
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -78,7 +78,7 @@ template <class Call>
 
 using story = std::function<bool(site&, shortage)>;
 
-// Runs the story, which tells whether an allocation failed, until there is none left to fail. Gives how many did.
+// Runs the story, which returns whether an allocation failed, until none is left to fail. Returns how many failed.
 [[nodiscard]] std::size_t starve_everywhere(story const& act, bool lasting = true) {
     std::size_t failures = 0;
     for (kind const& of : kinds)

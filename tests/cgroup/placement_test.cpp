@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a job is that the program launches on CPUs of its own: as the job sees it, and as its group says. On v1 here,
+// The place of a job that the program launches on chosen CPUs, as the job and its group report it. On v1 here,
 // on v2 in the guest.
 #include <algorithm>
 #include <cstdio>
@@ -57,8 +57,8 @@ namespace {
     return std::move(opened).value();
 }
 
-/// Where this process is without a cpuset, as in a login that was not given one. Made in the root of a v2 hierarchy
-/// that has no other group, so that nobody loses a cpuset by it.
+/// A group in which this process has no cpuset, as in a login without one. Made in the root of a v2 hierarchy that has
+/// no other group, so that no other process loses a cpuset by it.
 class group_without_cpuset {
     std::string const root_ = "/sys/fs/cgroup", path_ = root_ + "/ration-test-" + std::to_string(::getpid());
     bool there_ = false;

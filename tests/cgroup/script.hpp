@@ -125,7 +125,7 @@ private:
         }
         return std::to_string(failed);
     }
-    // Members are told by number: the machines have other pids. Of cgroup.events only what both know.
+    // Members are counted, because the pids of the machines differ.
     [[nodiscard]] std::string shown(std::string const& group, std::string const& file) {
         std::string text;
         int const failed = on_.calls().read(at(group).handle(), file.c_str(), text);

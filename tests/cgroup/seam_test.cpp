@@ -203,7 +203,7 @@ TEST_CASE("a change reads its file once to plan and once to verify, and writes i
 
 namespace {
 
-// Says that processes were moved, and moves none.
+// Reports that processes were moved, and moves none.
 class unmoved final : public filter {
     std::string name_ = "cgroup.procs";
 

@@ -155,7 +155,7 @@ TEST_CASE("a process that left one hierarchy is asked to end like the others") {
         directory const& first = job.here.groups.run().places().front();
         auto const elsewhere = first.child("lstm");
         REQUIRE(elsewhere);
-        if (job.here.groups.run().places().size() == 1) return;  // of one hierarchy there is no part
+        if (job.here.groups.run().places().size() == 1) return;  // a process cannot leave a part of one hierarchy
         CHECK(elsewhere->write("cgroup.procs", std::to_string(job.pid)));
         CHECK(job.here.groups.ask_to_end(vae));
         CHECK(soon(on.calls(), [&] { return !on.alive(job.pid); }));

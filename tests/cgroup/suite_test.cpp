@@ -70,7 +70,7 @@ TEST_CASE("a placed process is in every hierarchy's group and ends with it") {
         CHECK(run.groups.add(vae, "vae"));
         int const pid = on.spawn();
         CHECK(run.groups.place(vae, pid));
-        CHECK(run.groups.place(vae, pid));  // again is no error
+        CHECK(run.groups.place(vae, pid));  // again is not an error
         CHECK(run.groups.members(vae).value_or({}) == std::vector<int>{pid});
         std::string memberships;
         CHECK(on.calls().read_system(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), memberships) == 0);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/choosing.md and controls.md say what the program says: their commands are run, and every figure of their tables is one of the program's."""
+"""docs/choosing.md and controls.md agree with the program: their commands are run, and every figure of their tables is one of the program's."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ UNITS = {"s": 1, "min": 60, "h": 3600, "%": 0.01, "": 1}
 FIGURES = {"mean JCT": "mean_jct", "p99 JCT": "p99_jct", "mean wait": "mean_wait", "to Acceptable": "mean_to_acceptable", "to Objective": "mean_to_objective",
            "makespan": "makespan", "utilisation": "utilisation", "restarts per job": "restarts", "worst rho": "worst_rho", "mean rho": "mean_rho",
            "rho > 1": "unfair", "Jain's index": "jain", "deadlines met": "deadlines_met", "not done": "unfinished", "above the bound": "mean_jct_gap"}
-# What every policy reads to know its jobs at all: who they are, whether they run, what they hold, may hold and request.
+# Columns that every policy reads to identify its jobs: their ids, whether they run, what they hold, may hold and request.
 TAKEN_FOR_GRANTED = re.compile(r"jobs/(id|state|(held|min|max|request|requested)\.[\w.]+)")
 CORES = 'cpus = 1\nphases = { models = "phases.json" }\n[[job]]\nname = "a"\ncommand = ["true"]\ntarget = { loss = { objective = 1 } }\n'
 PHASES = json.dumps({"classes": [{"class": "a", "period": 1, "horizon": 1, "cpu": {"mean": 0, "deviation": 1}, "memory": {"mean": 0, "deviation": 1}, "phases": []}]})
@@ -32,7 +32,7 @@ def shown(value, cell: str, unit: str) -> str:
 
 
 class Folder(unittest.TestCase):
-    """As somebody in a checkout, whose files stay as they are."""
+    """Runs commands like a user in a checkout, whose files stay unchanged."""
 
     def setUp(self) -> None:
         kept = tempfile.TemporaryDirectory(prefix="ration-test-")
@@ -46,7 +46,7 @@ class Folder(unittest.TestCase):
     def say(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
 
-    said: dict = {}  # by the part's name: what was said is said once
+    said: dict = {}  # by the part's name: each simulation runs once
 
     def simulation(self, part: Part) -> dict:
         if part.name not in self.said:
@@ -76,7 +76,7 @@ class Figures(Folder):
                         self.assertEqual(cell, shown(value, cell, unit or ""))
 
     def test_controls(self) -> None:
-        """Where the page says that nothing changes, no figure does, in none of its digits."""
+        """Where the page states that nothing changes, every digit of every figure is the same."""
         for name, policies in (("cores-to-spare", ("none", "equal_share", "tradl")), ("devices-to-spare", ("fifo", "sjf", "srtf", "las", "gittins")),
                                ("elastic-in-vain", ("srtf", "afs"))):
             part = next(one for one in parts() if one.name == name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Makes the pictures of docs/choosing.md anew: tests/choosing/pictures.py PATH/TO/ration
+"""Makes the pictures of docs/choosing.md again: tests/choosing/pictures.py PATH/TO/ration
 
 Each is some of the charts of the page that the command in the document makes, in headless Chromium. The figures are the same on every machine;
 how letters are drawn is not, so that no test compares the pictures themselves.
@@ -23,7 +23,7 @@ PICTURES = {
     "fixed-sizes": ["mean JCT", "worst rho"],
     "elastic": ["mean JCT", "worst rho"],
 }
-# Leaves the named charts on the page, and says how high it is then.
+# Leaves only the named charts on the page, and stores its new height in it.
 ONLY = """<script>addEventListener("load", () => {
   const wanted = %s, kept = wanted.map(title => [...document.querySelectorAll("figure")].find(one => one.querySelector("h3").textContent === title));
   const cards = kept[0].parentElement;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A job with everything that a recipe reads, and one call that says what each of them is given.
+// A job with everything that a recipe reads, and one call that returns what each job is given.
 #pragma once
 
 #include <array>

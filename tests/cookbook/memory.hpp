@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Recipes of docs/cookbook.md that remember, and one that knows what its host alone can tell.
+// Recipes of docs/cookbook.md that remember, and one that reads a column that only its own host supplies.
 #pragma once
 
 #include <tuple>

@@ -18,7 +18,7 @@ struct tier_share_parameters {
          .meaning = "what a job is worth for each tier that it has reached, 0 to 1",
          .least = 0,
          .most = 1},
-        {.name = "idle_rest", .meaning = "leave a tenth of the machine to nobody"}};
+        {.name = "idle_rest", .meaning = "leave a tenth of the machine free"}};
 
     [[nodiscard]] constexpr std::string_view problem() const noexcept {
         return reached >= 0 && reached <= 1 ? std::string_view{} : "reached is a share: write a number from 0 to 1";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""What `ration doctor` says of GPUs: on a machine without a driver, and on fakes with good and broken ones."""
+"""The output of `ration doctor` on GPUs: on a machine without a driver, and on fakes with good and broken ones."""
 
 import ctypes
 import json
@@ -116,7 +116,7 @@ class Doctor(unittest.TestCase):
         one = f"gpu uuid={UUID(0)} pci=0000:17:00.0 mode=exclusive\n"
         path = {"PATH": f"{MPS}:{os.environ['PATH']}"}
         self.assertIn("run without MPS and without limits", self.level(one, "share of a GPU, MPS", PATH="/nowhere")["remedy"])
-        self.assertEqual(self.level(one, "share of a GPU, MPS", **path)["where"], "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }")
+        self.assertEqual(self.level(one, "share of a GPU, MPS", **path)["where"], "no daemon runs; ration run starts one if its file has devices = { count = 4, gpu = 0.25 }")
         (self.folder / "control").write_text("protocol 2\nserver 100\nclient 100 4711\n")
         row = self.level(one, "share of a GPU, MPS", **path)
         self.assertEqual(row["where"], f"v2 in {self.folder}, 1 client; verified when the job is among them")

@@ -100,7 +100,7 @@ TEST_CASE("asking changes nothing here") {
     CHECK(std::string(std::getenv("CUDA_VISIBLE_DEVICES")) == "0");
     CHECK(seen({}) == names{uuids[0]});
     ::unsetenv("CUDA_VISIBLE_DEVICES");
-    CHECK(seen({}).size() == 2);  // read anew: the mask was read in another process
+    CHECK(seen({}).size() == 2);  // read again: the mask was read in another process
 }
 
 TEST_CASE("a question makes no MPS daemon start a server, unless it is meant to") {
@@ -215,8 +215,8 @@ TEST_CASE("the runtime tells no driver from too old a one") {
         return fine ? std::to_string(view->devices) : std::string(fine.failure().remedy);
     };
     CHECK(reply("") == "1");
-    CHECK(reply("runtime 13000 0 35\n") == "there is no NVIDIA driver: install it, or run jobs that need no GPU");
+    CHECK(reply("runtime 13000 0 35\n") == "no NVIDIA driver is loaded: install it, or run jobs that need no GPU");
     CHECK(reply("runtime 13000 12020 35\n") ==
           "the driver is older than this runtime: update the driver, or use programs built for an older CUDA");
-    CHECK(reply("runtime 13000 13000 100\n").starts_with("there is no GPU that this mask"));
+    CHECK(reply("runtime 13000 13000 100\n").starts_with("this mask and this container allow no GPU"));
 }

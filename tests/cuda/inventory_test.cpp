@@ -50,7 +50,7 @@ TEST_CASE("how near GPUs are to each other") {
             ->near;
     };
     auto const near = sorted("0000:17:00.0");
-    REQUIRE(near.size() == 2);  // nothing is said of the broken one
+    REQUIRE(near.size() == 2);  // the broken one is not listed
     CHECK((near[0].pci == "0000:31:00.0" && near[0].over == common_ancestor::one_switch));
     CHECK((near[1].pci == "0000:b1:00.0" && near[1].over == common_ancestor::machine));
 }
@@ -85,7 +85,7 @@ TEST_CASE("broken GPUs hide no others") {
     REQUIRE(lost.fault);
     CHECK(lost.fault->code == errc::gone);
     CHECK(lost.fault->remedy ==
-          std::string("the GPU fell off the bus: reset it or restart the machine; the other GPUs go on"));
+          std::string("the GPU fell off the bus: reset it or restart the machine; the other GPUs keep working"));
     REQUIRE(found.gpus[2].fault);
     CHECK(found.gpus[2].fault->code == errc::invalid_value);
     for (std::size_t twin : {3u, 4u}) {
@@ -119,7 +119,7 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
          refusal{"init 18\n", errc::conflict,
                  "the driver was updated under a running kernel module: restart the machine"},
          refusal{"init 4\n", errc::denied, "let this user read /dev/nvidiactl and /dev/nvidia*"},
-         refusal{"init 999\n", errc::io, "see what nvidia-smi says"}}) {
+         refusal{"init 999\n", errc::io, "check the output of nvidia-smi"}}) {
         scene const machine(script);
         machine.module_shows("0000:b1:00.0", uuids[1]);
         machine.module_shows("0000:17:00.0", "GPU-" + std::string(32, '?'));
@@ -131,7 +131,7 @@ TEST_CASE("where NVML does not answer the kernel's files do, and the reason is s
         REQUIRE(found.gpus.size() == 2);
         REQUIRE(found.gpus[0].fault);
         CHECK(found.gpus[0].fault->remedy ==
-              std::string("the driver has not brought this GPU up: see what nvidia-smi says"));
+              std::string("the driver has not brought this GPU up: check the output of nvidia-smi"));
         CHECK_FALSE(found.gpus[1].fault);
         CHECK(found.gpus[1].what.id.name() == uuids[1]);
         CHECK(found.gpus[1].what.model == "NVIDIA Fake");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // MPS against a fake for nvidia-cuda-mps-control: both interfaces, and the ways in which a job escapes without
-// being told.
+// notice.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -38,7 +38,7 @@ public:
     daemon_there(daemon_there const&) = delete;
     daemon_there& operator=(daemon_there const&) = delete;
 
-    void now_has(std::string const& script) const {  // at once, so that nobody reads half of it
+    void now_has(std::string const& script) const {  // at once, so that no reader gets half of it
         std::ofstream(root_ / "next") << script;
         fs::rename(root_ / "next", root_ / "control");
     }
@@ -97,7 +97,7 @@ TEST_CASE("both interfaces tell who the clients are") {
     CHECK(daemon->protocol() == mps_protocol::v3);
     CHECK(daemon->servers()->at(0).clients == pids{4711, 4712});
     CHECK(daemon->verify(pids{4712}));
-    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);  // a percentage is no client
+    CHECK(daemon->verify(pids{25}, milliseconds(1)).failure().code == errc::unverified);  // a percentage, not a client
 }
 
 TEST_CASE("a daemon without servers is one all the same") {

@@ -30,7 +30,7 @@ TEST_CASE("a GPU comes back when it has been found sound twice after its wait") 
     quarantine q;
     std::vector const good{gpu_number(0), gpu_number(1)}, bad{gpu_number(0, false), gpu_number(1)},
         absent{gpu_number(1)};
-    CHECK_FALSE(q.usable(id(0)));  // nobody has seen it
+    CHECK_FALSE(q.usable(id(0)));  // not observed yet
     q.observe(good, at(0));
     CHECK((q.usable(id(0)) && q.usable(id(1)) && !q.next_probe()));
     q.observe(bad, at(1));
@@ -90,7 +90,7 @@ TEST_CASE("whatever happens: none is used while it is faulty, none is lost, none
     std::mt19937_64 rng(20'261'124);
     auto const below = [&rng](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
     for (int round = 0; round < 300; ++round) {
-        quarantine all, alone;  // `alone` hears of GPU 0 only
+        quarantine all, alone;  // `alone` observes GPU 0 only
         double now = 0;
         std::map<int, bool> faulty;
         for (int step = 0; step < 60; ++step) {

@@ -87,7 +87,7 @@ TEST_CASE("a share that cannot be had is said, and the job runs on all SMs") {
     for (char const* wrong : {"0", "", "-5", "1001", "50%", "0x10", "99999999999999999999"}) {
         auto const got = job(wrong);
         CHECK(got.state == refused);
-        CHECK(got.message == "ration: this job uses all SMs: RATION_SM_SHARE is no number from 1 to 1000");
+        CHECK(got.message == "ration: this job uses all SMs: RATION_SM_SHARE is not a number from 1 to 1000");
     }
     CHECK(job("500", RATION_FAKE_DRIVER "/old").message ==
           "ration: this job uses all SMs: the driver has no green contexts: CUDA 12.4 or later is needed");

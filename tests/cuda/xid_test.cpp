@@ -18,7 +18,7 @@ using reports = std::vector<xid_report>;
 
 namespace {
 
-/// The driver says this from now on.
+/// The fake driver reads this script from now on.
 void change_script(std::string const& script) { std::ofstream(std::getenv("RATION_STAND_IN_GPUS")) << script; }
 
 [[nodiscard]] device_id nth(int n) { return device_id::parse(uuids[n]).value(); }

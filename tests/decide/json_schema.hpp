@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The part of JSON Schema 2020-12 that the schemas of `ration decide` use. A keyword that it does not know is a
-/// misfit, so that no part of a schema goes unchecked.
+/// The part of JSON Schema 2020-12 that the schemas of `ration decide` use. An unsupported keyword is a misfit, so that
+/// no part of a schema goes unchecked.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ from support import RATION, Installed, helps, main, options_of
 
 
 class Terminal:
-    """A shell on a terminal of its own, that answers each line with the words it came to."""
+    """A shell on a separate terminal, that answers each line with the words of the completed command."""
 
     def __init__(self, command: list[str], folder: str, setup: str):
         self.pid, self.end = pty.fork()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The manual pages say what --help says, and readers of manual pages find no fault with them."""
+"""The manual pages contain the text of --help, and mandoc and groff report no fault in them."""
 import re
 import shutil
 import subprocess

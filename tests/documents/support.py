@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""An install of the program, and what its --help says."""
+"""An install of the program, and the text of its --help."""
 import os
 import pathlib
 import re

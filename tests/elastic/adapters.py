@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What an adapter to somebody else's training loop has to do, whichever loop it is."""
+"""Tests that every adapter to a foreign training loop has to pass."""
 import os
 import re
 import unittest
@@ -33,7 +33,7 @@ class Adapters(unittest.TestCase):
         self.ration.until(lambda: len(self.ration.of("ckpt")) > said, "a checkpoint")
         saved = self.ration.of("ckpt")[-1]
         self.assertEqual(saved["ok"], "1")
-        self.assertIn(int(saved["s"]), self.durable(job))  # it is said once it is there
+        self.assertIn(int(saved["s"]), self.durable(job))  # the job reports it when it is durable
         return int(saved["s"])
 
     def follow(self, job):

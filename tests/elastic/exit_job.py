@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """A job of two ranks with words still on their way when rank 0 ends. usage: exit_job.py
 
-They arrive when nobody but rank 0's main thread can have the interpreter, and it ends: no thread of a process group may be left then.
+They arrive while only rank 0's main thread can hold the interpreter. When that thread ends, no thread of a process group may be left.
 """
 import atexit
 import os
@@ -31,6 +31,6 @@ groups = [torch.distributed.group.WORLD, side_group()]
 if run.rank == 1:
     time.sleep(0.5)
 for group in groups:
-    torch.distributed.all_reduce(torch.ones(1), group=group, async_op=True)  # nobody but gloo holds this tensor
+    torch.distributed.all_reduce(torch.ones(1), group=group, async_op=True)  # only gloo holds this tensor
 del groups, group
 print(f"rank {run.rank} ends", flush=True)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(PACKAGE))
 
 
 def need_torch():
-    """Ends the test as skipped where there is no PyTorch, or one that several processes cannot share a job with."""
+    """Skips the test where PyTorch is missing, or cannot share a job among several processes."""
     try:
         import torch
     except ImportError:
@@ -50,7 +50,7 @@ def is_gone(pid):
 
 
 class Ration:
-    """As much of ration as a job can tell: it launches, listens and commands, and checks what a job must never say."""
+    """The part of ration that a job can observe: it launches the job, receives and validates its messages, and sends commands."""
 
     def __init__(self, test):
         holder = tempfile.TemporaryDirectory()

@@ -60,7 +60,7 @@ class Pools(unittest.TestCase):
         self.assertEqual(self.wants, [6])
         self.assertEqual(len(caught), 1)
         self.assertIn("return the number of devices to add, such as 1, 0 or -1", str(caught[0].message))
-        self.assertEqual(self.after(pool, 60, 1), 5)  # and it goes on
+        self.assertEqual(self.after(pool, 60, 1), 5)  # and the pool continues
 
     def test_a_hook_that_fails_does_not_end_the_service(self):
         def fail(load):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The launcher: what each rank finds, whose exit status counts, and that nobody is left behind. Without PyTorch."""
+"""The launcher: the place that each rank gets, the rank whose exit status counts, and that no process is left behind. Without PyTorch."""
 import contextlib
 import os
 import pathlib

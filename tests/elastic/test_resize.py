@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Real training in one, two and three processes, told what to do by a fake for ration."""
+"""Real training in one, two and three processes, commanded by a fake for ration."""
 import ast
 import contextlib
 import io
@@ -180,7 +180,7 @@ class Resize(unittest.TestCase):
         self.ration.listen(0.3)
         held_at = int(first["s"])
         self.assertTrue(all(int(said["s"]) <= held_at for said in self.ration.of("step")))
-        again = self.save(hold=1)  # asked twice, it says it twice and has taken no step
+        again = self.save(hold=1)  # the second request gets the same report, and no step was taken
         self.assertEqual((again["s"], again["ok"]), (first["s"], "1"))
         self.ration.tell("go")
         self.ration.until(lambda: int(self.ration.of("step")[-1]["s"]) > held_at, "training goes on after go")
@@ -205,7 +205,7 @@ class Resize(unittest.TestCase):
         self.ration.job.send_signal(signal.SIGTERM)
         status, output, errors = self.ration.outcome()
         self.assertEqual(status, 0)
-        self.assertEqual(errors.count("cannot write a checkpoint"), 1)  # rank 0 alone says it
+        self.assertEqual(errors.count("cannot write a checkpoint"), 1)  # only rank 0 reports it
         at = losses(output)[-1][0]
         self.assertEqual(int(self.ration.of("ckpt")[-1]["s"]), at)
         self.launch(1, steps=at + 2)

@@ -28,7 +28,7 @@ def tables(document: str, head: str) -> list[list[str]]:
 
 
 def code_of(cell: str) -> str:
-    """What stands between the backticks. Errors: ValueError where there is something else."""
+    """The text between the backticks. Errors: ValueError where the cell has other text."""
     found = _SPAN.match(cell)
     if not found:
         raise ValueError(f"no message in backticks: {cell}")

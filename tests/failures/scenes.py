@@ -93,7 +93,7 @@ def a_log_without_lines(place: Place) -> Said:
 
 
 def a_killed_ration(place: Place) -> Said:
-    """Its jobs go on, and the next one finds them."""
+    """Its jobs continue, and the next start finds them."""
     (place.folder / "jobs.toml").write_text(HEAD + job('["sleep", "50"]'))
     first = subprocess.Popen([RATION, "run", "jobs.toml", "--log", "log.jsonl"], cwd=place.folder, env=place.environment, stdout=subprocess.DEVNULL)
     log, deadline = place.folder / "log.jsonl", time.monotonic() + 20
@@ -175,8 +175,8 @@ COMMAND_LINE = {
     "one word too many": ration("run", "jobs.toml", "again.toml"),
     "is required": ration("run"),
     "<option>: unknown policy": sim("--policy", "fiffo"),
-    "is no parameter: write": sim("--trace", "trace.csv", "--policy", "las", "--set", "promote"),
-    "is no loopback address": ration("run", "jobs.toml", "--metrics", "0.0.0.0:9555"),
+    "is not a parameter: write": sim("--trace", "trace.csv", "--policy", "las", "--set", "promote"),
+    "is not a loopback address": ration("run", "jobs.toml", "--metrics", "0.0.0.0:9555"),
 }
 
 JOBS_FILE = {
@@ -187,18 +187,18 @@ JOBS_FILE = {
     "no policy is named": run(job('["true"]')),
     "has no command": run(f'{HEAD}[[job]]\nname = "a"\n{TARGET}\n'),
     "has no target": run(HEAD + job('["true"]', "")),
-    "nothing says which way": run(HEAD + job('["true"]', "target = { score = { objective = 3 } }")),
+    "is missing; add direction": run(HEAD + job('["true"]', "target = { score = { objective = 3 } }")),
     "is easier than the acceptable": run(HEAD + job('["true"]', "target = { loss = { acceptable = 0.1, objective = 0.5 } }")),
     "'log' does not read": run(HEAD + job('["true"]', f"{TARGET}\nlog = '(?<error>\\S+)'")),
     "no directory of PATH": run(HEAD + job('["no-such-program"]')),
-    "that can be run; build it": run(HEAD + job('["./no-such-program"]')),
+    "is not executable; build it": run(HEAD + job('["./no-such-program"]')),
     "has no parameter": run('tradl = { alpa = 0.9 }\n' + GOOD, "--policy", "tradl"),
-    "give each a name of its own": run(GOOD + job('["true"]')),
+    "give each a unique name": run(GOOD + job('["true"]')),
 }
 
 BEFORE_JOBS_START = {
     "there are none that it could have": run('policy = "fifo"\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 2 }}")),
-    "there is no whole GPU": run('policy = "fifo"\ndevices = { count = 4, gpu = 0.25 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
+    "no whole GPU is left": run('policy = "fifo"\ndevices = { count = 4, gpu = 0.25 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "write fewer or smaller ones": run('policy = "fifo"\ncpus = 1\ndevices = { count = 4, cpu = 1 }\n' + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
     "and no job asks for any": run(GOOD, "--policy", "fifo"),
     "gives none; choose one that does": run("devices = { count = 2, cpu = 0.1 }\n" + HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = 1 }}")),
@@ -217,7 +217,7 @@ WHILE_JOBS_RUN = {
     "diverged": run(shell("for i in 1 2 3 4; do echo loss=nan; done; sleep 20")),
     "its limit on memory": run(shell("echo loss=1", 'bounds = { memory = "1GiB" }'), "--backend", "process"),
     "its worker was killed by signal": run(shell("sleep 0.5"), "--policy", f"{MISBEHAVIOUR}/misbehaving_aborts_in_decide.so"),
-    "ration tries again every second": run(shell("echo loss=1"), "--log", "/dev/full"),
+    "ration retries every second": run(shell("echo loss=1"), "--log", "/dev/full"),
 }
 
 SIMULATING = {
@@ -232,7 +232,7 @@ SIMULATING = {
     "it granted <amount>": sim("--trace", "trace.csv", "--policy", f"{WRONG}/greedy.so", "--until", "50"),
     "more devices than the cluster has": ration("sim", "--cluster", "1x2", "--quiet", "--trace", "trace.csv", "--policy", "fifo"),
     "--report:": sim("--trace", "trace.csv", "--policy", "fifo", "--report", "no/where.html"),
-    "is no number from 1": ration("bench", "--policies", "fifo", "--jobs", "many"),
+    "is not a number from 1": ration("bench", "--policies", "fifo", "--jobs", "many"),
 }
 
 A_RUN = {"event": "run", "t": 0, "schema": 3, "ration": "0.1.0", "policy": "none", "policy_version": "1.0.0", "unix_time": 0, "cpus": 1, "tick": 10**9,
@@ -245,7 +245,7 @@ LOGS = {
     "neither a run here nor a service has it": ration("logs", "a"),
     "the events of this run were written to": after_a_run("report", "latest"),
     "unknown job": after_a_run("logs", "aa"),
-    "this is no event": ration("report", "trace.csv"),
+    "this is not an event": ration("report", "trace.csv"),
     "its field": ration("report", "log.jsonl", log_jsonl='{"event":"run","schema":1,"t":"now"}\n'),
     "does not begin with a run": ration("replay", "log.jsonl", "--policy", "none", log_jsonl='{"event":"progress","t":5}\n'),
     "did not come to its end": ration("twin", "log.jsonl", log_jsonl=json.dumps(A_RUN) + "\n"),
@@ -256,7 +256,7 @@ LOGS = {
 PLUGINS = {
     "file that is there and can be read": ration("policies", "./absent.so"),
     "to this folder": a_folder_of_others,
-    "it is no ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
+    "it is not an ELF file": ration("policies", "./text.so", text_so="int main() {}" * 100),
     "it has no manifest": a_library_that_is_none,
     "another major version": ration("policies", f"{MISBEHAVIOUR}/misbehaving_has_another_abi.so"),
     "this host does not offer it": ration("policies", f"{MISBEHAVIOUR}/misbehaving_needs_unknown_extension.so"),
@@ -266,7 +266,7 @@ PLUGINS = {
 
 NEW = {
     "is there already": a_taken_name,
-    "is no name for a policy": ration("new", "1st"),
+    "is not a name for a policy": ration("new", "1st"),
     "unknown language": ration("new", "mine", "--lang", "cobol"),
 }
 
@@ -279,7 +279,7 @@ CMAKE_SCENES = {
 
 SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULATING | LOGS | PLUGINS | NEW | CMAKE_SCENES
 
-# What takes long, another machine or another build: (file, words of the message that stand in it).
+# Messages that need a long time, another machine or another build: (file, words of the message that it contains).
 FROM_SOURCES = {
     "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),
     "it has not reported": ("tools/ration/run/progress_monitor.cpp",
@@ -298,7 +298,7 @@ FROM_SOURCES = {
     "start an MPS daemon": ("tools/ration/run/gpu_shares.cpp", 'it does not come up: look there; until then share whole GPUs, devices = "gpus"'),
     "none of its processes is a client": ("tools/ration/run/share_monitor.cpp", "none of its processes is a client of MPS, so nothing holds it to "),
     "their driver does not answer": ("tools/ration/run/gpu_watch.cpp", "; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine"),
-    "its gpu_memory is no limit": ("tools/ration/run/device_assigner.cpp", "its gpu_memory is no limit: "),
+    "its gpu_memory is not a limit": ("tools/ration/run/device_assigner.cpp", "its gpu_memory is not a limit: "),
     "out of memory: limit": ("tools/ration/run/memory_shortage.cpp", "out of memory: limit "),
     "out of memory: the machine": ("tools/ration/run/memory_shortage.cpp", "out of memory: the machine, or a group above the job's, had none left"),
     "a limit could not be changed": ("tools/ration/run/tick_reporter.cpp", "a limit could not be changed: "),

@@ -45,7 +45,7 @@ class replay {
 
     [[nodiscard]] result<void, diagnostic> take_event(json const& line) {
         auto const event = line.find("event");
-        if (event == line.end()) return diagnostic{.text = "this is no event"};
+        if (event == line.end()) return diagnostic{.text = "this is not an event"};
         if (*event == "run") {
             begun_ = true;
             if (auto const known = program::check_schema(program::schema_of(line)); !known) return known;

@@ -33,7 +33,7 @@ void require_sound(progress::update const& reported, outcome& into) {
     into.values.emplace_back(reply.step, reply.loss_mean + reply.value);
 }
 
-/// The log in pieces of so many bytes.
+/// Reads the log in pieces of `piece` bytes.
 [[nodiscard]] outcome read(progress::log_adapter adapter, std::string_view log, std::size_t piece) {
     outcome out;
     auto const take = [&](progress::update const& reported) { require_sound(reported, out); };

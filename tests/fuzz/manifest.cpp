@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Manifests and config texts of plugins. An input is lines: a letter for the field, and what stands in it. The line 'c'
+// Manifests and config texts of plugins. An input is lines: a letter for the field, and then its value. The line 'c'
 // is a config text.
 #include <algorithm>
 #include <cmath>
@@ -35,8 +35,8 @@ constexpr text_field text_fields[] = {{'m', [](ration_manifest& m) { return std:
                                       {'p', [](ration_manifest& m) { return std::span<char>(m.parameters); }},
                                       {'d', [](ration_manifest& m) { return std::span<char>(m.needs); }}};
 
-/// What a line of an input says; ';' stands for an end of line in a field, and a field that is filled to its end has no
-/// zero byte.
+/// Sets the field that a line of an input names; ';' becomes an end of line. A value that ends in '~' fills the field
+/// to its end, without a zero byte.
 void set_field(ration_manifest& m, char letter, std::string_view value) {
     auto const found = std::ranges::find(text_fields, letter, &text_field::letter);
     if (found == std::end(text_fields)) return;

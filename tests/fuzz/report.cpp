@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What `ration sim --json` printed, as `ration report` reads it: one line of figures, one of measured times. Lines
-// behind them such as
-// "/samples 1001" repeat the first element of an array, or a text, up to so many. What is taken is finite, bounded, and
-// what was given.
+// The output of `ration sim --json`, as `ration report` reads it: one line of figures, one of measured times. Lines
+// behind them such as "/samples 1001" repeat the first element of an array, or a text, up to that size. An accepted
+// value is finite, bounded, and equal to the given one.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
     [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
 
-    /// The next value as it stands in memory; zeros where the input is too short.
+    /// The next value in this machine's byte order; zeros where the input is too short.
     template <class T>
     [[nodiscard]] T take() noexcept {
         static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>, "any bytes have to be a value");

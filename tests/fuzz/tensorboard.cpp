@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// TensorBoard events: the first byte of an input says whether the rest is a file, or the content of one record.
+// TensorBoard events: the first byte of an input decides whether the rest is a file, or the content of one record.
 #include <cstdint>
 #include <string>
 #include <string_view>

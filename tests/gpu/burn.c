@@ -5,8 +5,8 @@
  *
  *     burn SECONDS
  *
- * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It goes on until it has been told to end by
- * the end of its standard input or the time is over, whichever comes later, so that it can be looked at while it runs.
+ * With RATION_SM_SHARE it holds itself to a share (ration/cuda/sm_share.h). It ends when its standard input has ended
+ * and its time is over, so that it can be inspected while it runs.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
@@ -120,11 +120,11 @@ int main(int argc, char** argv) {
     int device = 0, shown = 0, error;
     double rate = 0;
     int state;
-    alarm(120); /* a driver that hangs ends this, and the script goes on */
+    alarm(120); /* if the driver hangs, this process ends and the script continues */
     state = ration_sm_share_begin(&share, 0);
     fprintf(stderr, "%s\n", share.message);
     if (!load_driver()) {
-        fprintf(stderr, "burn: there is no NVIDIA driver\n");
+        fprintf(stderr, "burn: no NVIDIA driver is installed\n");
         return 77;
     }
     error = cuda.init(0);

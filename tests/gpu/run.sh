@@ -8,7 +8,7 @@
 # RATION_GPU_SECONDS: how long each job computes (2). RATION_GPU_PROGRAMS: a folder with `look` and `burn`, already built. RATION_PROGRAM: a built `ration`, whose doctor is asked too; and where
 # RATION_GPU_PYTHON (python3) has a PyTorch that finds the GPU, two training jobs are moved between shares of it by `ration run`, RATION_GPU_STEPS (4000) steps each.
 #
-# Resets nothing, and changes neither MIG nor the compute mode. Starts an MPS daemon of its own, in a folder of its own, and ends it. Exit code: 0, 1 (a check failed), 77 (no GPU here, with
+# Resets nothing, and changes neither MIG nor the compute mode. Starts its own MPS daemon, in a separate folder, and ends it. Exit code: 0, 1 (a check failed), 77 (no GPU here, with
 # one sentence). Rates are printed and not judged.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -113,7 +113,7 @@ all() {
   : >"$folder/jobs.log"
   echo
   echo "Two training jobs on quarters of $gpu under ration run, by loss_delta_ratio"
-  by_ration_run || failed=1  # before this script has a daemon of its own
+  by_ration_run || failed=1  # before this script starts its own daemon
   echo
   echo "Throughput of $gpu, float multiply-adds a second, $seconds s each"
   printf '  %-16s %8s %10s %12s %14s %10s\n' "" "per mille" "SMs shown" "SMs granted" rate "of whole"

@@ -86,7 +86,7 @@ def _without_template_prefix(head):
 
 
 def _top_level(head):
-    """(index, text) of what stands outside of all brackets; an opening bracket stands for its whole group."""
+    """(index, text) of each token outside of all brackets; an opening bracket represents its whole group."""
     found, index = [], 0
     while index < len(head):
         found.append((index, head[index]))
@@ -174,7 +174,7 @@ def _is_function(head, top):
 
 
 def kind_of(head, inside_expression):
-    """head: the texts of the tokens. inside_expression: the brace stands in parentheses or in a braced initializer."""
+    """head: the texts of the tokens. inside_expression: the brace is in parentheses or in a braced initializer."""
     head = _without_attributes(head)
     if not head:
         return EXPRESSION

@@ -26,20 +26,27 @@ _TOKEN = re.compile(r"""
 _LITERALS = ("raw", "string", "character")
 
 
-def tokens(text):
-    """All tokens; a directive is one token that begins with #."""
-    found, line, at = [], 1, 0
+def _matches(text):
+    """(kind, token) of each token and comment."""
+    line, at = 1, 0
     for match in _TOKEN.finditer(text):
         line += text.count("\n", at, match.start())
         at = match.start()
-        kind = match.lastgroup if match.lastgroup != "mark" else "raw"
-        if kind == "comment":
-            continue
-        if kind in _LITERALS:
-            found.append(Token(LITERAL, line))
-        else:
-            found.append(Token(match.group().strip(), line))
-    return found
+        yield (match.lastgroup if match.lastgroup != "mark" else "raw"), Token(match.group().strip(), line)
+
+
+def tokens(text):
+    """All tokens; a directive is one token that begins with #."""
+    return [Token(LITERAL, token.line) if kind in _LITERALS else token for kind, token in _matches(text) if kind != "comment"]
+
+
+def comments(text):
+    return [token for kind, token in _matches(text) if kind == "comment"]
+
+
+def messages(text):
+    """The string literals as they are written, and each #error."""
+    return [token for kind, token in _matches(text) if kind in ("raw", "string") or (kind == "directive" and "error" in token.text)]
 
 
 def without_directives(all_tokens, first_branch_only=False):

@@ -78,7 +78,7 @@ def check_regions(tree):
 
 
 def check_commands(tree):
-    """What is said to run a document does so: it is there, and names the document."""
+    """The test that has to run a document exists, and names the document."""
     for path, test in _RUN_BY.items():
         if path in tree and not (test in tree and path in tree.text(test)):
             yield Problem(path, 1, f"its commands are to be run by {test}, which has to be there and to name {path}")

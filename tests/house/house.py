@@ -7,6 +7,7 @@ import sys
 import class_rules
 import documents
 import layers
+import program_prose
 import prose
 import sources
 import statements
@@ -33,6 +34,8 @@ RULES = (
     documents.check_commands,
     documents.check_links,
     prose.check_prose,
+    program_prose.check_comments,
+    program_prose.check_messages,
 )
 
 

@@ -150,7 +150,7 @@ def check_layers(tree):
 
 
 def check_modules(tree):
-    """A backend includes another one only when its ration_add_module says REQUIRES, and what it requires is declared before it."""
+    """A backend includes another one only if its ration_add_module lists that under REQUIRES, and a required module is declared before it."""
     listing = "backends/CMakeLists.txt"
     if listing not in tree:
         return
@@ -183,7 +183,7 @@ def _components_included(tree, path):
 
 
 def check_components(tree):
-    """A folder of tools/ration is a component. Its ration_add_component says which others it includes, and they are declared before it."""
+    """A folder of tools/ration is a component. Its ration_add_component lists the others that it includes, and they are declared before it."""
     listing = PROGRAM + "CMakeLists.txt"
     if listing not in tree:
         return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Plain English on the pages: short sentences that begin with the component that acts, and no word of the list below.
 
-The words are refused in tables and headings as well.
+The words are refused in tables and headings as well. program_prose.py refuses them in messages and comments.
 """
 
 import re
@@ -48,8 +48,13 @@ def paragraphs(text):
             words.append(_LIST.sub("", line).strip())
 
 
+def without_code(text):
+    """Code counts as one word."""
+    return _CODE_SPAN.sub("CODE", text)
+
+
 def _plain(text):
-    return _LINK.sub(r"\1", _CODE_SPAN.sub("CODE", text)).replace("**", "")
+    return _LINK.sub(r"\1", without_code(text)).replace("**", "")
 
 
 def sentences(paragraph):
@@ -66,15 +71,15 @@ def rows(text):
             yield number, _plain(line)
 
 
-def _refused_words(text):
-    for pattern, better in REFUSED.items():
+def refused_words(text, refused=REFUSED):
+    for pattern, better in refused.items():
         found = re.search(pattern, text, re.I)
         if found:
             yield f"'{found[0]}': write {better}"
 
 
 def _faults(sentence):
-    yield from _refused_words(sentence)
+    yield from refused_words(sentence)
     if _HEADLESS.match(sentence):
         yield "the sentence begins with a relative: name the component that acts"
     if len(re.findall(r"[:;](?=\s|$)", sentence)) > 1:
@@ -85,7 +90,7 @@ def _faults(sentence):
 
 def check_page(path, text):
     for line, row in rows(text) if path not in QUOTING else ():
-        for fault in _refused_words(row):
+        for fault in refused_words(row):
             yield Problem(path, line, f"{fault}: {row[:60]}")
     lengths = []
     for line, paragraph in paragraphs(text):

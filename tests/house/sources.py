@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Small files, small functions, a licence line, and no word about the machine on which somebody wrote them."""
+"""Small files, small functions, a licence line, and no path of the machine on which they were written."""
 
 import ast
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Says what the tests of each preset came to: suites.py PRESET..., read from build/PRESET/tests.xml, which ctest wrote.
+"""Prints the results of the tests of each preset: suites.py PRESET..., read from build/PRESET/tests.xml, which ctest wrote.
 
 A skipped test is named with its reason, so that a machine on which nothing could run does not look like one on which all passed.
 """

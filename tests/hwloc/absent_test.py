@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""This tree without hwloc: nothing that is built then reads its headers or links it, and what is left out says so.
+"""This tree without hwloc: nothing that is built then reads its headers or links it, and a part that is left out reports this.
 
 usage: absent_test.py FOLDER COMPILER GENERATOR    FOLDER is where that tree is configured
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What holds for every placement, on synthetic machines in synthetic states; and what is said when there is none.
+// Properties of every placement, on synthetic machines in synthetic states; and the message when there is none.
 #include <set>
 
 #include <ration/hwloc/explain.hpp>

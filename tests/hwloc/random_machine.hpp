@@ -94,7 +94,7 @@ using rng = std::mt19937;
     return out;
 }
 
-/// Some of the cores and GPUs that nobody has yet; each with a chance of one in `rarity`.
+/// Some of the cores and GPUs that are not taken yet; each with a chance of one in `rarity`.
 [[nodiscard]] inline holding some_of(machine const& m, occupied const& taken, std::uint32_t rarity, rng& d) {
     holding out;
     for (std::uint32_t i = 0; i < m.cores.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What hwloc shows becomes plain data: recorded machines, synthetic ones, this one; and what is no machine is refused.
+// The reader turns recorded machines, synthetic ones and this one into plain data; it refuses input without a machine.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -47,7 +47,7 @@ template <class T>
 }
 
 constexpr auto no_machine =
-    "invalid value: this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
+    "invalid value: this is not a machine that this version of hwloc reads: write it again with lstopo machine.xml";
 
 }  // namespace
 

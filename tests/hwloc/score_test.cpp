@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each number of a score counts what it says, on a machine small enough to count by hand.
+// Each number of a score counts what its name promises, on a machine small enough to count by hand.
 #include <ration/hwloc/detail/core_choice.hpp>
 #include <ration/hwloc/detail/gpu_choice.hpp>
 

@@ -38,8 +38,8 @@ TEST_CASE("a machine that contradicts itself is refused, and told where") {
     CHECK(refusal([](machine& m) { m.cores[1].node = unknown; }) == "accepted");
     CHECK(refusal([](machine& m) { m.gpus[1].node = 2; }) ==
           "0000:b1:00.0: name for each GPU a node that the machine has");
-    CHECK(refusal([](machine& m) { m.gpus[1].pci = m.gpus[0].pci; }) == "GPUs: give each GPU a PCI address of its own");
-    CHECK(refusal([](machine& m) { m.nodes[1].number = 0; }) == "NUMA nodes: give each NUMA node a number of its own");
+    CHECK(refusal([](machine& m) { m.gpus[1].pci = m.gpus[0].pci; }) == "GPUs: give each GPU a unique PCI address");
+    CHECK(refusal([](machine& m) { m.nodes[1].number = 0; }) == "NUMA nodes: give each NUMA node a unique number");
     CHECK(refusal([](machine& m) { m.nvlink.pop_back(); }) ==
           "NVLink bandwidths: give one for each two GPUs, or none at all");
     CHECK(refusal([](machine& m) { m.nvlink[1] = 50'000; }) == "NVLink bandwidths: give the same for both directions");

@@ -155,7 +155,7 @@ struct remembers_the_second_call : lawless<> {
     }
 };
 
-/// Counts ticks, and what it saves of that is what the kind says.
+/// Counts ticks; its kind decides what it saves, and what a load keeps.
 enum class kept { all, nothing, refused, without_room };
 template <kept Kind>
 struct counts_ticks : lawless<> {
@@ -237,7 +237,7 @@ TEST_CASE("a policy whose grants do not pass is caught, with the rule and the ro
     CHECK(verdict<gives_to_strangers>() == "Policy law 2");
     CHECK(verdict<ignores_bounds>() == "Policy law 2");
     auto const verdict = policy_laws([] { return gives_to_strangers{}; });
-    CHECK(verdict.failure().subject == "row 0 at tick 0: there is no such job");
+    CHECK(verdict.failure().subject == "row 0 at tick 0: no such job exists");
 }
 
 TEST_CASE("a policy without an answer is caught", "[laws][policy]") {

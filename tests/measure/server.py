@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """A server for one request at a time. usage: server.py SOCKET MILLISECONDS [MODE]
 
-A request takes so many milliseconds of sleep. Modes: `dies` ends at its first request, `wrong` answers with another line, `deaf` does not listen.
+A request takes MILLISECONDS of sleep. Modes: `dies` ends at its first request, `wrong` answers with another line, `deaf` does not listen.
 Writes its pid to `launches`.
 """
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mistake 5 of docs/adapting.md: a number is no target, since nobody knows of which metric, and which way is better.
+// Mistake 5 of docs/adapting.md: a number is not a target, since it has neither a metric nor a better direction.
 #include <vector>
 
 #include <ration/adapt/jobs.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A struct that is one job is no table of jobs.
+// A struct that is one job is not a table of jobs.
 #include <vector>
 
 #include <ration/adapt/table.hpp>

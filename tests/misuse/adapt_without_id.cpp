@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mistake 2 of docs/adapting.md: grants name jobs by their ids, and the struct tells none.
+// Mistake 2 of docs/adapting.md: grants name jobs by their ids, and the struct has none.
 #include <vector>
 
 #include <ration/adapt/jobs.hpp>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """Compiles one source twice and holds the compiler's words against the sentence that ration promises.
 
-Failure alone proves nothing, since any unrelated mistake fails as well. So the source has to compile as it stands, it has to fail
-with RATION_MISUSE defined, and the sentence has to be within the first lines of the output, where a reader looks. Excerpts of the
+Failure alone proves nothing, since any unrelated mistake fails as well. So the unchanged source has to compile, and to fail with
+RATION_MISUSE defined. The sentence has to be within the first lines of the output, where a reader looks. Excerpts of the
 source are not counted: newer compilers (g++ 14) print one below each line, and a reader passes over them. Where a line of the source
-ends in `// [here]`, its number has to be in the output, a little later: a reader of a sentence in a header wants to know which line of
-the own source is meant.
+ends in `// [here]`, its number has to be in the output, a little later. A reader of a sentence in a header needs the line of the own
+source that it is about.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def compile_source(compiler, directories, source, misuse):
 
 
 def places(source):
-    """What an output says that names the marked line: FILE:LINE."""
+    """Patterns of the marked lines in an output: FILE:LINE."""
     with open(source, encoding="utf-8") as lines:
         return [re.escape(f"{os.path.basename(source)}:{number}") + r"\b" for number, line in enumerate(lines, 1) if line.rstrip().endswith(HERE)]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every column belongs to a table, and its name says to which.
+// Every column belongs to a table, and its name begins with that table.
 #include <ration/column.hpp>
 
 #ifdef RATION_MISUSE

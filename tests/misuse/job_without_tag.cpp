@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A class is a job because it says so.
+// A class is a job only if it declares so.
 #include <vector>
 
 #include <ration/allocate.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A note that is spelt otherwise than its member: nobody would look at the range.
+// A note that is spelt otherwise than its member: its range would never be checked.
 #include <ration/adapt/parameters.hpp>
 
 struct share_parameters {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who has the file of a plugin has to know which one it is.
+// A user of a plugin's file has to be able to identify its version.
 #include <ration/plugin/export.hpp>
 
 struct by_loss {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy says whether it could answer.
+// A policy returns whether it could answer.
 #include <ration/host/any_policy.hpp>
 
 struct by_loss {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy says who it is.
+// A policy declares its identity.
 #include <ration/host/any_policy.hpp>
 
 struct by_loss {

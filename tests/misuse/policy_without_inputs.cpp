@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A policy says what it reads.
+// A policy declares the columns that it reads.
 #include <ration/host/any_policy.hpp>
 
 struct by_loss {

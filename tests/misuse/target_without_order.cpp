@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A target says how many tiers a value reaches, not only whether it is good.
+// A target returns how many tiers a value reaches, not only whether it is good.
 #include <ration/target.hpp>
 
 struct good_enough {

@@ -46,11 +46,11 @@ class Words(Installed):
         rule = "take up to 40 letters, digits, '-' and '_', with a letter in front\n"
         for name in ("", "1st", "a b", "../up", "a/b", ".hidden", "_a", "ä", "a.b", "a" * 41):
             with self.subTest(name=name):
-                self.assertTrue(self.refused(name).endswith(" is no name for a policy: " + rule))
-        self.assertEqual(self.refused("a b"), "ration: NAME: 'a b' is no name for a policy: " + rule)
+                self.assertTrue(self.refused(name).endswith(" is not a name for a policy: " + rule))
+        self.assertEqual(self.refused("a b"), "ration: NAME: 'a b' is not a name for a policy: " + rule)
         self.assertEqual(self.refused("one", "--lang", "rusty"), "ration: --lang: unknown language 'rusty'; did you mean 'rust'?\n")
         self.assertRegex(self.refused("one", "--lang", "cobol"), r"^ration: --lang: unknown language 'cobol'; use one of: c\+\+, c, python, rust\n$")
-        self.assertEqual(self.refused(), "ration: NAME is required; 'ration new --help' tells more\n")
+        self.assertEqual(self.refused(), "ration: NAME is required; see 'ration new --help'\n")
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_what_is_there_stays_as_it_is(self) -> None:
@@ -155,7 +155,7 @@ class Projects(Installed):
         self.breaks(project, "policy.py", "return 2 if", "return 3 if")
 
     def runs_in_a_worker(self, project: pathlib.Path) -> None:
-        """In its sandbox, with modules that come from files; and what goes wrong in Python is told."""
+        """In its sandbox, with modules that come from files; the program reports errors of the Python code."""
         source = (project / "policy.py").read_text()
         quick = (project / "jobs.toml").read_text().replace('"4"', '"1"').replace('"2"', '"1"').replace('at = "2s"\n', "")
         (project / "quick.toml").write_text(quick)

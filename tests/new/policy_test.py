@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`ration.policy` by itself, in a Python without any other package: what it says of a wrong class, and how strict a trial is."""
+"""`ration.policy` by itself, in a Python without any other package: its messages on a wrong class, and how strict a trial is."""
 import contextlib
 import io
 import pathlib
@@ -34,8 +34,8 @@ class Classes(unittest.TestCase):
                             ({"inputs": {}}, "`inputs` names no column; write those that `decide` reads, as {'jobs/state': 'u32'}"),
                             ({"inputs": ["jobs/state"]}, "`inputs` names no column"), ({"inputs": {"job/state": "u32"}}, "`inputs` has 'job/state'; a column is called 'table/column', and the tables are jobs, "),
                             ({"inputs": {"jobs/": "u32"}}, "`inputs` has 'jobs/'"), ({"inputs": {"jobs/a b": "u32"}}, "`inputs` has 'jobs/a b'"), ({"inputs": {3: "u32"}}, "`inputs` has 3"),
-                            ({"inputs": {"jobs/state": "int"}}, "`inputs` says that jobs/state is 'int'; write one of u32, i64, u64, f32, f64, with [] behind it for several values a row"),
-                            ({"inputs": {"jobs/speedup": "f64[][]"}}, "`inputs` says that jobs/speedup is 'f64[][]'"), ({"inputs": {"jobs/speedup": 64}}, "`inputs` says that jobs/speedup is 64"),
+                            ({"inputs": {"jobs/state": "int"}}, "`inputs` declares jobs/state as 'int'; write one of u32, i64, u64, f32, f64, with [] behind it for several values a row"),
+                            ({"inputs": {"jobs/speedup": "f64[][]"}}, "`inputs` declares jobs/speedup as 'f64[][]'"), ({"inputs": {"jobs/speedup": 64}}, "`inputs` declares jobs/speedup as 64"),
                             ({"share": Parameter(0.5, "a\nb")}, "the parameter `share` means 'a\\nb'; write one line of text without quotes"),
                             ({"share": Parameter(0.5, 'a "b"')}, "the parameter `share` means"), ({"share": Parameter("half")}, "the parameter `share` has the default 'half'; write a number, True, False"),
                             ({"share": Parameter(2, "x", 0, 1)}, "the parameter `share` cannot be 2: its default must be from 0 to 1: x"), ({"share": Parameter(float("nan"))}, "the parameter `share` cannot be nan"),
@@ -45,7 +45,7 @@ class Classes(unittest.TestCase):
                             ({"version": Parameter(1)}, "the parameter `version` has a name that every policy has; choose another"), ({"parameters": Parameter(1)}, "the parameter `parameters` has a name that"),
                             ({"share": Parameter(1, "m" * 3100)}, "`parameters` takes 3217 bytes, and there is room for 3071"),
                             ({"inputs": {f"jobs/{i:040}": "u32" for i in range(30)}}, "`inputs` takes 1500 bytes, and there is room for 1023"),
-                            ({"reasons": "why"}, "`reasons` is no list of lines"), ({"reasons": ["a\nb"]}, "`reasons` is no list of lines"), ({"reasons": [1]}, "`reasons` is no list of lines"),
+                            ({"reasons": "why"}, "`reasons` is not a list of lines"), ({"reasons": ["a\nb"]}, "`reasons` is not a list of lines"), ({"reasons": [1]}, "`reasons` is not a list of lines"),
                             ({"decide": Policy.decide}, "it has no method `decide(self, tick, grant)`")):
             with self.subTest(wrong=wrong):
                 with self.assertRaises(TypeError) as refused:
@@ -59,7 +59,7 @@ class Classes(unittest.TestCase):
         names = {"Base": base, "Policy": Policy, "Mine": made(), "number": 3}
         names["Alias"] = names["Mine"]
         self.assertIs(policy.policy_in(names), names["Mine"])
-        for wrong, told in (({"Base": base}, "there is no policy in the file"), ({"A": made(), "B": made()}, "there are several policies in the file, and a plugin is one: Mine, Mine")):
+        for wrong, told in (({"Base": base}, "the file has no policy"), ({"A": made(), "B": made()}, "there are several policies in the file, and a plugin is one: Mine, Mine")):
             with self.assertRaisesRegex(TypeError, told):
                 policy.policy_in(wrong)
 
@@ -84,8 +84,8 @@ class Classes(unittest.TestCase):
                             ('{"alpha": NaN}', "alpha must be a number"), ('{"alpha": [1]}', "alpha must be a number"), ('{"rounds": 1.0}', "rounds must be a whole number"),
                             ('{"many": 2}', "many must be at least 2.5"), ('{"few": 2}', "few must be at most 1: or none"),
                             ('{"rounds": 9223372036854775808}', "rounds must be a whole number"), ('{"strict": 1}', "strict must be true or false"),
-                            ('{"scenario": "XT"}', 'scenario must be one of "FT", "ST"'), ('{"scenario": {}}', 'scenario must be one of "FT", "ST"'), ('{"alpa": 1}', "there is no parameter 'alpa'"),
-                            ('{"decide": 1}', "there is no parameter 'decide'"), ("[1]", "the parameters must be one JSON object"), ("{", "the parameters are no JSON"), ("", "the parameters are no JSON")):
+                            ('{"scenario": "XT"}', 'scenario must be one of "FT", "ST"'), ('{"scenario": {}}', 'scenario must be one of "FT", "ST"'), ('{"alpa": 1}', "unknown parameter 'alpa'"),
+                            ('{"decide": 1}', "unknown parameter 'decide'"), ("[1]", "the parameters must be one JSON object"), ("{", "the parameters are not JSON"), ("", "the parameters are not JSON")):
             with self.subTest(given=given), self.assertRaises(WrongParameter) as refused:
                 policy.made(mine, given)
             self.assertTrue(str(refused.exception).startswith(told), refused.exception)
@@ -137,7 +137,7 @@ class Trials(unittest.TestCase):
     def test_what_a_host_would_refuse_is_an_error(self) -> None:
         for given, told in (((2, 0, 0, 1), "job is not from 0 to 1"), ((-1, 0, 0, 1), "job is not from 0 to 1"), ((0, 1, 0, 1), "node is not from 0 to 0"), ((0, 0, 6, 1), "resource is not from 0 to 5"),
                             ((0, 0, 0, -1), "amount is not from 0 to"), ((0, 0, 0, 2**63), "amount is not from 0 to"), ((0, 0, 0, 1, 2), "reason is not from 0 to 1"),
-                            ((0, 0, 0, 1, 0, -1), "group is not from 0 to"), ((0, 0, 0, 1.5), "amount is no whole number"),
+                            ((0, 0, 0, 1, 0, -1), "group is not from 0 to"), ((0, 0, 0, 1.5), "amount is not a whole number"),
                             ((0, 0, 0, 9), "amount is below LEAST_CPU; grant 10 or more, or 0 to pause the job")):
             with self.subTest(given=given), self.assertRaisesRegex(ValueError, told):
                 self.ask(lambda tick, grant: grant(*given))
@@ -212,7 +212,7 @@ class Program(unittest.TestCase):
             self.assertEqual(bytes(map(int, numbers.split(","))), wanted.encode() + b"\0")
 
     def test_what_goes_wrong_is_one_sentence(self) -> None:
-        for text, told in (("x = 1\n", "mine.py: TypeError: there is no policy in the file: define a class"), ("\nclass A:\n", "mine.py:2: IndentationError: expected an indented block"),
+        for text, told in (("x = 1\n", "mine.py: TypeError: the file has no policy: define a class"), ("\nclass A:\n", "mine.py:2: IndentationError: expected an indented block"),
                            ("import no_such\n", "mine.py:1: ModuleNotFoundError: No module named 'no_such'"),
                            ("from ration.policy import Policy\nclass A(Policy):\n    id = 'a'\n", "mine.py:2: TypeError: A: it has no method `decide(self, tick, grant)`")):
             with self.subTest(text=text):

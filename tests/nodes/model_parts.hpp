@@ -20,7 +20,7 @@ namespace model {
 using namespace ration;
 using namespace ration::program;
 
-/// A process of a job. It exists on its node whether an agent knows it or not.
+/// A process of a job. It exists on its node whether an agent has a record of it or not.
 struct process_model {
     std::size_t job = 0;
     std::uint64_t incarnation = 0;
@@ -88,7 +88,7 @@ using rng = std::mt19937_64;
     return nanoseconds{static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most.count))};
 }
 
-/// A job, as the controller knows it.
+/// The controller's record of a job.
 struct job_model {
     std::vector<std::size_t> wanted{};  ///< nodes, in order
     std::vector<std::size_t> placed{};  ///< those of its incarnation

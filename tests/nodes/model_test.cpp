@@ -88,7 +88,7 @@ private:
     }
 
     /// Its jobs run on. The protocol relies on another agent that ends them before the lease is over, or on a site that
-    /// ends the processes of a step with it: no message can end a process that no agent knows.
+    /// ends the processes of a step with it: no message can end a process that no agent has.
     void kill_agent(std::size_t node) {
         auto& machine = machines_[node];
         auto const over = machine.agent->lease.until() - machine.skew;

@@ -94,7 +94,7 @@ class ReattachTest(Nodes):
         self.assert_nothing_left()
 
     def test_the_jobs_of_a_killed_agent_start_again_and_a_second_kill_costs_nothing(self) -> None:
-        text = job("a", 80, least=2, more='checkpoint = "saved"') + job("b", 80, least=2)  # each on a node of its own
+        text = job("a", 80, least=2, more='checkpoint = "saved"') + job("b", 80, least=2)  # each on a separate node
         self.start(text)
         self.until(lambda: (self.folder / "work" / "saved" / "step").exists() and self.launches("b"), "both train")
         agent = next(pid for pid in children_of(self.run.pid) if int(self.launches("a")[0][4]) in children_of(pid))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`ration run --nodes slurm` with stand-ins for Slurm's programs. tests/slurm has the same with a real Slurm."""
+"""`ration run --nodes slurm` with fakes for Slurm's programs. tests/slurm has the same with a real Slurm."""
 import os
 import re
 import time

@@ -12,7 +12,7 @@
 #                                        the files of a component of the program together
 #   clean_root.sh --compile-alone COMPILER...  the same with tests, and each file by itself, which finds a missing include; it takes five times as long
 #   clean_root.sh --arm64                builds program, plugins and tests for ARM64 with a cross compiler, and runs the tests that only compute, a
-#                                        simulation, a benchmark and two jobs under QEMU, which stands for the processor and not for the kernel
+#                                        simulation, a benchmark and two jobs under QEMU, which emulates the processor and not the kernel
 #
 # --release CODENAME, before these, takes another release than this machine's. Packages come from this machine's sources.
 # Exit code: 0, 1 (something failed), 77 (cannot be tried here, with the reason).
@@ -26,13 +26,13 @@ skip() {
   exit 77
 }
 
-# The first word of what this system says of itself under this key.
+# The first word of this key's value in /etc/os-release.
 release() {
   sed -n "s/^$1=\"\?\([^\" ]*\).*/\1/p" /etc/os-release
 }
 
-# The distribution's own sources on this machine for the wanted release, in one line each; sid has no updates of its own. Other vendors'
-# packages are not what a clean root has.
+# The distribution's own sources on this machine for the wanted release, in one line each; sid has no separate updates. A clean root
+# does not have other vendors' packages.
 sources() {
   # shellcheck disable=SC2016  # apt expands them
   apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' "Origin: $(release NAME)" | sort -u |
@@ -54,7 +54,7 @@ make_root() {
   cp --remove-destination -L /etc/resolv.conf /etc/hosts "$root/etc/"
 }
 
-# The checkout as it stands, without what was built in it.
+# The checkout in its present state, without what was built in it.
 carry_source() {
   mkdir "$root/ration"
   if [[ -e $source/.git ]]; then
@@ -64,7 +64,7 @@ carry_source() {
   fi
 }
 
-# inside COMMAND...: in a mount namespace of its own, so that nothing of it is left mounted.
+# inside COMMAND...: in a separate mount namespace, so that none of its mounts is left.
 inside() {
   # shellcheck disable=SC2016  # the inner shell expands them
   unshare --mount --propagation private --pid --fork --kill-child bash -c '

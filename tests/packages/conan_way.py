@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""conanfile.py, by Conan 2 in a virtual environment of its own: nothing of the user's Conan is read or changed."""
+"""conanfile.py, by Conan 2 in a separate virtual environment: nothing of the user's Conan is read or changed."""
 
 import sys
 

@@ -9,7 +9,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
-# There is no address yet at which anybody reads mail.
+# The contact address of the packages does not receive mail yet.
 expected_tags=bogus-mail-host,bogus-mail-host-in-debian-changelog
 
 wrong() {

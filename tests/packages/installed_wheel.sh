@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# What a user does first with the wheel, in a virtual environment of its own. It needs python3 with venv, and no compiler.
+# A user's first steps with the wheel, in a separate virtual environment. They need python3 with venv, and no compiler.
 #
 #   installed_wheel.sh WHEELS FOLDER    installs the one wheel of the folder WHEELS into FOLDER, which it makes
 set -euo pipefail

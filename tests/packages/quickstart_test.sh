@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# examples/quickstart.sh builds the program only where none is installed. Stand-ins for CMake and ration write down how they were started; the real
+# examples/quickstart.sh builds the program only where none is installed. Fakes for CMake and ration record how they were started; the real
 # script in a real Debian is bare_root.quickstart.
 set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -13,7 +13,7 @@ cp "$source"/examples/{quickstart,build}.sh "$folder/tree/examples/"
 for tool in bash dirname env nproc sh; do ln -s "$(command -v "$tool")" "$folder/tools/$tool"; done
 
 stand_in() {
-  # shellcheck disable=SC2016  # the stand-in expands them
+  # shellcheck disable=SC2016  # the fake expands them
   printf '#!/bin/sh\necho "%s $*" >>"%s"\n' "$2" "$folder/calls" >"$1"
   chmod +x "$1"
 }

@@ -17,7 +17,7 @@ ranges ratio regex scoped_allocator semaphore set shared_mutex source_location s
 string_view strstream syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray
 variant vector version""".split()
 
-# No package of the system's is found: what there is stands below CMAKE_PREFIX_PATH.
+# CMake finds no package of the system, and searches only below CMAKE_PREFIX_PATH.
 CMAKE_SETTINGS = ["-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF", "-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF",
                   "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF"]
 

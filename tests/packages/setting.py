@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Where the ways are tried: a folder of its own, a compiler that sees little, an install and a repository made when first asked for."""
+"""The place where the ways are tried: a separate folder, a compiler that sees little, an install and a repository made at the first request."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ class Skipped(Exception):
 
 
 class Broken(Exception):
-    """A step of a way failed; the text is what it said."""
+    """A step of a way failed; the text has its output."""
 
 
 class Setting:
@@ -57,7 +57,7 @@ class Setting:
 
     @functools.lru_cache
     def repository(self):
-        """A repository with this checkout as it stands, changes that are not committed included."""
+        """A repository with this checkout in its present state, changes that are not committed included."""
         mirror = self.folder / "mirror"
         if (self.source / ".git").exists():
             listed = self.run([self.program("git"), "ls-files", "-z", "-co", "--exclude-standard"], self.source)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The overlay port cmake/vcpkg/ration: by vcpkg where that is installed, otherwise by a fake for the functions that a portfile calls.
 
-Either way what it installs is held against vcpkg's documented rules for a package, and its usage text is used as it stands.
+Either way the installed files are validated against vcpkg's documented rules for a package, and the port's usage text is used unchanged.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One program, built by somebody who depends on ration in each way there is; the table says which way worked and how long it took.
+"""One program, built by a project that depends on ration in each possible way; the table has the result and the time of each way.
 
     ways.py --source CHECKOUT [--clean-root] [--compiler CXX] [--generator NAME] [WAY...]
 
@@ -74,7 +74,7 @@ def check_what_is_seen(setting):
 
 
 def ask_for_hwloc(setting):
-    """Where hwloc is not, a consumer that asks for it is told so; returns what CMake says."""
+    """Where hwloc is missing, CMake reports this to a consumer that asks for it; returns CMake's reason."""
     try:
         setting.run(["cmake", "-S", HERE / "hwloc_asked_for", "-B", setting.folder / "hwloc_asked_for", "-G", setting.generator,
                      f"-DCMAKE_CXX_COMPILER={setting.compiler}", f"-DCMAKE_PREFIX_PATH={setting.prefix()}"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs a command among namespaces of its own, and reports what is left of it: processes, files, IPC objects.
+"""Runs a command in separate namespaces, and reports what is left of it: processes, files, IPC objects.
 
 As a module: `run(command)`. As a program it is the first process of the namespaces.
 """

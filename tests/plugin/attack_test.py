@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration check` contains plugins that attack it, names the fault of each, and leaves nothing of them behind.
 
-Each attack first runs under a host that contains nothing, in namespaces of its own, to show that it is one.
+Each attack first runs under a host that contains nothing, in separate namespaces, to show that it is an attack.
 """
 import concurrent.futures
 import json
@@ -71,9 +71,9 @@ TABLE = {
     "start_daemon": refused("load/open", "clone", lambda seen: len(seen.processes) == 1),
     "fork_bomb": refused("decide/answer", "clone", lambda seen: len(seen.processes) == 64),
     "thread_bomb": Attack("life/create", "failed", "it started more than 256 threads and was killed", says("2000 threads")),
-    "fill_memory": Attack("life/create", "failed", "create said RATION_E_NOMEM", says("8192 MiB")),
+    "fill_memory": Attack("life/create", "failed", "create returned RATION_E_NOMEM", says("8192 MiB")),
     "flood_output": Attack("life/create", "crashed", "killed by SIGXFSZ", lambda seen: len(seen.stdout) >= 64 << 20),
-    "steer_terminal": Attack("life/create", "failed", "create said RATION_E_ARG", lambda seen: "\033]0;owned\007" in seen.stdout),
+    "steer_terminal": Attack("life/create", "failed", "create returned RATION_E_ARG", lambda seen: "\033]0;owned\007" in seen.stdout),
     "run_from_memory": refused("life/create", "memfd_create", lambda seen: "attacked" in seen.files),
     "use_io_uring": refused("life/create", "io_uring_setup", says("a ring")),
     "open_socket": refused("life/create", "socket", says("connected")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`ration check` goes red on each plugin that breaks one rule, with the probe that is named here and no other, and says why."""
+"""`ration check` rejects each plugin that breaks one rule, by the probe that is named here and no other, and prints why."""
 import concurrent.futures
 import json
 import os
@@ -60,7 +60,7 @@ TABLE = {
     "has_another_abi": Expected("file/abi", "failed", "another word than RATION1"),
     "needs_later_minor": Expected("file/minor", "failed", "needs minor version 999"),
     "has_another_layout": Expected("file/layout", "failed", "laid out otherwise"),
-    "has_absurd_table_size": Expected("load/table", "failed", "says that it has 2147483647 bytes"),
+    "has_absurd_table_size": Expected("load/table", "failed", "states a size of 2147483647 bytes"),
     "lacks_bind": Expected("load/table", "failed", "bind is null"),
     "grants_on_fourth_of_three_nodes": Expected("fuzz/clusters", "failed", "node 3, and the nodes table has 3 rows"),
     "ignores_loaded_state": Expected("state/return", "failed", "what is loaded and saved again is not what was saved"),
@@ -68,17 +68,17 @@ TABLE = {
     "ignores_column_type": Expected("bind/missing", "failed", "RATION_OK to a host where jobs/state has another type"),
     "reports_no_needed_rows": Expected("answer/capacity", "failed", "out->needed is 0 where 2 rows were too few"),
     "reads_past_column": Expected("decide/answer", "crashed", "past the end of jobs/state"),
-    "returns_unknown_code_in_decide": Expected("decide/answer", "failed", "decide said 17, which is no code of the ABI"),
+    "returns_unknown_code_in_decide": Expected("decide/answer", "failed", "decide returned 17, which is not a code of the ABI"),
     "leaves_err_without_end": Expected("life/err", "failed", "left no zero byte in an err of 8 bytes"),
     "has_malformed_needs": Expected("file/manifest", "failed", "each line is a column and its type"),
     "exceeds_maximum_over_nodes": Expected("answer/grants", "failed", "of cpu on all nodes together: more than it accepts, "),
     "misses_minimum_over_nodes": Expected("answer/grants", "failed", "of cpu on all nodes together: neither 0 nor as much as it accepts, 333"),
     "splits_job_over_groups": Expected("answer/grants", "failed", "are in different groups"),
-    "has_malformed_schema": Expected("file/manifest", "failed", "its parameters are no JSON schema"),
+    "has_malformed_schema": Expected("file/manifest", "failed", "its parameters are not a JSON schema"),
     "hides_own_thread": Expected("life/threads", "failed", "does not say RATION_F_OWN_THREADS"),
     "ignores_second_bind": Expected("answer/rebind", "failed", "bound a second time it answers otherwise"),
     "reads_former_capacity": Expected("decide/pointers", "crashed", "it read nodes/capacity.cpu, which is locked"),
-    "returns_unknown_code_in_load": Expected("state/refusal", "failed", "load said 17, which is no code of the ABI"),
+    "returns_unknown_code_in_load": Expected("state/refusal", "failed", "load returned 17, which is not a code of the ABI"),
     "omits_needed_column": Expected("bind/needs", "failed", "shows the columns of `needs` and no others"),
     "writes_to_stdout_in_decide": Expected("decide/io", "failed", "tick 1: decide called write"),
     "reads_file_in_decide": Expected("decide/io", "failed", "tick 1: decide called openat"),
@@ -89,7 +89,7 @@ TABLE = {
     "pins_thread": Expected("life/process", "failed", "changed the CPUs that its thread may use"),
     "changes_umask": Expected("life/process", "failed", "changed the umask"),
     "changes_locale": Expected("life/process", "failed", "changed the locale"),
-    "has_malformed_version": Expected("file/manifest", "failed", "its version 'banana' is no semantic version: write three numbers, as in 1.0.0"),
+    "has_malformed_version": Expected("file/manifest", "failed", "its version 'banana' is not a semantic version: write three numbers, as in 1.0.0"),
     "needs_unknown_extension": Expected("file/manifest", "failed", "extension org.example.dreams/1: this host does not offer it"),
     "ignores_repeated_tick": Expected("answer/again", "failed", "tick 1: asked again about the same tick it answers otherwise: row 0: amount "),
     "ignores_changed_state": Expected("answer/changes", "failed", "with the list of changes it answers otherwise than from all rows: "),

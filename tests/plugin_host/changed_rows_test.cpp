@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an exported class lists and tells, before hosts of each age.
+// The changed and the written rows that an exported class reports, before hosts of each age.
 #include <array>
 
 #include <ration/plugin/export.hpp>
@@ -77,7 +77,7 @@ TEST_CASE("a host that offers less or more than this header knows is told what i
     INFO(size);
     listening_host host(size);
     host.tick(1);
-    host.tick(1);  // all stands there
+    host.tick(1);  // the same answer: no row changes
     CHECK((host.count == 0) == lists);
     CHECK(host.written == 0);
     host.tick(2);

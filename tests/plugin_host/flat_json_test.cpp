@@ -45,7 +45,7 @@ TEST_CASE("everything else is refused with a sentence", "[flat_json]") {
     for (auto const* bad : {"{\"a\":null}", "{\"a\":{}}", "{\"a\":[1]}", "{\"a\":}", "{\"a\":", "{\"a\":\"open",
                             "{\"a\":\"\\n\"}", "{\"a\":True}"})
         CHECK(read(bad).wrong == value);
-    std::string const name = "the name of a parameter must stand in double quotes, without escapes";
+    std::string const name = "the name of a parameter must be in double quotes, without escapes";
     for (auto const* bad : {"{a:1}", "{1:1}", "{\"a\":1,}", "{\"a", "{", "{\"\\u0061\":1}"})
         CHECK(read(bad).wrong == name);
     CHECK(read("{\"a\" 1}").wrong == "a colon is missing after the name of a parameter");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A host against a worker program that somebody else has taken over: see hostile_worker.cpp. Nothing but the host's own
+// A host against a worker program that an attacker has taken over: see hostile_worker.cpp. Nothing but the host's own
 // care protects it here.
 #include <algorithm>
 #include <csignal>
@@ -47,8 +47,8 @@ namespace {
 
 TEST_CASE("a lie about the rows of an answer costs the tick, and the next one is whole", "[plugin][hostile]") {
     auto const [action, sentence] = GENERATE(table<char const*, char const*>({
-        {"one row too many@1", "says that it wrote more grants than there is space for"},
-        {"rows without end@1", "says that it wrote more grants than there is space for"},
+        {"one row too many@1", "reports more grants than there is space for"},
+        {"rows without end@1", "reports more grants than there is space for"},
         {"changes without end@1", "lists more changes than there can be"},
         {"a change behind the rows@1", "lists a change of a row that is not in its answer"},
         {"a change far away@1", "lists a change of a row that is not in its answer"},
@@ -97,7 +97,7 @@ TEST_CASE("a worker that answers another tick, or none, is replaced by one that 
     CHECK(l.fault() == (answered ? "answered a tick that was not asked" : "did not answer before its deadline"));
     CHECK(::kill(pid, 0) != 0);
     REQUIRE(l.ticks_until_ok() > 0);
-    for (int i = 0; i < 30; ++i) {  // while what it left behind goes on writing to the files that it had
+    for (int i = 0; i < 30; ++i) {  // while a process that it left behind continues to write to its files
         REQUIRE(is_honest(l));
         REQUIRE(l.tick() == status::ok);
     }

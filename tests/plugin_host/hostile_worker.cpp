@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A worker program that somebody else has taken over: in no sandbox, with no rules and no honest word. It answers as it
-// has to so that it is asked again, three rows whose amounts are 100 times the tick and the row, and at one tick does
-// what its argument names: "count@1".
+// A worker program that an attacker has taken over: it has no sandbox and keeps no rules. So that it is asked again, it
+// answers with three rows, whose amounts are 100 times the tick plus the row. At one tick it does what its argument
+// names: "count@1".
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -83,7 +83,7 @@ struct taken_over {
     return done + (size_of_file(fd) != size);
 }
 
-/// Writes whatever comes to mind over the whole of the answer, for ever.
+/// Writes changing values over the whole of the answer, forever.
 void scribble(taken_over const& self, bool also_the_sequence) {
     auto& r = self.reply();
     for (std::uint32_t i = 1;; ++i) {

@@ -51,7 +51,7 @@ public:
     }
 };
 
-/// What the policies hear in six ticks of a host that lists changes, if the exchange begins behind the second one.
+/// The calls that the policies receive in six ticks of a host that lists changes. The exchange begins after the second.
 [[nodiscard]] std::string heard_in(plugin::swap_rules rules, std::uint64_t fails_at = 0) {
     std::string heard;
     plugin::hot_swap_policy policy(std::make_unique<listener>(heard, 'a'));
@@ -64,7 +64,7 @@ public:
         bool const listed = policy.follows_changes();
         CHECK(policy.decide({.number = tick, .data = store.view(), .changes = store.changes().view()}, out) ==
               status::ok);
-        CHECK(listed == (heard[heard.size() - 2] == '+'));  // a host can know it before
+        CHECK(listed == (heard[heard.size() - 2] == '+'));  // a host can query it before the tick
     }
     return heard;
 }
@@ -161,7 +161,7 @@ TEST_CASE("what became of the old one's grants is not held against the new one i
         REQUIRE(s.tick() == status::ok);
         if (i < 4) s.policy.on_events({&refused, 1});  // twice: three times would end the old one
     }
-    s.policy.on_events({&lost, 1});  // heard by both
+    s.policy.on_events({&lost, 1});  // received by both
     REQUIRE(s.tick() == status::ok);
     CHECK(s.space[0].amount == 1007);
     CHECK_FALSE(s.policy.report().rolled_back);

@@ -18,7 +18,7 @@ using namespace plugin_test;
 
 namespace {
 
-/// What the leak checks of this process write down, and their config text. A worker can write nothing: its state tells.
+/// The file that the leak checks of this process write, and their config text. A worker's sightings are in its state.
 struct record {
     std::string path = "/tmp/ration-leak_check-" + std::to_string(::getpid());
 
@@ -48,7 +48,7 @@ struct place {
     return std::move(opened).value();
 }
 
-/// What the saved state says, all in one line.
+/// The sentences of the saved state, one a line.
 [[nodiscard]] std::string told_by(any_policy& policy) {
     std::vector<std::byte> state(policy.save({}));
     leak_check::observations seen;

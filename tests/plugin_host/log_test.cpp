@@ -29,7 +29,7 @@ struct received {
     return with;
 }
 
-/// A log as a worker that lies would leave it.
+/// Reads a log that a hostile worker has forged.
 [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> read_forged(std::uint32_t size, std::uint32_t length) {
     auto const log = std::make_unique<plugin::worker_log>();
     std::uint32_t const head[] = {RATION_LOG_INFO, length};

@@ -33,7 +33,7 @@ foreach(name IN ITEMS counter_newer idler idler_newer)
 endforeach()
 foreach(target IN ITEMS test.host_newer test.counter_newer test.idler_newer)
   target_include_directories(${target} BEFORE PRIVATE ${newer})
-  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)  # nobody else fills the new fields yet
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)  # other code does not fill the new fields yet
 endforeach()
 
 foreach(host IN ITEMS today newer)

@@ -38,7 +38,7 @@ int three_ticks(char const* path, plugin::isolation where) {
 }
 
 #if RATION_ABI_MINOR >= 1
-/// Called, told and shown as a newer host does it: whatever the plugin, with functions that are there only.
+/// Uses any plugin as a newer host does: a new field, a new event, and a new function where the plugin has it.
 [[nodiscard]] char const* use_what_is_new(ration_policy const& policy, void* self, ration_tick& tick) {
     tick.incarnation = 7;
     ration_event const idle{RATION_EV_IDLE, RATION_NO_SLOT, 0, 1, 0, 0};

@@ -84,7 +84,7 @@ TEST_CASE("in process: a fault costs ticks, then the plugin its place, and never
         {"grants_on_unknown_node", "granted what the rules do not allow"},
         {"grants_negative_amount", "granted what the rules do not allow"},
         {"grants_huge_amount", "granted what the rules do not allow"},
-        {"counts_too_many_grants", "says that it wrote more grants than there is space for"},
+        {"counts_too_many_grants", "reports more grants than there is space for"},
         {"replaces_output", "changed a field of the answer that belongs to the host"}};
     for (auto const& [name, what] : faults) {
         INFO(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What both places of a plugin have in common, and what the place in this process has of its own.
+// The behaviour that both places of a plugin share, and the behaviour of the place in this process alone.
 #include <csignal>
 #include <fstream>
 #include <sched.h>
@@ -33,7 +33,7 @@ TEST_CASE("wrong parameters are refused with the plugin's own sentence", "[plugi
         return std::string(refusal(path_of("counter"), options(where, config)).subject.view());
     };
     CHECK(reply("{\"step\":101}") == "step must be from 1 to 100: added at each tick, 1 to 100");
-    CHECK(reply("{\"steps\":1}") == "there is no parameter 'steps'");
+    CHECK(reply("{\"steps\":1}") == "unknown parameter 'steps'");
     CHECK(reply("{\"stop\":true}") == "stop is only there to be refused");
     CHECK(reply("{").find("name of a parameter") != std::string::npos);
     CHECK(std::string(refusal(path_of("mischief"), options(where, "refuse")).subject.view()) == "it never wants to");
@@ -72,9 +72,9 @@ TEST_CASE("state moves from one instance to another, across places", "[plugin]")
 TEST_CASE("in process: an answer that cannot be costs the tick, and says why", "[plugin]") {
     auto const [action, sentence] = GENERATE(table<char const*, char const*>({
         {"throw@2", "threw an exception"},
-        {"refuse@2", "says that it cannot do this"},
+        {"refuse@2", "reports that it cannot do this"},
         {"odd code@2", "returned a code that does not exist"},
-        {"too many@2", "says that it wrote more grants than there is space for"},
+        {"too many@2", "reports more grants than there is space for"},
         {"move the space@2", "changed a field of the answer that belongs to the host"},
         {"widen the space@2", "changed a field of the answer that belongs to the host"},
     }));

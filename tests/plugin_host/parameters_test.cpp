@@ -71,7 +71,7 @@ TEST_CASE("parameters are read from a flat object, and what it does not name kee
 }
 
 TEST_CASE("a wrong parameter is refused with its name and what it may be", "[parameters]") {
-    CHECK(refusal("{\"alpa\":1}") == "there is no parameter 'alpa'");
+    CHECK(refusal("{\"alpa\":1}") == "unknown parameter 'alpa'");
     CHECK(refusal("{\"alpha\":\"x\"}") == "alpha must be a number");
     CHECK(refusal("{\"alpha\":1.0.0}") == "alpha must be a number");
     CHECK(refusal("{\"alpha\":1e999}") == "alpha must be a number");

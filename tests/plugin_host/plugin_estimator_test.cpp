@@ -122,7 +122,7 @@ TEST_CASE("plugin estimator: a wrong value makes the whole answer unknown, and c
         {"negative@2", "computes a value for jobs/remaining that is below 0"},
         {"negative wish@2", "computes a value for jobs/wish that is below 0"},
         {"throw@2", "threw an exception"},
-        {"fail@2", "reports a fault of its own"},
+        {"fail@2", "reports an internal fault"},
         {"strange code@2", "returned a code that does not exist"},
     }));
     estimated guess("guess", started_in(where, action));

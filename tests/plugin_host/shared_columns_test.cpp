@@ -15,7 +15,7 @@ using unit::must;
 
 namespace {
 
-/// A store with one node, its columns where `memory` says, and a worker that sees `columns`.
+/// A store with one node, its columns in `memory`, and a worker that sees `shown`.
 struct echoing {
     snapshot_store store;
     standard_columns columns;

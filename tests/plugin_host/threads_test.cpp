@@ -51,7 +51,7 @@ struct workshop {
     }
 };
 
-/// What went wrong in a thread that ticks a policy of its own.
+/// The faults in a thread that ticks a separate policy.
 struct lone_ticks {
     bool bound = false;
     int wrong = 0;
@@ -86,7 +86,7 @@ TEST_CASE("a policy is prepared in another thread while ticks go on, and the old
             ++changed;
         }
         auto const amount = amount_of_tick(policy, on, ticks);
-        if (changed != 0) wrong += amount != ++expected;  // the counter never starts anew, whoever counts
+        if (changed != 0) wrong += amount != ++expected;  // the counter never restarts, whichever policy counts
     }
     shop.join();
     CHECK(beside.failures == 0);

@@ -43,7 +43,7 @@ TEST_CASE("a file that is not loaded is refused with what to do", "[plugin]") {
     auto const path = here.with_plugin(), link = (here.path / "link.so").string();
     CHECK(remedy_of("p.so") == "give the whole path, from / on");
     CHECK(remedy_of(path + "x") == "name a file that is there and can be read");
-    CHECK(remedy_of(here.path.string()) == "it is no regular file: name the .so of a policy");
+    CHECK(remedy_of(here.path.string()) == "it is not a regular file: name the .so of a policy");
     fs::create_symlink(link, link);  // to itself
     CHECK(remedy_of(link) == "it is a symbolic link: name the file that it leads to");
     CHECK(remedy_of(here.with_plugin(fs::perms(0664))) ==
@@ -92,7 +92,7 @@ TEST_CASE("what is no plugin is refused with a sentence, however it is damaged",
     }
     write("#!/bin/sh\n");
     CHECK(plugin::plugin_file::open(path).failure().remedy ==
-          std::string("it is no ELF file: name a .so that was built as a policy"));
+          std::string("it is not an ELF file: name a .so that was built as a policy"));
     auto const opened = plugin::plugin_file::open("/proc/self/exe");
     REQUIRE_FALSE(opened);
     // One byte at a time, all over the headers: never a crash, and what opens has the manifest that was written.

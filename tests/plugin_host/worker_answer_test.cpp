@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The host's copy of an answer against a worker that says and does what it likes.
+// The host's copy of an answer against a worker that writes anything at any time.
 #include <csignal>
 #include <cstring>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plugin in a process of its own: whatever it does, the host answers, and it comes back with what it knew.
+// A plugin in a separate process: whatever it does, the host answers, and the plugin comes back with its state.
 #include <chrono>
 #include <sys/resource.h>
 
@@ -29,8 +29,8 @@ TEST_CASE("a worker that dies is told, started again, and goes on from its last 
     CHECK(mischief.rows == 0);
     CHECK(mischief.fault() == sentence);
     CHECK(mischief.on.store[mischief.on.columns.id][0] == 1);
-    // It comes back with count 2 or 3 and would fall over its own feet again at 4: three times, then nobody asks it any
-    // more. Slow ticks, because the three must come among 64 also where a process takes a tenth of a second to start.
+    // It comes back with count 2 or 3 and fails again at 4: three times, then the host does not ask it any more. The
+    // ticks are slow, because the three must come among 64 also where a process takes a tenth of a second to start.
     for (int i = 0; i < 2000 && !mischief.policy->quarantined(); ++i) {
         static_cast<void>(mischief.tick());
         ::usleep(10'000);
@@ -145,16 +145,16 @@ TEST_CASE("where saving takes long, ticks without a pause are not kept waiting f
     loaded mischief("mischief", options(isolation::worker, "save slowly@1"));
     constexpr long ticks = 300;
     for (long i = 1; i <= ticks; ++i) REQUIRE(mischief.tick() == status::ok);
-    CHECK(mischief.amount() < ticks / 2);  // so many saves
+    CHECK(mischief.amount() < ticks / 2);  // the number of saves
     long count = 0;
     REQUIRE(mischief.policy->save(std::as_writable_bytes(std::span(&count, 1))) == sizeof count);
-    CHECK(count == ticks);  // whoever asks for the state waits for the last one
+    CHECK(count == ticks);  // a caller that asks for the state waits for the last one
 }
 
 TEST_CASE("what a plugin says of its changes leads nowhere but to its own rows", "[plugin]") {
     auto const [action, reply, second, sentence] = GENERATE(table<char const*, status, std::int64_t, char const*>({
         {"list too far@2", status::internal, 1, "lists a change of a row that is not in its answer"},
-        {"list nothing@2", status::ok, 1, ""},  // its own loss: the host goes by what it says
+        {"list nothing@2", status::ok, 1, ""},  // its own loss: the host relies on its list
         {"list too many@2", status::ok, 2, ""},
     }));
     loaded mischief("mischief", options(isolation::worker, action));

@@ -127,7 +127,7 @@ TEST_CASE("a fraction stops and continues the job, and the sum is near the share
     double const length = ration::to_seconds(process::now() - begin);
     auto const after = backend.observe(first);
     REQUIRE((before && after));
-    // An upper limit: a busy machine may give less, so there is no lower bound to test.
+    // An upper limit: a busy machine may give less, so the test has no lower bound.
     CHECK(ration::to_seconds(after->cpu_time - before->cpu_time) / length < 0.25);
     CHECK(after->throttled > before->throttled);
     end(backend, first, job);

@@ -14,7 +14,7 @@ using ration::process::budget;
 
 namespace {
 
-/// A job that computes with so many threads whenever it may, and a host that comes `late` after each appointment.
+/// A job that computes with `threads` threads whenever it may, and a host that comes `late` after each appointment.
 struct simulation {
     budget meter;
     std::int64_t threads = 1;

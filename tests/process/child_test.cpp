@@ -82,7 +82,7 @@ TEST_CASE("a moved handle is the same job") {
 
 TEST_CASE("attach takes hold of somebody else's child and learns of its end, not how") {
     folder const here;
-    // The middle process ends, so that the sleeper is nobody's child that we could wait for.
+    // The middle process ends, so that the sleeper is not a child that this process could wait for.
     auto middle = start(shell("setsid sleep 30 & echo $! > " + here / "pid"));
     pid_t const pid = pid_in(here / "pid");
     finish(middle);

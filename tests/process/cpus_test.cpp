@@ -69,7 +69,7 @@ TEST_CASE("whole cores go where the fewest claims are, and stay where they are b
     CHECK(detail::least_claimed(all, 2, claims, all) == of({0, 1}));
     CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({2}));  // its present place is as good as any
     claims[2] = 1;
-    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({0}));  // but not when somebody else is there
+    CHECK(detail::least_claimed(all, 1, claims, of({2})) == of({0}));  // but not when another claim is there
     claims[0] = claims[1] = 1;
     CHECK(detail::least_claimed(all, 2, claims, of({1})) == of({1, 3}));
     CHECK(detail::least_claimed(of({1, 3}), 2, claims, {}) == of({1, 3}));  // never outside

@@ -96,7 +96,7 @@ TEST_CASE("the guard holds none of our files open") {
     REQUIRE(keeper);
     ::close(ends[1]);
     pollfd wanted{.fd = ends[0], .events = POLLIN, .revents = 0};
-    CHECK(::poll(&wanted, 1, 5000) == 1);  // end of file: nobody else can write
+    CHECK(::poll(&wanted, 1, 5000) == 1);  // end of file: no other process can write
     ::close(ends[0]);
 }
 

@@ -313,7 +313,7 @@ TEST_CASE("without clone3 the fork path does the same") {
 }
 
 TEST_CASE("a job that must be born in a group does not start outside of it unless it can be moved") {
-    folder const here;  // a directory, but no cgroup: the kernel says EBADF
+    folder const here;  // a directory, but not a cgroup: the kernel returns EBADF
     process::descriptor const directory(::open(here.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::string const validation = here / "proof";
     process::launch_spec spec = shell("echo > " + validation);
@@ -335,7 +335,7 @@ TEST_CASE("a job that must be born in a group does not start outside of it unles
 
 TEST_CASE("a caller that ignores SIGCHLD still learns that its job has ended") {
     int const status = in_another_process([] {
-        ::signal(SIGCHLD, SIG_IGN);  // the kernel then reaps by itself, and nobody learns the exit code
+        ::signal(SIGCHLD, SIG_IGN);  // the kernel then reaps by itself, and the exit code is lost
         auto job = process::launch(shell("exit 3"));
         auto const report = job ? job->wait_for(patience) : std::nullopt;
         return report && report->how == process::exit_report::kind::unknown ? 0 : 1;

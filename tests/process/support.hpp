@@ -30,7 +30,7 @@ using ration::seconds;
 /// How long a test waits before it gives up: a failure and not a measurement, so it may be long.
 inline constexpr nanoseconds patience = seconds(30);
 
-/// A folder of its own, gone with the test.
+/// A separate folder, removed with the test.
 class folder {
     std::string path_;
 
@@ -96,7 +96,7 @@ public:
     return test_job(std::move(started).value());
 }
 
-/// Everything the process writes until nobody can write any more.
+/// Everything that is written to the output until no process can write any more.
 [[nodiscard]] inline std::string output_of(process::child& job) {
     std::string out;
     for (;;) {
@@ -109,7 +109,7 @@ public:
     }
 }
 
-/// Runs to the end, and says how.
+/// Waits for the end, and returns how the job ended.
 inline process::exit_report finish(process::child& job) {
     auto const report = job.wait_for(patience);
     REQUIRE(report);
@@ -122,7 +122,7 @@ inline process::exit_report finish(process::child& job) {
     return n;
 }
 
-/// Children of ours that nobody waited for, dead or alive.
+/// Children of this process that it has not waited for, dead or alive.
 [[nodiscard]] inline std::size_t children() {
     process::process_table table;
     REQUIRE(table.scan());
@@ -130,7 +130,7 @@ inline process::exit_report finish(process::child& job) {
         std::ranges::count(table.rows(), ::getpid(), [](process::process_info const& row) { return row.parent; }));
 }
 
-/// Runs `body` in a process of its own, so that it may give up privileges or die; 0 is success.
+/// Runs `body` in a separate process, so that it may give up privileges or die; 0 is success.
 template <class Body>
 [[nodiscard]] int in_another_process(Body&& body) {
     pid_t const pid = ::fork();

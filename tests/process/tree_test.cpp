@@ -61,7 +61,7 @@ std::vector<pid_t> members_in(followed& job, std::vector<row> rows) {
     return out;
 }
 
-/// A process in a session of its own whose parent has ended; its pid is written to the file.
+/// A process in a separate session whose parent has ended; its pid is written to the file.
 std::string daemon(std::string const& file) { return "setsid sh -c 'sleep 30 & echo $! > " + file + "' & "; }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST_CASE("closing waits for room, but not for ever", "[client]") {
         ration_progress_bye(p, 0, nullptr);
         ration_progress_close(p);
     };
-    final_message();  // nobody reads: it returns all the same
+    final_message();  // without a reader it returns all the same
     ear.drain();
     CHECK(ear.reported.all.empty());
 

@@ -167,7 +167,7 @@ TEST_CASE("the loop of the documentation saves, holds and stops", "[control]") {
     until([&] { return !f.ear.reported.of(message_type::hello).empty(); });
     REQUIRE(f.ear.reported.of(message_type::hello).size() == 1);
     auto const to = f.ear.reported.of(message_type::hello)[0].control;
-    while (!durable()) {  // a save fails at odd steps, and then the job goes on
+    while (!durable()) {  // a save fails at odd steps, and then the job continues
         auto const before = saved().size();
         REQUIRE(f.out.send(to, {1}, token, {command_type::save, milliseconds(60'000), true}));
         until([&] { return saved().size() > before; });
@@ -239,7 +239,7 @@ TEST_CASE("a job acknowledges a command that it does not know, and drops a malfo
     f.ear.drain();
     auto const answers = f.ear.reported.of(message_type::acknowledge);
     REQUIRE(answers.size() == 2);
-    CHECK_FALSE(answers[0].update.body.taken_in);  // a command that it does not know
+    CHECK_FALSE(answers[0].update.body.taken_in);  // an unsupported command
     CHECK(answers[0].update.body.command == 7);
     CHECK(answers[1].update.body.command == 8);
 }

@@ -180,7 +180,7 @@ TEST_CASE("entering a phase starts its patience", "[health]") {
 TEST_CASE("a job that names its phases is taken at its word", "[health]") {
     patient job;
     job.report(message_type::phase, phase::eval);
-    job.step(1);  // told late, from before
+    job.step(1);  // a late report, from before the phase
     CHECK(job.state.doing() == phase::eval);
     patient plain;
     plain.step(1);

@@ -43,7 +43,7 @@ bool send_with_descriptor(raw_sender const& sender, std::string text, int descri
     return ::sendmsg(sender.fd(), &header, MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
 }
 
-/// The kernel's own bound on a queue is 11; a network namespace has a bound of its own, which root may raise.
+/// The kernel's own bound on a queue is 11; a network namespace has a separate bound, which root may raise.
 bool lengthen_queues() {
     if (::unshare(CLONE_NEWNET) != 0) return false;
     std::ofstream bound("/proc/sys/net/unix/max_dgram_qlen");

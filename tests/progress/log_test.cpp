@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Logs of scripts that know nothing of ration.
+// Logs of scripts that do not use ration.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mutations of good messages: whatever the parser accepts must be what the grammar promises, and lie within what came.
+// Mutations of good messages: a message that the parser accepts must match the grammar, and its parts must be within
+// the input.
 #include <algorithm>
 #include <cctype>
 #include <random>
@@ -52,7 +53,7 @@ void mutate(std::string& text, rng& roll) {
 }
 
 /// The grammar once more, letter by letter and without any of the parser's own helpers:
-/// "P1" 1*( SP word [ "=" value ] ) [ LF ], where the first word stands alone and each other one has a value.
+/// "P1" 1*( SP word [ "=" value ] ) [ LF ], where the first word has no value and each other one has a value.
 bool is_grammatical(std::string text) {
     if (text.ends_with('\n')) text.pop_back();
     std::istringstream in(text);

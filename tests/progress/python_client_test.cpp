@@ -50,7 +50,7 @@ public:
         }
     }
 
-    /// Waits until the script says `word`. A hanging script is caught by the time limit of the whole test.
+    /// Waits until the script prints `word`. The time limit of the whole test ends a hanging script.
     void await(std::string const& word) const {
         std::string line;
         char byte = 0;

@@ -178,7 +178,7 @@ TEST_CASE("a gap in the sequence is what was lost; a new sender has none", "[rec
     ear.drain();
     CHECK(ear->counts().lost == 3);
     CHECK(ear->counts().accepted == 3);
-    REQUIRE(sender(message_text("hello", 1, " w=1")));  // the process has opened its handle anew
+    REQUIRE(sender(message_text("hello", 1, " w=1")));  // the process has opened its handle again
     send_step(sender, 2, 4);
     ear.drain();
     CHECK(ear->counts().lost == 3);

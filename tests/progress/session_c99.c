@@ -29,7 +29,7 @@ static int stopped(ration_progress* p) {
 int progress_obedient_in_c(uint64_t steps) {
     ration_progress* const p = ration_progress_open();
     uint64_t step;
-    ration_progress_listen(p); /* before the hello, which says where the job listens */
+    ration_progress_listen(p); /* before the hello, which has the address on which the job listens */
     ration_progress_hello_on(p, 1, 1, getenv("RATION_DEVICES"));
     for (step = 1; step <= steps; ++step) {
         double by;

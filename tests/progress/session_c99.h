@@ -10,7 +10,7 @@ extern "C" {
 
 void progress_session_in_c(double const* losses, int count);
 void progress_nothing_in_c(void);
-/* Trains until it is told to stop, saves at even steps only; its exit status, 1 when no stop came within `steps`. */
+/* Trains until a stop command, saves at even steps only; returns its exit status, 1 without a stop within `steps`. */
 int progress_obedient_in_c(uint64_t steps);
 
 #ifdef __cplusplus

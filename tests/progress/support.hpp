@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A private place for a socket, a receiver that remembers what it was told, and a raw sender.
+/// A private place for a socket, a receiver that stores its reports, and a raw sender.
 #pragma once
 
 #include <cerrno>
@@ -111,7 +111,7 @@ private:
     std::optional<rp::receiver> receiver_;
 };
 
-/// A socket that says what it is told to.
+/// A socket that sends the texts that it is given.
 class raw_sender {
 public:
     explicit raw_sender(std::string const& path) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {

@@ -24,7 +24,7 @@ import vae
 
 
 class RecordedProgress:
-    """Stands in for the client: keeps what a job reports."""
+    """A fake for the client: keeps what a job reports."""
 
     def __init__(self):
         self.steps = []

@@ -20,7 +20,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 SKIPPED = 77
 DARK = "--blink-settings=preferredColorScheme=0"
 
-# Runs in the page once it stands: opens all that is closed, asks every chart what it has, and leaves what it found as text.
+# Runs in the page once it is loaded: opens all closed details, reads the data of each chart, and adds its results as text.
 PROBE = r"""
 addEventListener("load", () => {
   document.querySelectorAll("details").forEach(one => { one.open = true; one.dispatchEvent(new Event("toggle")); });
@@ -79,7 +79,7 @@ class Browser(unittest.TestCase):
                               capture_output=True, text=True, timeout=100, check=False)
 
     def opened(self, page: str, width: int = 1200, *words: str) -> tuple[dict | None, list[str]]:
-        """What the probe found, and what the console says."""
+        """The results of the probe, and the messages of the console."""
         done = self.chromium(page.replace("</body>", f"<script>{PROBE}</script></body>"), f"--window-size={width},1000", *words, "--dump-dom")
         found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
         return (json.loads(html.unescape(found[1])) if found else None), re.findall(r"CONSOLE[^\n]*", done.stderr)

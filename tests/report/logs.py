@@ -48,7 +48,7 @@ def run_ended(t: int, jobs: list[dict], policy: str = "none") -> str:
 
 
 def many_jobs(jobs: int, policy: str, seed: int) -> str:
-    """A run with so many jobs, and a decision every 20 s with those that are there."""
+    """A run with `jobs` jobs, and a decision every 20 s with those that are there."""
     dice, events, ends = random.Random(seed), [], []
     for i in range(jobs):
         name, arrived = f"job-{i:05d}", i * SECOND // 2

@@ -19,7 +19,7 @@ namespace {
     return log;
 }
 
-/// What is said of a file with this content.
+/// The message about a file with this content; empty if the file is read.
 [[nodiscard]] std::string message_of(std::string const& content, report_input& into) {
     temporary_file const file;
     std::ofstream(file.path(), std::ios::binary) << content;

@@ -57,7 +57,7 @@ class Report(unittest.TestCase):
 
 class Numbers(Report):
     def assert_close(self, shown: list, wanted: list) -> None:
-        """To six digits, as docs/report.md says."""
+        """To six digits, as in docs/report.md."""
         self.assertEqual(len(shown), len(wanted))
         for one, other in zip(shown, wanted):
             self.assertAlmostEqual(one, other, delta=1e-5 * abs(other) + 1e-12)
@@ -268,7 +268,7 @@ class Numbers(Report):
         held = 0.0
         for start, end, way in zip(jobs["started"], jobs["finished"], jobs["holds"]):
             if isinstance(way, dict):
-                return self.assertGreater(way["changes"], 0)  # too long to be told: then the sum cannot be held against anything
+                return self.assertGreater(way["changes"], 0)  # too many changes to be listed: then the sum cannot be compared
             changes = [(start, way), (end, 0)] if not isinstance(way, list) else list(zip(way[::2], way[1::2]))
             self.assertEqual(changes[-1], (end, 0))
             held += sum(amount * (until - t) for (t, amount), (until, _) in zip(changes, changes[1:]))
@@ -317,10 +317,10 @@ class Hostile(Report):
         head = logs.run()
         ids = {"jobs/id": [1, 2]}
         for log, wanted in (
-                ("jobs\n", "bad.jsonl:1: this is no event; name a log that 'ration run --log' wrote"),
+                ("jobs\n", "bad.jsonl:1: this is not an event; name a log that 'ration run --log' wrote"),
                 ("", "bad.jsonl is empty"),
-                ("[" * 100_000 + "\n", "bad.jsonl:1: this is no event"),
-                (head + "{}\n", "bad.jsonl:2: this is no event"),
+                ("[" * 100_000 + "\n", "bad.jsonl:1: this is not an event"),
+                (head + "{}\n", "bad.jsonl:2: this is not an event"),
                 (head + '{"event":"progress","t":"now"}\n', "bad.jsonl:2: its field 't' is not a whole number from 0 on"),
                 (head + '{"event":"progress","t":-1}\n', "its field 't' is not a whole number"),
                 (head + '{"event":"progress","t":1e300}\n', "its field 't' is not a whole number"),

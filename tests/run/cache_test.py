@@ -60,7 +60,7 @@ class Cache(RunTest):
         return path
 
     def two_tenants(self, seconds: float, cache: str = 'cache = "80000B"\n', command: list[str] | None = None) -> None:
-        """Both read one file, by two paths, and each reads one of its own; two of the three fit."""
+        """Both read one file, by two paths, and each reads a separate one; two of the three fit."""
         for name in ("common", "a", "b"):
             self.data(name)
         (self.folder / "link").unlink(missing_ok=True)

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: BSL-1.0
 """A job that can change its number of devices, or fails at that in one way. usage: elastic_job.py MODE STEPS [SIZE]
 
-Speaks the progress protocol by itself, so that what is tested is what docs/progress-protocol.md says. A step takes 0.05 s; after
+Implements the progress protocol itself, so that the tests compare ration with docs/progress-protocol.md. A step takes 0.05 s; after
 STEPS steps the job is done, and leaves a file `done.NAME`. Holds a lock on each of its devices as long as it lives, and writes `conflict` when it cannot have one.
 With a share of a GPU it initialises CUDA, writes what it got into `share.NAME`, and writes `conflict` when those who have shares then have more than the GPU.
 
 good           does what it is asked
-never-saves    answers the command, and goes on training
-save-fails     says that its checkpoint failed
+never-saves    answers the command, and continues to train
+save-fails     reports that its checkpoint failed
 dies-saving    is gone in the middle of its first checkpoint
-ignores-stop   neither stops nor hears SIGTERM
-never-stops    answers the command to stop, and goes on training
-knows-no-stop  says that it does not know the command to stop
-wrong-devices  with SIZE devices, says that it sees others
-rank-lies      with SIZE devices, says for its second rank that it sees another
-dies-at        with SIZE devices, ends before it says hello
+ignores-stop   ignores the command to stop and SIGTERM
+never-stops    answers the command to stop, and continues to train
+lacks-stop     reports that it does not support the command to stop
+wrong-devices  with SIZE devices, reports that it sees others
+wrong-rank     with SIZE devices, reports for its second rank that it sees another
+dies-at        with SIZE devices, ends before its hello
 dies-early     with SIZE devices, ends between its hello and its first step
-mute-at        with SIZE devices, never says hello
-wants          says that it would like to have SIZE devices, and then nonsense
+mute-at        with SIZE devices, never sends hello
+wants          asks for SIZE devices, and then for invalid numbers of devices
 no-client      with a share of a GPU, never initialises CUDA
 watches-files  looks at its device files all the time
 saves-and-dies saves every 10 steps, and fails once when there is a file `die.NAME`
 outlasts       trains until another job is done
-plain          reports, and neither hears commands nor saves
+plain          reports, and neither receives commands nor saves
 """
 import ctypes
 import fcntl
@@ -74,14 +74,14 @@ class Line:
                 break
             keys = dict(word.split("=", 1) for word in words[2:])
             if words[0] == "C1" and keys["e"] == EPOCH and keys["k"] == TOKEN:
-                known = MODE != "knows-no-stop" or words[1] != "stop"
+                known = MODE != "lacks-stop" or words[1] != "stop"
                 self.say(f"ack c={keys['q']} ok={known:d}")
                 commands.append(dict(keys, type=words[1]))
         return commands
 
 
 def lock_devices() -> list:
-    """Whoever cannot have one of its devices for itself says so: that must never happen."""
+    """A job that cannot lock one of its devices writes `conflict`: that must never happen."""
     held = []
     for device in DEVICES:
         file = open(f"lock.{device}", "a")
@@ -106,7 +106,7 @@ def conflict(what: str) -> None:
 
 
 def take_share(percent: int) -> None:
-    """What the launch says, and what the driver gives for it."""
+    """Records the share of the launch, and the multiprocessors that the driver gives for it."""
     with open("shares", "a+") as all_of:
         fcntl.flock(all_of, fcntl.LOCK_EX)
         all_of.seek(0)
@@ -125,7 +125,7 @@ def take_share(percent: int) -> None:
 
 
 def try_files() -> None:
-    """Which of the files that stand for GPUs it can open."""
+    """Records which of the files that represent GPUs it can open."""
     opened = []
     for node in sorted(pathlib.Path("nodes").glob("*")):
         try:
@@ -152,7 +152,7 @@ def end(line: Line, why: str) -> None:
 
 
 def obey(line: Line, command: dict, step: int) -> None:
-    if command["type"] == "stop" and MODE not in ("ignores-stop", "never-stops", "knows-no-stop"):
+    if command["type"] == "stop" and MODE not in ("ignores-stop", "never-stops", "lacks-stop"):
         save(step)
         end(line, "stop")
     if command["type"] != "save" or MODE == "never-saves":
@@ -198,7 +198,7 @@ def main() -> None:
     seen = "cpu-77" if MODE == "wrong-devices" and bad else ",".join(DEVICES)
     if not (MODE == "mute-at" and bad):
         line.say(f"hello w={len(DEVICES)} t=1 g={seen}" + (f" rx={line.path}" if line.box else ""))
-    if MODE == "rank-lies" and bad:
+    if MODE == "wrong-rank" and bad:
         line.say(f"hello w={len(DEVICES)} t=1 g={DEVICES[0]},cpu-77", rank=1)
     while MODE == "mute-at" and bad:
         time.sleep(1)

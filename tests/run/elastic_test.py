@@ -55,7 +55,7 @@ class ElasticTest(RunTest):
 
 
 class Together(ElasticTest):
-    """Its cases run at the same time, each in a folder of its own: they mostly wait."""
+    """Its cases run at the same time, each in a separate folder: they mostly wait."""
 
     def together(self, *names: str) -> None:
         cases = []
@@ -121,7 +121,7 @@ class Gpus(Together):
         self.write(elastic("a", "good", 150), elastic("b", "good", 20, at="1s", gpu="2"), head=self.head())
         run = self.start("--log", "log.jsonl")
         self.wait_for(lambda: (self.folder / "log.jsonl").exists() and self.told("clearing"))
-        time.sleep(1)  # there is nothing to wait for: it must not go on
+        time.sleep(1)  # no event ends this wait: b must not start
         self.assertEqual([one.job for one in self.launches()], ["a"])
         self.script()
         out, err = run.communicate(timeout=PATIENCE)
@@ -212,7 +212,7 @@ class FewerDevices(Together):
 
 
 class Failing(Together):
-    """Every way to fail ends at the old size, told with its reason, and the job finishes its work."""
+    """After each failure the job has its old size, the log has the reason, and the job finishes its work."""
 
     def test_failing(self) -> None:
         self.all_cases()
@@ -250,10 +250,10 @@ class Failing(Together):
         self.check("wrong-devices", 2, "it sees the devices cpu-77", [4, 2, 4])
 
     def case_another_rank_sees_what_it_was_not_given(self) -> None:
-        self.check("rank-lies", 2, "its rank 1 sees the device cpu-77 and was given cpu-0,cpu-1", [4, 2, 4])
+        self.check("wrong-rank", 2, "its rank 1 sees the device cpu-77 and was given cpu-0,cpu-1", [4, 2, 4])
 
     def case_no_hello(self) -> None:
-        self.check("mute-at", 2, "not said hello", [4, 2, 4])
+        self.check("mute-at", 2, "not sent its first message", [4, 2, 4])
 
     def case_without_commands_or_checkpoints_it_is_never_resized(self) -> None:
         self.write(elastic("a", "plain", 80), elastic("b", "good", 20, at="1s", gpu="2"), head=HEAD)

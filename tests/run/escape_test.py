@@ -92,7 +92,7 @@ class Leaving(RunTest):
         self.assertEqual(run.wait(timeout=30), 4)
 
 
-# Takes the victim's token from its environment. Speaks itself, through a child with that token, and through an orphan with it in a session of its own.
+# Takes the victim's token from its environment. Sends a message with that token itself, through a child, and through an orphan in a separate session.
 FORGES = textwrap.dedent("""
     import os, pathlib, socket, subprocess, sys, time
     def speak():

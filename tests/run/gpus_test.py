@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""GPUs of a driver of our own (tests/cuda/fake_driver) whose device files are real ones: those of /dev/zero and its like, which /proc/devices, in a
-mount namespace of the test, says are NVIDIA's. The kernel then keeps jobs from them, or not."""
+"""GPUs of a driver of our own (tests/cuda/fake_driver) with real device files: those of /dev/zero and similar devices. In a mount namespace of the
+test, /proc/devices lists these as NVIDIA's. The kernel then keeps jobs from them, or not."""
 import glob
 import json
 import os
@@ -27,7 +27,7 @@ class Gpus(Together):
     HEAD = HEAD.replace("devices = { count = 4, cpu = 0.25 }\n", "")
 
     def script(self, *besides: str, count: int = 4, **more: str) -> None:
-        """What the driver shows from now on; `gpu2="broken=15"` says more of one. It answers nothing while there is the file `self.hold`."""
+        """Sets what the driver shows from now on; `gpu2="broken=15"` adds a property of one GPU. The driver does not answer while the file `self.hold` exists."""
         lines = [f"gpu uuid={uuid} pci=0000:{16 + i}:00.0 minor={minor} {more.get(f'gpu{i}', '')}"
                  for i, (uuid, minor) in enumerate(zip(self.IDS[:count], FILES.values()))]
         lines += [f"hold {self.hold}", *besides]
@@ -40,7 +40,7 @@ class Gpus(Together):
         return self.folder / "hold"
 
     def hang(self) -> None:
-        """Until `self.hold` is gone. Returns when somebody waits for the driver."""
+        """Keeps the driver from answering until `self.hold` is gone. Returns when a process waits for the driver."""
         self.hold.touch()
         self.addCleanup(self.hold.unlink, missing_ok=True)
         self.wait_for(lambda: self.hold.stat().st_size > 0)
@@ -73,7 +73,7 @@ class Gpus(Together):
         return process
 
     def doctor(self) -> dict:
-        """What it says of enforcing masks."""
+        """The row of `ration doctor` about enforced masks."""
         said = subprocess.run(in_namespace(self.numbers, RATION, "doctor", "--json"), env=self.environment, capture_output=True, text=True, check=True)
         return next(row for row in json.loads(said.stdout)["gpus"]["levels"] if row["what"] == "which GPUs, enforced")
 
@@ -199,7 +199,7 @@ class Faulty(Gpus):
         self.script(gpu1="broken=15", gpu2="xid=31")  # Xid 31 is a program's own fault
         out = self.finish(run, a=260)
         self.assertEqual([name for name, _ in self.cordoned()], [self.IDS[1]])
-        self.assertEqual(out.count(f"{self.IDS[1]} is given to nobody for a while"), 1)
+        self.assertEqual(out.count(f"{self.IDS[1]} is withheld from jobs for a while"), 1)
         self.assertIn("3 of 4 devices held, 1 cordoned", out)
         self.assertEqual(self.devices(), ["0123", "023"])
         self.assertEqual(self.told("failed"), [])
@@ -271,7 +271,7 @@ class Silent(Gpus):
         self.assertEqual((self.ended("a")["how"], self.ended("c")["how"], self.names_launched()), ("finished", "finished", ["a"]))
         self.hold.unlink()
         out = self.finish(run, a=60, b=20)
-        self.assertEqual(out.count("warning: GPUs: their driver does not answer; what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, "), 1)
+        self.assertEqual(out.count("warning: GPUs: their driver does not answer; running jobs continue; jobs that are to start, or to change their GPUs, wait until it answers, "), 1)
         self.assertIn("if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine", out)
 
     def case_what_a_job_has_given_back_is_nobodys_until_a_look_has_shown_that_it_is_free(self) -> None:
@@ -280,7 +280,7 @@ class Silent(Gpus):
         self.hang()
         self.wait_for(lambda: self.ended("a"))
         self.hold.unlink()
-        time.sleep(2)  # there is nothing to wait for: nobody may have what somebody computes on
+        time.sleep(2)  # no event ends this wait: no job may have a GPU on which another process computes
         self.assertEqual(self.names_launched(), ["a"])
         self.script()
         self.finish(run, a=40, b=20)
@@ -325,7 +325,7 @@ class Silent(Gpus):
         begun = time.monotonic()
         self.script("init 18")
         self.wait_for(self.warnings)
-        self.assertIn("the driver was updated under a running kernel module: restart the machine; what runs goes on", self.warnings()[0])
+        self.assertIn("the driver was updated under a running kernel module: restart the machine; running jobs continue", self.warnings()[0])
         self.sleep_until(begun + 18)  # b is there
         self.assertEqual((self.ended("a"), self.cordoned(), self.names_launched()), (None, [], ["a"]))
         self.script()

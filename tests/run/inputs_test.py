@@ -16,7 +16,7 @@ SIM = ["sim", "--cluster", "1x1", "--policy", "fifo", "--quiet"]
 GENERATED = ["--generate", "rigid:jobs=5"]
 JOBS = 'policy = "none"\n' + job("a", ["true"])
 
-# What a command line does with the input that stands for {}.
+# Command lines, by the input that they read; {} is replaced by the path of the input.
 READERS = {
     "jobs file": ["run", "{}", "--dry-run"],
     "jobs file to measure": ["measure", "scaling", "{}"],
@@ -60,24 +60,24 @@ class Inputs(unittest.TestCase):
 
     def test_an_endless_device(self) -> None:
         for name in READERS:
-            self.assert_refused(name, "/dev/zero", "is a device", "it is no regular file")
+            self.assert_refused(name, "/dev/zero", "is a device", "it is not a regular file")
 
     def test_a_pipe_without_a_writer_and_one_that_stays_silent(self) -> None:
         os.mkfifo(self.folder / "fifo")
         for name in READERS:
-            self.assert_refused(name, "fifo", "is a pipe", "it is no regular file")
+            self.assert_refused(name, "fifo", "is a pipe", "it is not a regular file")
         with open(os.open(self.folder / "fifo", os.O_RDWR), "wb"):
             for name in READERS:
-                self.assert_refused(name, "fifo", "is a pipe", "it is no regular file")
+                self.assert_refused(name, "fifo", "is a pipe", "it is not a regular file")
 
     def test_a_folder_and_a_socket(self) -> None:
         (self.folder / "folder").mkdir()
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(self.folder / "socket"))
             for name in READERS:
-                self.assert_refused(name, "socket", "No such device or address", "it is no regular file")
+                self.assert_refused(name, "socket", "No such device or address", "it is not a regular file")
                 if name not in FOLDERS_TOO:
-                    self.assert_refused(name, "folder", "is a folder", "it is no regular file")
+                    self.assert_refused(name, "folder", "is a folder", "it is not a regular file")
 
     def test_a_file_of_a_tebibyte(self) -> None:
         with open(self.folder / "large", "wb") as large:

@@ -31,7 +31,7 @@ FAULTS = {
     "throws_in_decide": "threw an exception",
     "changes_float_mode": "changed the floating-point modes",
     **{name: "granted what the rules do not allow" for name in AGAINST_RULES},
-    "counts_too_many_grants": "says that it wrote more grants than there is space for",
+    "counts_too_many_grants": "reports more grants than there is space for",
     "replaces_output": "changed a field of the answer that belongs to the host"}
 HARMLESS = ("none", "exports_too_much", "leaks_instance", "ignores_column_stride", "binds_without_columns", "aborts_on_unknown_event",
             "allocates_in_decide", "shares_state_of_instances", "overruns_save_buffer", "changes_state_in_save", "loads_damaged_state")
@@ -104,7 +104,7 @@ class Choice(Isolation):
         self.assertIn(f"(worker, by Example Inc.: {TALKER})", ration())
         self.assertIn(f"(worker only, by Example Inc.: {TALKERS}/talker_apart.so)", ration())
         shown = ration("--show", "talker")
-        self.assertIn(f"by Example Inc. (no license named); runs in a worker process, or in-process where the jobs file says so: {TALKER}", shown)
+        self.assertIn(f"by Example Inc. (no license named); runs in a worker process, or in-process if the jobs file requests it: {TALKER}", shown)
 
 
 class Fallback(Isolation):

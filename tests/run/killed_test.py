@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""ration is killed, and its jobs go on: what the next start says, what it takes over and what it leaves alone, and what `ration clean` ends."""
+"""ration is killed, and its jobs continue: what the next start reports, takes over and leaves alone, and what `ration clean` ends."""
 import json
 import os
 import pathlib
@@ -130,9 +130,9 @@ class Killed(RunTest):
                 with self.subTest(damaged=damaged[:60], arguments=arguments):
                     done = self.run_jobs(*arguments)
                     self.assertEqual(done.returncode, 3, done.stderr)
-                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-[0-9a-f]+ cannot be read: it is (no record, or part of one|not as it was written)\n")
+                    self.assertRegex(done.stderr, r"ration: the record of the run \d+-[0-9a-f]+ cannot be read: it is (not a record, or part of one|not as it was written)\n")
                     self.assertIn(f"process {pid}", done.stderr)
-                    self.assertIn("ration clean ends them: without their record nobody can take them over", done.stderr)
+                    self.assertIn("end them by ration clean: without their record no run can take them over", done.stderr)
                     self.assertTrue(alive(pid))
         said = self.said_by_clean()
         self.assertRegex(said, r"ended 1 process of the run \d+-[0-9a-f]+\n")
@@ -148,7 +148,7 @@ class Killed(RunTest):
         self.write(job("short", ["true"]))
         done = self.run_jobs()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("cannot be read: it is no record, or part of one", done.stderr)
+        self.assertIn("cannot be read: it is not a record, or part of one", done.stderr)
 
     def test_processes_of_another_boot_are_not_these(self) -> None:
         _, pid = self.start_and_kill()

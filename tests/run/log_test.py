@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What ration reads from the output of programs that do not know it: `log` in a run, and `ration try-log`.
+"""ration reads the output of programs that do not report to it: `log` in a run, and `ration try-log`.
 
 logs/ has real output with standard error, without lines that name a folder of a machine: xgboost 3.2.0, Keras 3.15.1 (verbose 1 and 2), Transformers 5.23.0
 (Trainer), Lightning 2.6.6 (TQDMProgressBar), nanoGPT 3adf61e.

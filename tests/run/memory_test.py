@@ -8,7 +8,7 @@ from support import PYTHON, RunTest, has_cgroups, job, main, of
 
 CGROUPS = has_cgroups()
 MIB = 1 << 20
-# 64 MiB of its own, 96 MiB of a file in the page cache, and 32 MiB of that mapped.
+# 64 MiB of private memory, 96 MiB of a file in the page cache, and 32 MiB of that file mapped.
 HOLDS = """
 import mmap, os, time
 own = bytearray(os.urandom(1 << 20)) * 64

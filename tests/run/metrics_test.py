@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`ration run --metrics` from the outside: what it tells is what the event log tells, and nobody who asks can hold the run up."""
+"""`ration run --metrics` from the outside: it reports the same as the event log, and no client can hold the run up."""
 import contextlib
 import http.client
 import pathlib
@@ -20,7 +20,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "operations.md"
 # The states of a job, as the table of them lists them.
 STATES = re.findall(r"^\| (\w+) \|", (DOCS / "run.md").read_text().partition("\n| state | |\n")[2].partition("\n\n")[0], re.M)
-# Reports two losses, tells so, and is still from then on, so that what is known of it does not change.
+# Reports two losses, creates a file, and reports nothing from then on, so that its metrics do not change.
 STILL = """import pathlib, sys, time
 sys.path.insert(0, sys.argv[1])
 from ration import progress
@@ -90,7 +90,7 @@ class MetricsTest(RunTest):
         self.socket = self.folder / "metrics.sock"
 
     def start_still(self, *arguments: str, **options) -> subprocess.Popen:
-        """A run with one job that has said all that it will say, one that waits, and one that failed."""
+        """A run with one job that has sent all its reports, one that waits, and one that failed."""
         self.write(job("still", [PYTHON, "-c", STILL, CLIENT], more='bounds = { memory = "1GiB" }'),
                    job("later", ["/bin/sleep", "60"], more='at = "1h"', target='target = { p95 = { at_most = 0.2, over = "1s" } }'), job("broken", ["/bin/false"]),
                    head='policy = "equal_share"\ncpus = 1\ntick = "100ms"\n')
@@ -243,7 +243,7 @@ class Places(MetricsTest):
     def test_what_is_no_place_of_this_machine_is_refused(self) -> None:
         self.write(trainer("one", 1))
         for word in ("0.0.0.0:9555", "localhost:9555"):
-            self.assertIn("is no loopback address", self.refusal("--metrics", word), word)
+            self.assertIn("is not a loopback address", self.refusal("--metrics", word), word)
         for word in ("127.0.0.1:0", "127.0.0.1:65536"):
             self.assertIn("from 1 to 65535", self.refusal("--metrics", word), word)
         self.assertIn("unix:PATH", self.refusal("--metrics", "9555"))
@@ -251,7 +251,7 @@ class Places(MetricsTest):
 
     def test_what_is_there_already_is_not_taken_away(self) -> None:
         self.write(trainer("one", 1))
-        self.assertIn("is no socket", self.refusal("--metrics", "unix:jobs.toml"))
+        self.assertIn("is not a socket", self.refusal("--metrics", "unix:jobs.toml"))
         self.assertIn("a folder that is there", self.refusal("--metrics", "unix:nowhere/metrics.sock"))
         with socket.socket(socket.AF_UNIX) as another, socket.socket() as port:
             another.bind(str(self.socket))
@@ -277,7 +277,7 @@ class Hostile(MetricsTest):
         return made
 
     def flood(self, over: threading.Event) -> None:
-        """Connects, says something silly and leaves, as fast as it can; and asks without ever reading the answer."""
+        """Connects, sends an invalid request and leaves, as fast as it can; and sends requests without ever reading the answer."""
         deaf = []
         while not over.is_set():
             with contextlib.suppress(OSError):

@@ -58,7 +58,7 @@ class OnGpus(Together):
         if not os.path.exists(os.path.join(fake_driver, "libnvidia-ml.so.1")):
             raise unittest.SkipTest("no fake for NVML: RATION_FAKE_DRIVER names its folder")
         lines = [f"gpu uuid={uuid(i)} pci={pci} memory={(memory[i] if memory else 80) << 30}" for i, pci in enumerate(addresses)]
-        (self.folder / "gpus").write_text("\n".join(reversed(lines)) + "\n")  # the driver's order is nobody's business
+        (self.folder / "gpus").write_text("\n".join(reversed(lines)) + "\n")  # the driver's order does not matter
         self.environment.update(LD_LIBRARY_PATH=fake_driver, RATION_STAND_IN_GPUS=str(self.folder / "gpus"), HWLOC_XMLFILE=topology)
         self.environment.pop("CUDA_VISIBLE_DEVICES", None)
 

@@ -32,7 +32,7 @@ FAULTS = {  # in the middle of the run
     "changes_float_mode": "changed the floating-point modes",
     "overflows_stack": "its worker was killed by signal SIG",
     **{name: "granted what the rules do not allow" for name in AGAINST_RULES},
-    "counts_too_many_grants": "says that it wrote more grants than there is space for",
+    "counts_too_many_grants": "reports more grants than there is space for",
     "replaces_output": "changed a field of the answer that belongs to the host"}
 UNDETERMINED = ("overruns_scratch",)  # whether that hits anything is up to the allocator, and a sanitizer's takes note of it
 HARMLESS = ("exports_too_much", "stays_loaded", "replaces_signal_handler", "changes_directory", "overruns_err", "leaves_thread", "leaks_instance",
@@ -99,7 +99,7 @@ class Plugins(RunTest):
                 self.assert_refused(self.run_jobs("--policy", "./odd.so"), "odd.so", "each line is a column and its type, such as 'jobs/state u32'")
 
     def test_nothing_of_a_file_can_steer_the_terminal(self) -> None:
-        """Neither its name nor what it says of its reasons; `--explain` prints both."""
+        """Neither its name nor the text of its reasons; `--explain` prints both."""
         with open(f"{MISBEHAVIOUR}/misbehaving_none.so", "rb") as correct:
             plugin = correct.read().replace(b"an equal share of", b"\x1b[2Jqual \xffhare of")
         with open(os.path.join(self.folder, "odd\x1b[2J.so"), "wb") as odd:

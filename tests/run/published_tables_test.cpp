@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_jobs = 4;
 
-/// Answers nothing, and says whether it was asked with the very tables of the host.
+/// Grants nothing, and keeps the address of its table of jobs, to be compared with that of the host.
 class onlooker final : public any_policy {
     static constexpr meta about_{.id = "test.onlooker", .version = "1.0.0"};
 

@@ -88,16 +88,16 @@ class Replay(RunTest):
     def test_what_is_no_log_is_refused_with_its_line(self) -> None:
         first = self.log.splitlines()[0] + "\n"
         for log, arguments, why in (
-                ("jobs\n", ("--policy", "tradl"), "run.jsonl:1: this is no event; name a log that 'ration run --log' wrote"),
+                ("jobs\n", ("--policy", "tradl"), "run.jsonl:1: this is not an event; name a log that 'ration run --log' wrote"),
                 ("", ("--policy", "tradl"), "run.jsonl holds no run"),
                 ('{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:1: the log does not begin with a run"),
                 (first + '{"event":"decision","t":1}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first + '{"event":"decision","t":1,"number":0,"seed":1,"budget":1,"rows":[1,1,0],"columns":{"jobs/id":[1,2]},"grants":[]}\n',
                  ("--policy", "tradl"), "run.jsonl:2: column jobs/id has not one value of its type for each of its 1 rows"),
                 (first.replace('"schema":3', '"schema":4'), ("--policy", "tradl"), "run.jsonl:1: the log has schema 4, and this ration reads 1 to 3"),
-                (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are no object"),
+                (first.replace('"widths":{}', '"widths":[]'), ("--policy", "tradl"), "run.jsonl:1: its widths are not an object"),
                 (first.replace('"widths":{}', '"widths":{"jobs/speedup":-1}'), ("--policy", "tradl"), "run.jsonl:1: the width of column jobs/speedup is not a whole number"),
-                (first + '{"event":"decision","number":1,"seed":1,"t":1,"budget":1,"rows":[' + "[" * 10**6 + "]" * 10**6 + ',1,1,1]}\n', ("--policy", "tradl"), "run.jsonl:2: this is no event"),
+                (first + '{"event":"decision","number":1,"seed":1,"t":1,"budget":1,"rows":[' + "[" * 10**6 + "]" * 10**6 + ',1,1,1]}\n', ("--policy", "tradl"), "run.jsonl:2: this is not an event"),
                 (first + '{"event":"job_started","id":"x","job":"a"}\n', ("--policy", "tradl"), "run.jsonl:2: "),
                 (first, ("--policy", "tradle"), "run.jsonl:1: unknown policy 'tradle'; did you mean 'tradl'?"),
                 (self.log, ("--policy", "las"), "las: bind column jobs/held.gpu: not found; this host does not offer the column")):
@@ -116,7 +116,7 @@ class EveryPolicy(RunTest):
     DEVICES = ("max_min", "las", "fifo", "elastic_batch_dp", "loss_delta_ratio")
 
     def recorded(self, policy: str) -> RunTest:
-        """A run that goes on; its folder has a log when it is over."""
+        """Starts a run; its folder has a log when the run is over."""
         one = RunTest()
         one.setUp()
         self.addCleanup(one.doCleanups)
@@ -148,7 +148,7 @@ class EveryPolicy(RunTest):
 
     @staticmethod
     def write_without_holdings(one: RunTest) -> None:
-        """The same log as if nobody had held anything when the policy was asked."""
+        """The same log as if no job had held anything when the policy was asked."""
         events = one.events()
         for event in events:
             if event["event"] == "decision":

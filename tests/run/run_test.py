@@ -124,7 +124,7 @@ class Endings(RunTest):
                 self.assertRegex(said, rf"a finished at step \d+: {re.escape(why)}")
 
     def only_end(self, status: int) -> tuple[dict, str]:
-        """Of the only job, of a run that ends with this exit code; and all that was said of it."""
+        """The end of the only job, of a run that ends with this exit code; and the output of the run."""
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         (ended,) = of(self.events(), "job_ended")
@@ -142,7 +142,7 @@ class Endings(RunTest):
         self.assertEqual(done.returncode, 1)
         ended = of(self.events(), "job_ended", "wild")[0]
         self.assertEqual(ended["how"], "diverged")
-        self.assertEqual(ended["why"], "its loss is no finite number any more")
+        self.assertEqual(ended["why"], "its loss is no longer a finite number")
 
     def test_a_whole_tree_of_processes_ends_with_its_job(self) -> None:
         self.write(job("forks", ["/bin/sh", "-c", "sleep 300 & echo $! > child; sleep 1"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Each run has a folder of its own; `ration list`, `logs` and `runs` find it. Needs no cgroup."""
+"""Each run has a separate folder; `ration list`, `logs` and `runs` find it. Needs no cgroup."""
 import datetime
 import json
 import pathlib
@@ -43,7 +43,7 @@ class RunsTest(RunTest):
         return [json.loads(line) for line in self.said("list", "--json").splitlines()]
 
     def begin(self, *arguments: str) -> subprocess.Popen:
-        """A run whose jobs have begun, and which `list` knows."""
+        """A run whose jobs have begun, and which `list` shows."""
         before = self.alive_runs()
         run = self.start("--backend", "process", *arguments)
         self.wait_for(lambda: self.alive_runs() == before + 1)
@@ -163,7 +163,7 @@ class Running(RunsTest):
         self.assertEqual(run.wait(PATIENCE), 1)
 
     def test_a_job_that_follows_another_ends_with_it(self) -> None:
-        """`-f` ends when its job ends, although the run goes on."""
+        """`-f` ends when its job ends, although the run continues."""
         self.write(shell("b", "echo short"), shell("a", WAITS))
         run = self.start("--backend", "process")
         self.wait_for(lambda: (self.output / "latest" / "a.log").exists())
@@ -220,7 +220,7 @@ class Refused(RunsTest):
         (self.folder / "ration").chmod(0o700)
         (record / "run.json").write_text("half")
         self.assertEqual(self.ration("list"), (0, "no run; 'ration runs' lists the past ones of a folder\n",
-                                               f"ration: the record of the run {record.name} cannot be read: it is no record, or part of one\n"))
+                                               f"ration: the record of the run {record.name} cannot be read: it is not a record, or part of one\n"))
         (self.folder / "ration").chmod(0o755)
         self.assertEqual(self.refused("list", code=3),
                          f"ration: use folder {self.folder}/ration: permission denied; remove it, or set XDG_RUNTIME_DIR to a folder of your own\n")

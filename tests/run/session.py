@@ -33,7 +33,7 @@ def own_groups(text: str | None = None) -> list[tuple[str, str]]:
 
 
 def mounted(text: str | None = None) -> set[str]:
-    """The controllers of all mounted hierarchies; "" stands for version 2. `text`: of /proc/self/mountinfo."""
+    """The controllers of all mounted hierarchies; "" means version 2. `text`: of /proc/self/mountinfo."""
     found = set()
     for line in (pathlib.Path("/proc/self/mountinfo").read_text() if text is None else text).splitlines():
         kind, _, options = line.partition(" - ")[2].split(" ", 2)
@@ -64,7 +64,7 @@ def alone() -> Iterator[None]:
 
 
 class Session:
-    """A group in each hierarchy, as a second login has. A command in it finds, and cleans, only the groups of its own runs."""
+    """A group in each hierarchy, as a second login has. A command in it finds, and cleans, only the groups of its runs."""
 
     def __init__(self, name: str) -> None:
         self.groups = []

@@ -17,7 +17,7 @@ SHARES = HEAD.replace("{ count = 4, cpu = 0.25 }", "{ count = 4, gpu = 0.25 }")
 
 
 class Shares(Gpus):
-    """A cases's daemon is not another one's: it is where the run has its folder, or where CUDA_MPS_PIPE_DIRECTORY says."""
+    """Each case has a separate daemon: its folder is in that of the run, or the one that CUDA_MPS_PIPE_DIRECTORY names."""
 
     def prepare(self, users_of_last: str = "") -> None:
         super().prepare(users_of_last)
@@ -152,7 +152,7 @@ words=$(cat)
         pid = self.daemons_pid()
         self.addCleanup(os.kill, pid, signal.SIGKILL)
         _, err = run.communicate(timeout=PATIENCE)
-        self.assertEqual((run.returncode, err), (0, f"ration: end the MPS daemon, which was told to quit, process {pid}: timed out; end it yourself: the GPU may be its own\n"))
+        self.assertEqual((run.returncode, err), (0, f"ration: end the MPS daemon, which was ordered to quit, process {pid}: timed out; end it yourself: the GPU may be its own\n"))
 
 
 class NotVerified(Shares):
@@ -196,14 +196,14 @@ class Refused(Shares):
         self.prepare()
         self.environment["CUDA_VISIBLE_DEVICES"] = ""
         self.write(elastic("a", "good", 5), head=SHARES)
-        self.assertEqual(self.refused(3), "jobs.toml:3:11: there is no whole GPU whose shares jobs could have; ration doctor says why, and "
-                                          "devices = { count = 4, cpu = 0.25 } stands in for them\n")
+        self.assertEqual(self.refused(3), "jobs.toml:3:11: no whole GPU is left to share; run ration doctor for the reason, or write "
+                                          "devices = { count = 4, cpu = 0.25 } instead\n")
 
     def case_instances_are_not_cut_again(self) -> None:
         self.prepare()
         (self.folder / "gpus").write_text(f"gpu uuid={self.IDS[0]} pci=0000:10:00.0\nmig uuid=MIG-00000000-0000-4000-8000-00000000000a\n")
         self.write(elastic("a", "good", 5), head=SHARES)
-        self.assertIn("there is no whole GPU", self.refused(3))
+        self.assertIn("no whole GPU is left", self.refused(3))
 
     def case_more_shares_than_there_are(self) -> None:
         self.prepare()
@@ -234,7 +234,7 @@ class Refused(Shares):
 
 
 class Left(Shares):
-    """ration is killed: the daemon goes on, as the jobs do. One after another: `ration clean` would end the other one's job as well."""
+    """ration is killed: the daemon continues, as the jobs do. The cases run one after another, since `ration clean` would end the other one's job as well."""
 
     def kill(self) -> int:
         self.prepare()

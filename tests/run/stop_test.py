@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Jobs that take commands are told to stop, and save before they do; those that take none, or do not obey, hear SIGTERM."""
+"""Jobs that take commands receive the command to stop, and save before they stop; those that take none, or do not obey, receive SIGTERM."""
 import pathlib
 import signal
 
@@ -38,16 +38,16 @@ class Stopping(Together):
     def case_a_job_that_goes_on_is_ended_when_its_deadlines_have_passed(self) -> None:
         ended = self.interrupt("never-stops")
         self.assertEqual((ended["how"], ended["signal"]), ("stopped", signal.SIGTERM))
-        self.assertEqual(self.warnings(), ["it was told to stop and has not within 3.0 s"])
+        self.assertEqual(self.warnings(), ["it was asked to stop and has not within 3.0 s"])
 
     def case_a_job_that_does_not_know_the_command_hears_the_signal(self) -> None:
-        ended = self.interrupt("knows-no-stop")
+        ended = self.interrupt("lacks-stop")
         self.assertEqual((ended["how"], ended["signal"], self.warnings()), ("stopped", signal.SIGTERM, []))
 
     def case_a_job_that_takes_no_commands_hears_the_signal(self) -> None:
         ended = self.interrupt("plain")
         self.assertEqual(ended["signal"], signal.SIGTERM)
-        self.assertNotIn("told to stop", " ".join(self.warnings()))
+        self.assertNotIn("asked to stop", " ".join(self.warnings()))
 
     def case_a_second_interrupt_waits_for_nobody(self) -> None:
         self.assertEqual(self.interrupt("never-stops", signal.SIGHUP)["signal"], signal.SIGKILL)

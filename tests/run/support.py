@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Running the program on jobs of a test's own, in a folder of its own."""
+"""Runs the program on the jobs of a test, in a separate folder."""
 import contextlib
 import glob
 import json
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 TARGET = "target = { loss = { acceptable = 0.5, objective = 0.1 } }"
-# Seconds to wait for what has to come: on a busy machine that takes long, and on an idle one nobody waits them out.
+# Seconds to wait for an event that has to come: it takes long on a busy machine, and an idle one needs only a few.
 PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 120))
 
 
@@ -48,7 +48,7 @@ def crash_at(environment: dict, name: str, number: int) -> dict:
 
 @contextlib.contextmanager
 def another_session():
-    """Gives what moves a process into a session of its own."""
+    """Yields the function that moves a process into a separate session."""
     session = Session(str(os.getpid()))
     if not session.groups:
         raise unittest.SkipTest("no hierarchy under its controller's own name")
@@ -113,7 +113,7 @@ class RunTest(unittest.TestCase):
         return next((self.folder / "ration").glob("*/run.json"))
 
     def change(self, change) -> None:
-        """The record says something else, with a right sum."""
+        """Changes the content of the record, and gives it a right sum."""
         run = json.loads(self.record().read_text())["run"]
         change(run)
         text, total = json.dumps(run, sort_keys=True, separators=(",", ":"), ensure_ascii=False), 0xcbf29ce484222325

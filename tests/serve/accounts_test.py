@@ -312,7 +312,7 @@ class Default(AccountsTest):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "found-1\n", ""))
 
 
-del AccountsTest  # it has no tests of its own
+del AccountsTest  # it has no tests itself
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

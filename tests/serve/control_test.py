@@ -175,7 +175,7 @@ class Configured(ServiceTest):
         (self.folder / "wrong.toml").write_text(text)
         done = subprocess.run([RATION, "serve", "--state", self.state, "--config", self.folder / "wrong.toml", *options], env=self.environment, capture_output=True,
                               text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)  # before it says that it is ready
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)  # before the service reports that it is ready
         return done.stderr
 
     def submit_file(self, text: str, code: int = 0) -> str:

@@ -86,7 +86,7 @@ struct state_folder {
     return WEXITSTATUS(how);
 }
 
-/// All processes end, and so does what a file in memory says of this boot.
+/// All processes end, and the record of this boot, a file in memory, is gone.
 void restart_machine(service_folder const& folder) {
     auto file = database::open(folder.database(), database::access::write);
     REQUIRE(file);

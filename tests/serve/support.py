@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A service in a folder of its own, for the tests of the service."""
+"""A service in a separate folder, for the tests of the service."""
 import contextlib
 import http.client
 import json

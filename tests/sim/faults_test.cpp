@@ -85,7 +85,7 @@ TEST_CASE("faults: their bits are these, with every compiler", "[faults]") {
 }
 
 // Means over n draws are within five standard deviations of what is asked for; an exponential's is its mean over the
-// root of n. What lies behind the horizon is cut off, which takes the longest stays away: with 200 stays to a node that
+// root of n. The horizon cuts off stays that end after it, mostly long ones: with 200 stays of a node, the effect
 // is less than a hundredth.
 TEST_CASE("faults: nodes are lost and come back as often as the rates say", "[faults]") {
     auto const all = stays_of(make_faults({.loss_every = 1000, .repair = 250}, nodes_of(100, 1), 7, seconds(250'000)));

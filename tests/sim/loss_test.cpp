@@ -106,8 +106,8 @@ TEST_CASE("a wrong file of fits is refused with its line", "[loss]") {
           "m,0,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01", "m,64,-0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01",
           "m,64,0.1,2,10,1,0,1,0.1,0,0.5,0.3,700,0.01", "m,64,0.1,2,10,1,0,1",
           "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,0,0.01", "m,64,nan,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01"})
-        CHECK(error_of(titles + row).starts_with("f:2: a row has a name of its own and thirteen numbers"));
+        CHECK(error_of(titles + row).starts_with("f:2: a row has a unique name and thirteen numbers"));
     CHECK(
         error_of(titles + "m,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\nm,64,0.1,2,10,1,0,1,0.1,50,0.5,0.3,700,0.01\n")
-            .starts_with("f:3: a row has a name of its own"));
+            .starts_with("f:3: a row has a unique name"));
 }

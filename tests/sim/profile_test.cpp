@@ -63,9 +63,9 @@ struct shown_values {
     return v;
 }
 
-/// Seconds from its submission until the artifact's simulator says that a job is done which runs alone from its first
-/// round on. It decides every 60 s, takes 30 s to start, and rounds the end of every row of the statistics to whole
-/// seconds.
+/// Seconds from the submission of a job to its end in the artifact's simulator. The job runs alone from its first round
+/// on. The simulator decides every 60 s, takes 30 s to start, and rounds the end of every row of the statistics to
+/// whole seconds.
 [[nodiscard]] double completion(std::string_view application, std::int64_t devices, std::int64_t batch,
                                 double submitted) {
     named_model const& of = named(application);
@@ -289,10 +289,10 @@ TEST_CASE("a wrong profile is refused with its file and line", "[profile]") {
               .starts_with("p: applications.csv:1: the columns have to be application,initial_batch"));
     CHECK(error_of("", times, gradients).starts_with("p: applications.csv: there is nothing in this file"));
     CHECK(error_of(applications + "a,8,16,4,8,2,0,30\n", times, gradients)
-              .starts_with("p: applications.csv:3: an application has a name of its own"));
+              .starts_with("p: applications.csv:3: an application has a unique name"));
     CHECK(error_of(applications + "b,8,16,4,8,65,0,30\n", times, gradients).starts_with("p: applications.csv:3: "));
     CHECK(error_of(applications + "b,8,nan,4,8,2,0,30\n", times, gradients) ==
-          "p: applications.csv:3: 'nan' stands where a number from 0 to 1e300 is expected");
+          "p: applications.csv:3: 'nan' is not a number from 0 to 1e300");
     CHECK(error_of(applications, times + "b,1,1,1,4,0.5,0.1\n", gradients)
               .starts_with("p: step_times.csv:4: a row has an application"));
     CHECK(error_of(applications, times + "a,1,1,1,4,0.5,0.1\n", gradients) ==

@@ -70,7 +70,7 @@ TEST_CASE("rates: a wrong file is refused with its line", "[rates]") {
     CHECK(error_of(titles + "m,a,0,0,1,2\nm,b,0,0,1,2\n").empty());
     CHECK(error_of("").starts_with("r:1: the columns have to be model,type"));
     CHECK(error_of("model,type\n").starts_with("r:1: the columns have to be model,type"));
-    CHECK(error_of(titles + "m,a,0,0,1,2\nm,a,0,0,1,3\n") == "r:3: this was said before; keep one of the rows");
+    CHECK(error_of(titles + "m,a,0,0,1,2\nm,a,0,0,1,3\n") == "r:3: an earlier row has this setting; keep one of them");
     for (char const* const row :
          {"m,a,0,0,1", "m,a,0,0,0,2", "m,a,0,0,1,0", ",a,0,0,1,2", "m,a,x,0,1,2", "m,a,0,-1,1,2"})
         CHECK(error_of(titles + row) ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Dice: the same bits everywhere, and the distributions that they are said to have.
+// Dice: the same bits everywhere, and the specified distributions.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ using Catch::Approx;
 
 namespace {
 
-/// How many representable numbers lie between the two.
+/// The distance between the two, counted in representable numbers.
 [[nodiscard]] std::int64_t apart(double a, double b) {
     return std::llabs(std::bit_cast<std::int64_t>(a) - std::bit_cast<std::int64_t>(b));
 }

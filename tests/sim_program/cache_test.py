@@ -9,7 +9,7 @@ import unittest
 
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 TITLES = "job_id,submit_time,num_gpus,duration,tenant,data_set,data_bytes,read_bytes\n"
-# Two tenants read one data set, and each reads one of its own. A step is a second and reads 100 bytes; without the cache it takes two.
+# Two tenants read one data set, and each reads a separate one. A step is a second and reads 100 bytes; without the cache it takes two.
 JOBS = "".join(f"{tenant}-{data},0,1,600,{tenant},{data},40,100\n" for tenant, data in (("a", "common"), ("b", "common"), ("a", "a"), ("b", "b")))
 
 
@@ -75,7 +75,7 @@ class Cache(unittest.TestCase):
 
     def test_wrong_input_is_named(self) -> None:
         self.assertIn("--set: ", self.sim("--cache", "80B", "--set", "shared_cache.mode=fair").stderr)
-        self.assertIn("is no size: write a number with B", self.sim("--cache", "80").stderr)
+        self.assertIn("is not a size: write a number with B", self.sim("--cache", "80").stderr)
         self.trace.write_text(TITLES + JOBS.replace("b,common,40", "b,common,41"))
         self.assertIn("the same in all rows of a data set", self.sim("--cache", "80B").stderr)
         self.trace.write_text("job_id,submit_time,num_gpus,duration\n1,0,1,60\n")

@@ -27,7 +27,7 @@ public:
     }
 };
 
-/// Where a job runs at a time of its own changes, in the order of times.
+/// The node of a job at this time. `nodes` has its changes in the order of their times.
 [[nodiscard]] std::size_t node_at(job_history const& nodes, nanoseconds now) {
     std::size_t node = 0;
     for (auto const& change : nodes.changes)

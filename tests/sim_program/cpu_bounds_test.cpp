@@ -39,7 +39,7 @@ namespace {
     return {.groups = {{.nodes = 1, .devices = devices, .cores = cores}}};
 }
 
-/// Limits every job as chance says, and releases some that have reached their last tier.
+/// Limits every job at random, and releases some that have reached their last tier.
 struct random_limits {
     using policy_concept = policy_tag;
     using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,

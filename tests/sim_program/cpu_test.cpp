@@ -142,5 +142,5 @@ TEST_CASE("jobs or policies that the machines have nothing for earn one sentence
         to_text(ran({"--generate", "cpu", "--models", wrong.path(), "--cluster", "1x1core", "--policy", "none"})
                     .problems.front()) ==
         wrong.path() +
-            ":1: this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses");
+            ":1: this is not a file of models; write one whose first column is called model (measured rates) or name (fitted losses)");
 }

@@ -11,8 +11,8 @@ using namespace sim_program;
 
 namespace {
 
-/// Tries all schedules that change devices at full seconds only. The best schedule of all is no worse than the best of
-/// these.
+/// Tries all schedules that change devices at full seconds only. The best schedule of all is at least as good as
+/// the best of these.
 class every_schedule {
     static constexpr std::size_t most_jobs = 3;
     static constexpr double never = std::numeric_limits<double>::infinity();

@@ -53,7 +53,7 @@ TEST_CASE("--faults: revocations name a region and a GPU of the study") {
 
 TEST_CASE("--checkpoint: a wrong value earns one sentence") {
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--checkpoint", "often"})
-              .starts_with("ration: --checkpoint: 'often' is no time"));
+              .starts_with("ration: --checkpoint: 'often' is not a time"));
 }
 
 TEST_CASE("--faults: a kind given twice and too many faults are refused") {

@@ -64,7 +64,7 @@ public:
     return {.groups = {{.nodes = nodes, .devices = devices}}};
 }
 
-/// Gives elastic jobs of one node what chance says, and takes it away again.
+/// Gives elastic jobs of one node random numbers of devices, and takes them away again.
 struct random_shares {
     using policy_concept = policy_tag;
     using inputs =

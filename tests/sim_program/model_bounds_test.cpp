@@ -66,11 +66,11 @@ TEST_CASE("a job with a measured profile that is alone is done no sooner than it
         auto const ran = run<policies::optimus>(jobs, machines, {}, {.interval = seconds(60)});
         double const took = to_seconds(ran.jobs[0].finished);
         CHECK(took >= least - rounding);
-        CHECK(took < 2 * least);  // and the bound says something
+        CHECK(took < 2 * least);  // and the bound is not trivial
     }
 }
 
-// Without max_min: it gives single devices, and a batch that does not fit on one stands still there.
+// Without max_min: it gives single devices, and a batch that does not fit on one makes no progress there.
 TEST_CASE("no policy beats the bounds on jobs with parametric models") {
     for (std::uint64_t const seed : {1, 2, 3}) {
         CAPTURE(seed);

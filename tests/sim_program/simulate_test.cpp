@@ -43,8 +43,8 @@ TEST_CASE("every option of sim arrives where it belongs") {
 }
 
 TEST_CASE("a wrong command line earns one sentence") {
-    CHECK(refusal({"--policy", "fifo"}) == "ration: --cluster is required; 'ration sim --help' tells more");
-    CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; 'ration sim --help' tells more");
+    CHECK(refusal({"--policy", "fifo"}) == "ration: --cluster is required; see 'ration sim --help'");
+    CHECK(refusal({"--cluster", "1x1"}) == "ration: --policy is required; see 'ration sim --help'");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fiffo"}) ==
           "ration: --policy: unknown policy 'fiffo'; did you mean 'fifo'?");
     CHECK(refusal({"--cluster", "16", "--policy", "fifo"})
@@ -55,9 +55,9 @@ TEST_CASE("a wrong command line earns one sentence") {
     CHECK(refusal({"--policy", "fifo", "--cluster", "100000x1,1x1"}) ==
           "ration: --cluster: the groups have 100001 nodes together, of 100000 that there may be");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--set", "promote=0"}) ==
-          "ration: --set: 'promote=0' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
+          "ration: --set: 'promote=0' is not a parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--interval", "soon"}) ==
-          "ration: --interval: 'soon' is no time: write seconds, or a number with ms, s, m or h, up to 365 days");
+          "ration: --interval: 'soon' is not a time: write seconds, or a number with ms, s, m or h, up to 365 days");
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--on-bad-grant", "halt"})
               .starts_with("ration: --on-bad-grant: it may be go-on or stop, not 'halt'"));
     CHECK(refusal({"--cluster", "1x1", "--policy", "fifo", "--generate", "rigit"}) ==

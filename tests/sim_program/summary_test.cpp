@@ -37,7 +37,7 @@ TEST_CASE("the figures of three jobs on one device, by hand") {
     CHECK(f.worst_jct == Approx(50));
     CHECK(f.mean_wait == Approx((0 + 10 + 20) / 3.0));
     CHECK(f.makespan == Approx(60));
-    CHECK(f.utilisation == Approx(60 / 70.0));  // nobody is there in the first 10 seconds
+    CHECK(f.utilisation == Approx(60 / 70.0));  // no job is there in the first 10 seconds
     CHECK(f.restarts == 0);
     double const x = 1, y = 20 / 30.0, z = 30 / 50.0;
     CHECK(f.jain == Approx((x + y + z) * (x + y + z) / (3 * (x * x + y * y + z * z))));

@@ -34,7 +34,7 @@ struct placed_job {
     double restart_cost = 0;
 };
 
-/// Every job runs where it says, as soon as there is room.
+/// Every job runs on its `nodes`, as soon as all of them are there.
 [[nodiscard]] sim::run_outcome run(std::vector<placed_job> const& jobs, std::size_t nodes, double interference,
                                    std::vector<fault> const& lost = {}) {
     sim::workload w;

@@ -83,7 +83,7 @@ TEST_CASE("a job that crashes goes back to its last checkpoint, and pays for ano
     CHECK((o.jobs[0].restarts == 1 && o.jobs[0].stops == 1 && o.jobs[0].lost_steps == 8 &&
            o.jobs[0].lost_device_seconds == 8));
     CHECK(o.jobs[0].device_seconds == 118);
-    CHECK(steps.substr(0, 16) == "0/100 20/80 42/5");  // at 33 s it is told of what is left
+    CHECK(steps.substr(0, 16) == "0/100 20/80 42/5");  // at 33 s the policy sees what is left
     CHECK((o.jobs[1].finished == seconds(60) && o.jobs[1].stops == 0 && o.jobs[1].lost_steps == 0));
     CHECK(o.faults == 1);
     auto const saved = simulate(jobs, nodes_of(1, 2), first_fit, {.interval = {}, .faults = faults});

@@ -94,7 +94,7 @@ TEST_CASE("a job that is stopped keeps its steps, and pays for each start on oth
 
 TEST_CASE("devices that wander among jobs that stand still are no progress, and the run ends", "[sim]") {
     auto jobs = rigid({{.devices = 2, .length = 1}, {.devices = 2, .length = 1}});
-    for (auto& job : jobs.jobs) job.least = 1;  // and do not go on one device
+    for (auto& job : jobs.jobs) job.least = 1;  // and make no progress on one device
     auto const o = simulate(jobs, nodes_of(1, 1),
                             [](scripted::gpu_sample const& seen, grants& out) {
                                 std::size_t const turn = seen.tick.number % 2;
@@ -174,7 +174,7 @@ TEST_CASE("an elastic job changes its pace with its devices and its phases", "[s
     CHECK(o.jobs[0].restarts == 1);
     // 20 steps in 20 s, 30 more in 15 s, 50 at 4 a second
     CHECK(o.jobs[0].finished == seconds(20 + 15 + 12.5));
-    CHECK(goodput == "2 2 2 4 ");  // nobody is asked at 35, where the phase ends
+    CHECK(goodput == "2 2 2 4 ");  // the policy is not asked at 35, where the phase ends
 }
 
 TEST_CASE("two runs give the same, and nothing is allocated from the second half on", "[sim]") {

@@ -33,7 +33,7 @@ struct observed_run {
     sim::run_outcome outcome;
 };
 
-/// First come, first served. Jobs do a step each second, so that the test knows the rest of each.
+/// First come, first served. Jobs do a step each second, so that the test can compute the rest of each.
 [[nodiscard]] observed_run observe(prediction_noise const& noise, std::uint64_t seed) {
     observed_run seen;
     auto const jobs = rigid({{.length = 1000}, {.length = 3000}, {.submitted = 30, .length = 500}});

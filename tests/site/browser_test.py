@@ -19,7 +19,7 @@ from built import SKIPPED, build, skip_without_mkdocs
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = ("index.html", "cookbook.html", "errors.html")
 
-# Runs in the page once it stands: asks the search, when a word is given, and leaves what it found as text.
+# Runs in the page once it is loaded: enters the word into the search, if one is given, and adds its results as text.
 PROBE = r"""
 addEventListener("load", async () => {
   const found = {wider: document.documentElement.scrollWidth - document.documentElement.clientWidth, hits: [], heading: document.querySelector("h1").innerText,
@@ -52,7 +52,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Prints nothing."""
 
 
 class Browser(unittest.TestCase):

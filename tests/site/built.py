@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The site, built into a folder of its own, and what its pages say."""
+"""The site, built into a separate folder, and the content of its pages."""
 import html.parser
 import pathlib
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a page says that the compiler says is what it says: `compiler: FILE` between <!-- and --> above a block, each line of which has to come."""
+"""The compiler prints what the pages quote. `compiler: FILE` between <!-- and --> is above such a block, and the compiler has to print each line of it."""
 import os
 import pathlib
 import re
@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^<!-- compiler: (\S+) -->\n```text\n(.*?)```", re.MULTILINE | re.DOTALL)
-NUMBERS = re.compile(r":\d+(:\d+)?:")  # a line that moves is no other word
+NUMBERS = re.compile(r":\d+(:\d+)?:")  # a message whose line number changes is the same message
 QUOTES = str.maketrans("\u2018\u2019", "''")
 GXX = os.environ.get("RATION_GXX") or "g++"
 VERSION = "12"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A Slurm cluster of four nodes with four stand-in GPUs each, on the loopback interface, for tests, benchmarks and examples.
+"""A Slurm cluster of four nodes with four simulated GPUs each, on the loopback interface, for tests, benchmarks and examples.
 
 Needs root, and Slurm's programs (cmake/packages.sh slurm). Everything is in one folder, and ends with the block:
 

@@ -16,7 +16,7 @@ from ration import slurm  # noqa: E402  pylint: disable=wrong-import-position
 RATION = os.path.abspath(os.environ["RATION_PROGRAM"])
 PATIENCE = float(os.environ.get("RATION_TEST_PATIENCE", 60))
 
-# As squeue printed it; MARK stands for the text that begins each line of one call. Job 2 belongs to a hostile user.
+# As squeue printed it; MARK replaces the text that begins each line of one call. Job 2 belongs to a hostile user.
 JOBS = """\
 MARK|1|PENDING|0|1000|1|gres:gpu:2|||1795641433|N/A|5:00|0:00|ration seconds=40
 MARK|2|RUNNING|4294901759|1001|1|gres:gpu:1|n1||1795641433|1795641434|365-00:00:00|0:09|x

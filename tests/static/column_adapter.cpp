@@ -67,7 +67,7 @@ static_assert(!can_pair<reads<in<std::uint64_t, "held/jobs">>, plain>);
 static_assert(!can_pair<reads<in<std::uint32_t, "nodes/types">>, plain>);
 static_assert(!can_pair<ration::policies::tradl, plain>);
 
-// One missing column is enough, wherever it stands.
+// One missing column is enough, at any position.
 static_assert(!can_pair<reads<in<std::uint64_t, "jobs/id">, in<double, "jobs/mine">>, plain>);
 static_assert(!can_pair<reads<in<double, "jobs/mine">, in<std::uint64_t, "jobs/id">>, plain>);
 

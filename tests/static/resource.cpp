@@ -113,7 +113,7 @@ static_assert(!ration::Resource<without_name>);
 static_assert(!ration::Resource<without_unit>);
 static_assert(!ration::Resource<without_divisibility>);
 
-// The standard resources stand where their ids say.
+// The index of a standard resource is its id.
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::cpu)].name == "cpu");
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::memory)].name == "memory");
 static_assert(ration::standard_resources[static_cast<std::size_t>(ration::resource_id::gpu)].name == "gpu");

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool struck() const noexcept;
 };
 
-/// As long as one lives, allocations succeed and do not count: for a fake that stands in for the kernel.
+/// As long as one exists, allocations succeed and do not count: for a fake of the kernel.
 class ample_memory {
 public:
     ample_memory() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How long a job is left alone after failures, and what a restart is said to cost.
+// How long a job rests after failures, and the reported cost of a restart.
 #include "run/back_off.hpp"
 
 #include "run/restart_cost.hpp"

@@ -135,7 +135,7 @@ TEST_CASE("bounded_writer: a pipe that nobody empties costs lines, never time") 
     std::size_t taken = 0;
     for (int i = 0; i < 500; ++i) {
         taken += out.add(line) ? 1 : 0;
-        CHECK(out.flush({}));  // a slow reader is no error
+        CHECK(out.flush({}));  // a slow reader is not an error
     }
     CHECK(out.lost() == 500 - taken);
     CHECK(taken >= 150);  // what the pipe and the buffer hold

@@ -126,17 +126,16 @@ TEST_CASE("parse_command_line: the other commands") {
 TEST_CASE("parse_command_line: a word that is wrong, missing or surplus earns one sentence") {
     CHECK(
         refusal({}) ==
-        "ration: say what to do: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new; 'ration --help' tells more");
+        "ration: say what to do: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new; see 'ration --help'");
     CHECK(refusal({"rnu"}) == "ration: unknown command 'rnu'; did you mean 'run'?");
     CHECK(
         refusal({"start"}) ==
         "ration: unknown command 'start'; use one of: run, node, serve, submit, status, cancel, pause, resume, drain, policy, top, wait, list, logs, runs, doctor, policies, try-log, clean, check, decide, sim, measure, replay, twin, report, bench, new");
-    CHECK(refusal({"run"}) == "ration: FILE is required; 'ration run --help' tells more");
-    CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; 'ration run --help' tells more");
-    CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; 'ration replay --help' tells more");
-    CHECK(refusal({"check"}) == "ration: FILE is required; 'ration check --help' tells more");
-    CHECK(refusal({"doctor", "x"}) ==
-          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+    CHECK(refusal({"run"}) == "ration: FILE is required; see 'ration run --help'");
+    CHECK(refusal({"run", "f", "g"}) == "ration: 'g' is one word too many for 'run'; see 'ration run --help'");
+    CHECK(refusal({"replay", "run.jsonl"}) == "ration: --policy is required; see 'ration replay --help'");
+    CHECK(refusal({"check"}) == "ration: FILE is required; see 'ration check --help'");
+    CHECK(refusal({"doctor", "x"}) == "ration: 'x' is one word too many for 'doctor'; see 'ration doctor --help'");
     CHECK(refusal({"run", "f", "--polcy=none"}) == "ration: unknown option '--polcy=none'; did you mean '--policy'?");
     CHECK(refusal({"doctor", "--jsn"}) == "ration: unknown option '--jsn'; did you mean '--json'?");
     CHECK(refusal({"\x1b[2J"}).find('\x1b') == std::string::npos);
@@ -157,7 +156,7 @@ TEST_CASE("parse_command_line: the sentence on a wrong option is the same before
     }
     CHECK(refusal({"doctor", "--jsn", "--", "x"}) == "ration: unknown option '--jsn'; did you mean '--json'?");
     CHECK(refusal({"doctor", "--", "x"}) ==
-          "ration: 'x' is one word too many for 'doctor'; 'ration doctor --help' tells more");
+          "ration: 'x' is one word too many for 'doctor'; see 'ration doctor --help'");
 }
 
 TEST_CASE("measure scaling: a command of a group") {
@@ -169,19 +168,18 @@ TEST_CASE("measure scaling: a command of a group") {
                 "--warm-up", "250ms", "--json", "--write"}));
     CHECK((all.job == "vae" && all.devices == std::vector<std::int64_t>{4, 1} && all.repeat == 5));
     CHECK((all.time == ration::seconds(60) && all.warm_up == ration::milliseconds(250) && all.json && all.write));
-    CHECK(refusal({"measure"}) ==
-          "ration: say what to do: scaling, tune, serve, phases; 'ration measure --help' tells more");
+    CHECK(refusal({"measure"}) == "ration: say what to do: scaling, tune, serve, phases; see 'ration measure --help'");
     CHECK(refusal({"measure", "scalng"}) == "ration: unknown command 'scalng'; did you mean 'scaling'?");
-    CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; 'ration measure scaling --help' tells more");
+    CHECK(refusal({"measure", "scaling"}) == "ration: FILE is required; see 'ration measure scaling --help'");
     CHECK(refusal({"measure", "scaling", "f", "g"}) ==
-          "ration: 'g' is one word too many for 'scaling'; 'ration measure scaling --help' tells more");
+          "ration: 'g' is one word too many for 'scaling'; see 'ration measure scaling --help'");
     CHECK(refusal({"measure", "scaling", "f", "--jsn"}) == "ration: unknown option '--jsn'; did you mean '--json'?");
     CHECK(refusal({"measure", "scaling", "f", "--time", "10"}) ==
           "ration: --time: '10' is not a duration; write a number and one of ms, s, m, h");
     CHECK(refusal({"measure", "scaling", "f", "--devices", "0,1"}) ==
-          "ration: --devices: '0' is no number of devices from 1 to 1024");
+          "ration: --devices: '0' is not a number of devices from 1 to 1024");
     CHECK(refusal({"measure", "scaling", "f", "--repeat", "nan"}) ==
-          "ration: --repeat: 'nan' is no number of rounds from 1 to 100");
+          "ration: --repeat: 'nan' is not a number of rounds from 1 to 100");
 }
 
 TEST_CASE("measure tune: its options") {
@@ -194,11 +192,11 @@ TEST_CASE("measure tune: its options") {
                 "7",       "--time", "1m",         "--warm-up", "0s", "--json",   "--write"}));
     CHECK((all.job == "a" && all.candidates.size() == 2 && all.fit.front() == "2 * t <= 4" && all.runs == 30));
     CHECK((all.repeat == 3 && all.seed == 7 && all.time == ration::seconds(60) && all.json && all.write));
-    CHECK(refusal({"measure", "tune", "f"}) == "ration: --try is required; 'ration measure tune --help' tells more");
+    CHECK(refusal({"measure", "tune", "f"}) == "ration: --try is required; see 'ration measure tune --help'");
     CHECK(refusal({"measure", "tune", "f", "--try", "t"}) ==
           "ration: --try: 't' is not a list of values; write NAME=VALUE,VALUE, such as threads=1,2");
     CHECK(refusal({"measure", "tune", "f", "--try", "t=1", "--runs", "0"}) ==
-          "ration: --runs: '0' is no number of launches from 1 to 9999");
+          "ration: --runs: '0' is not a number of launches from 1 to 9999");
 }
 
 TEST_CASE("measure serve: its options") {
@@ -211,7 +209,7 @@ TEST_CASE("measure serve: its options") {
     CHECK((all.jobs == std::vector<std::string>{"a", "b"} && all.limit == ration::milliseconds(200) && all.json));
     CHECK((all.time == ration::seconds(1) && all.first_rate == 50 && all.repeat == 5 && all.seed == 7));
     CHECK(refusal({"measure", "serve", "f", "--rate", "0"}) ==
-          "ration: --rate: '0' is no number of requests from 1 to 9999");
+          "ration: --rate: '0' is not a number of requests from 1 to 9999");
 }
 
 TEST_CASE("measure phases: its options") {
@@ -223,15 +221,15 @@ TEST_CASE("measure phases: its options") {
     CHECK((all.phases == 8 && all.period == ration::milliseconds(500) && all.horizon == ration::seconds(300)));
     CHECK((all.seed == 7 && all.json));
     CHECK(refusal({"measure", "phases", "f", "--phases", "9"}) ==
-          "ration: --phases: '9' is no number of phases from 1 to 8");
-    CHECK(refusal({"measure", "phases"}) == "ration: LOG is required; 'ration measure phases --help' tells more");
+          "ration: --phases: '9' is not a number of phases from 1 to 8");
+    CHECK(refusal({"measure", "phases"}) == "ration: LOG is required; see 'ration measure phases --help'");
 }
 
 TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sentence") {
     for (auto const* bad : {"x", "-1", "1.5", "007", "0x10", "+1", "", " 1", "18446744073709551616"}) {
         std::string const reply =
             "--seed: '" + std::string(bad) +
-            "' is no seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
+            "' is not a seed: write a whole number from 0 to 18446744073709551615, without a 0 in front";
         CHECK(refusal({"check", "f", "--seed", bad}) == "ration: " + reply);
         CHECK(refusal({"bench", "--policies", "tradl", "--seed", bad}) == "ration: " + reply);
     }
@@ -254,28 +252,27 @@ TEST_CASE("run: a wrong value of an option, or one that another excludes, earns 
     CHECK(refusal({"run", "f", "--compare", "none,:x=1"}) ==
           "ration: --compare: unknown policy ''; use one of: none, equal_share, tradl");
     CHECK(refusal({"run", "f", "--set", "alpha=0.9"}) ==
-          "ration: --set: 'alpha=0.9' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
-    CHECK(refusal({"run", "f", "--repeat", "3"}) ==
-          "ration: --repeat requires --compare; 'ration run --help' tells more");
+          "ration: --set: 'alpha=0.9' is not a parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0");
+    CHECK(refusal({"run", "f", "--repeat", "3"}) == "ration: --repeat requires --compare; see 'ration run --help'");
     for (auto const* bad : {"0", "101", "x", "-1", "99999"})
         CHECK(refusal({"run", "f", "--compare", "none", "--repeat", bad}) ==
-              "ration: --repeat: '" + std::string(bad) + "' is no number of rounds from 1 to 100");
+              "ration: --repeat: '" + std::string(bad) + "' is not a number of rounds from 1 to 100");
     CHECK(refusal({"run", "f", "--backend", "cgrop"}) ==
           "ration: --backend: unknown backend 'cgrop'; did you mean 'cgroup'?");
     for (auto const* bad : {"0", "4097", "x", "1.5", "-1", "99999999999"})
         CHECK(refusal({"run", "f", "--cpus=" + std::string(bad)}).starts_with("ration: --cpus"));
-    CHECK(refusal({"run", "f", "--cpus", "0"}) == "ration: --cpus: '0' is no number of cores from 1 to 4096");
-    CHECK(refusal({"run", "f", "--log"}) == "ration: '--log' takes one value; 'ration run --help' tells more");
+    CHECK(refusal({"run", "f", "--cpus", "0"}) == "ration: --cpus: '0' is not a number of cores from 1 to 4096");
+    CHECK(refusal({"run", "f", "--log"}) == "ration: '--log' takes one value; see 'ration run --help'");
     CHECK(refusal({"run", "f", "--log", "a", "--log", "b"}) ==
-          "ration: '--log' takes one value; 'ration run --help' tells more");
+          "ration: '--log' takes one value; see 'ration run --help'");
     CHECK(refusal({"run", "f", "--compare", "none", "--dry-run"}) ==
-          "ration: --compare excludes --dry-run; 'ration run --help' tells more");
+          "ration: --compare excludes --dry-run; see 'ration run --help'");
     CHECK(refusal({"run", "f", "--compare", "none", "--reattach"}) ==
-          "ration: --compare excludes --reattach; 'ration run --help' tells more");
+          "ration: --compare excludes --reattach; see 'ration run --help'");
     CHECK(refusal({"run", "f", "--metrics", "unix:x", "--dry-run"}) ==
-          "ration: --dry-run excludes --metrics; 'ration run --help' tells more");
+          "ration: --dry-run excludes --metrics; see 'ration run --help'");
     CHECK(refusal({"run", "f", "--metrics", "0.0.0.0:9555"})
-              .starts_with("ration: --metrics: '0.0.0.0' is no loopback address"));
+              .starts_with("ration: --metrics: '0.0.0.0' is not a loopback address"));
 }
 
 TEST_CASE("--help, --version: answers, not refusals") {
@@ -302,7 +299,7 @@ TEST_CASE("report: takes logs and the name of a page") {
     auto const c = parsed({"report", "a.jsonl", "b.jsonl", "--out", "page.html"});
     CHECK(options_of<report_options>(c).logs == words{"a.jsonl", "b.jsonl"});
     CHECK(options_of<report_options>(c).out == "page.html");
-    CHECK(refusal({"report"}) == "ration: LOG is required; 'ration report --help' tells more");
+    CHECK(refusal({"report"}) == "ration: LOG is required; see 'ration report --help'");
     auto const help = parsed({"report", "--help"});
     for (auto const* part :
          {"--out FILE.html", "Examples:",
@@ -313,12 +310,12 @@ TEST_CASE("report: takes logs and the name of a page") {
 TEST_CASE("list, logs, runs: defaults, options and refusals") {
     CHECK_FALSE(options_of<list_options>(parsed({"list"})).json);
     CHECK(options_of<list_options>(parsed({"list", "--json"})).json);
-    CHECK(refusal({"list", "x"}) == "ration: 'x' is one word too many for 'list'; 'ration list --help' tells more");
+    CHECK(refusal({"list", "x"}) == "ration: 'x' is one word too many for 'list'; see 'ration list --help'");
     auto const logs = options_of<logs_options>(parsed({"logs", "vae"}));
     CHECK((logs.job == "vae" && logs.run.empty() && logs.state.empty() && !logs.follow));
     auto const followed = options_of<logs_options>(parsed({"logs", "vae", "-f", "--run", "20261124-124813-tradl"}));
     CHECK((followed.run == "20261124-124813-tradl" && followed.follow));
-    CHECK(refusal({"logs"}) == "ration: JOB is required; 'ration logs --help' tells more");
+    CHECK(refusal({"logs"}) == "ration: JOB is required; see 'ration logs --help'");
     auto const runs = options_of<runs_options>(parsed({"runs"}));
     CHECK((runs.folder == "." && !runs.json));
     CHECK(options_of<runs_options>(parsed({"runs", "x", "--json"})).folder == "x");

@@ -11,7 +11,7 @@ TEST_CASE("load_config: files that are not jobs files") {
           sentences{"jobs.toml: the file is empty; write a policy and a [[job]] with name, command and target"});
     CHECK(reply(" \n\t\r\n") == reply(""));
     CHECK(reply("policy = 'none'\n") ==
-          sentences{"jobs.toml: there is no job; add a [[job]] with name, command and target"});
+          sentences{"jobs.toml: the file has no job; add a [[job]] with name, command and target"});
     CHECK(reply("policy = 'none'\njob = []\n") ==
           sentences{"jobs.toml:2:7: the list of jobs is empty; add a [[job]] with name, command and target"});
     CHECK(
@@ -144,7 +144,7 @@ TEST_CASE("parse_config: names of jobs") {
     CHECK(named(std::string(48, 'a')).empty());
     CHECK(named("A-z_0.9").empty());
     CHECK(named("cpu.max") ==
-          sentences{"jobs.toml:3:8: 'cpu.max' is what the kernel calls one of its own files; choose another name"});
+          sentences{"jobs.toml:3:8: 'cpu.max' is the name of a file of the kernel; choose another name"});
     CHECK(named("tasks").size() == 1);
     CHECK(
         reply(
@@ -157,8 +157,8 @@ TEST_CASE("parse_config: names of jobs") {
 TEST_CASE("parse_config: two jobs of one name are both named by their lines") {
     constexpr auto job = "[[job]]\nname = 'a'\ncommand = ['x']\ntarget = { loss = { acceptable = 1 } }\n";
     CHECK(reply(std::string("policy = 'none'\n") + job + job + job) ==
-          sentences{"jobs.toml:7:8: this job and the one in line 3 are both named 'a'; give each a name of its own",
-                    "jobs.toml:11:8: this job and the one in line 3 are both named 'a'; give each a name of its own"});
+          sentences{"jobs.toml:7:8: this job and the one in line 3 are both named 'a'; give each a unique name",
+                    "jobs.toml:11:8: this job and the one in line 3 are both named 'a'; give each a unique name"});
 }
 
 TEST_CASE("parse_config: commands") {
@@ -204,12 +204,12 @@ TEST_CASE("target: tiers that are not finite, or in the wrong order for the dire
         sentences{
             "jobs.toml:5:46: the objective 2 is easier than the acceptable 1, since 'x' goes down; swap them, or turn the "
             "direction round"});
-    std::string const unsaid = "nothing says which way 'latency' goes; add direction = \"down\" or direction = \"up\"";
+    std::string const unsaid = "the direction of 'latency' is missing; add direction = \"down\" or direction = \"up\"";
     CHECK(message_of_target("{ latency = { acceptable = 3 } }") == sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(message_of_target("{ latency = { acceptable = 3, objective = 3 } }") ==
           sentences{"jobs.toml:5:12: " + unsaid});
     CHECK(message_of_target("{ loss = { acceptable = 1, direction = 'sideways' } }") ==
-          sentences{"jobs.toml:5:49: 'sideways' is no direction; write \"down\" or \"up\""});
+          sentences{"jobs.toml:5:49: 'sideways' is not a direction; write \"down\" or \"up\""});
 }
 
 TEST_CASE("target: levels that cannot be") {
@@ -223,10 +223,10 @@ TEST_CASE("target: levels that cannot be") {
           sentences{"jobs.toml:5:12: the level on 'p95' has no window; add over, such as " + level});
     CHECK(message_of_target("{ p95 = { at_most = 1, over = '0s' } }") ==
           sentences{"jobs.toml:5:40: 'over' is 0; write a duration above 0, such as \"10s\""});
-    CHECK(
-        message_of_target("{ p95 = { at_most = 1, over = '-1s' } }") ==
-        sentences{"jobs.toml:5:40: 'over' is '-1s', which is no duration; write a number and one of ms, s, m, h, such "
-                  "as \"20s\", at most 365 days"});
+    CHECK(message_of_target("{ p95 = { at_most = 1, over = '-1s' } }") ==
+          sentences{
+              "jobs.toml:5:40: 'over' is '-1s', which is not a duration; write a number and one of ms, s, m, h, such "
+              "as \"20s\", at most 365 days"});
     CHECK(message_of_target("{ p95 = { at_most = 1, over = 10 } }") ==
           sentences{"jobs.toml:5:40: 'over' must be a duration in quotes, such as \"10s\", not a whole number"});
     std::string const relative = "; write a finite number other than 0, because the slack is relative to it";
@@ -285,7 +285,7 @@ TEST_CASE("target: a table with exactly one metric") {
 
 TEST_CASE("parse_config: start times") {
     std::string const rule =
-        ", which is no duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
+        ", which is not a duration; write a number and one of ms, s, m, h, such as \"20s\", at most 365 days";
     CHECK(message_of_job("at = '20'") == sentences{"jobs.toml:6:6: 'at' is '20'" + rule});
     for (auto const* bad : {"-1s", "", "s", "1e3s", "20 s", "9999h"})
         CHECK(message_of_job("at = '" + std::string(bad) + "'").size() == 1);
@@ -315,7 +315,7 @@ TEST_CASE("parse_config: bounds") {
     CHECK(
         message_of_job("bounds = { memory = '2G' }") ==
         sentences{
-            "jobs.toml:6:21: '2G' is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
+            "jobs.toml:6:21: '2G' is not a size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as "
             "\"2GiB\""});
     CHECK(message_of_job("bounds = { memory = '1023KiB' }") ==
           sentences{

@@ -121,7 +121,7 @@ TEST_CASE("parse_config: the definition of a job changes with what is said of it
     auto const elastic = [&](std::string const& devices) {
         return definition("command = ['x']\nbounds = { gpu = 1 }", "devices = { " + devices + " }\n");
     };
-    // Another number of them is no other job
+    // Another number of devices does not make another job
     CHECK(elastic("count = 4, cpu = 0.5") == elastic("count = 2, cpu = 0.5"));
     CHECK(elastic("count = 4, cpu = 0.5") != elastic("count = 4, cpu = 0.25"));
     CHECK(elastic("count = 4, gpu = 0.25") != elastic("count = 4, gpu = 0.1"));
@@ -271,11 +271,11 @@ TEST_CASE("missing_files: directories and programs that do not exist are named w
     CHECK(job("mine", "") == "jobs.toml:4:11: no directory of PATH has a program 'mine'; install it or write its path");
     CHECK(
         job("./text", "directory = '" + bin + "'\n") ==
-        "jobs.toml:4:11: there is no program './text' that can be run; build it or correct the path, which is relative to the job's "
+        "jobs.toml:4:11: the program './text' does not exist or is not executable; build it or correct the path, which is relative to the job's "
         "directory");
     CHECK(
         job("sh", "directory = 'nowhere'\n") ==
-        "jobs.toml:6:13: there is no directory 'nowhere'; create it or correct the path, which is relative to where ration was started");
+        "jobs.toml:6:13: the directory 'nowhere' does not exist; create it or correct the path, which is relative to where ration was started");
 }
 
 TEST_CASE("parse_config: a job with devices") {

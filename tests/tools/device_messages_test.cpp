@@ -71,7 +71,7 @@ TEST_CASE("parse_config: devices of a job") {
     CHECK(message_of_job("bounds = { gpu = { mni = 3 } }") ==
           sentences{"jobs.toml:6:20: unknown key 'mni' in 'gpu'; did you mean 'min'?"});
     CHECK(message_of_job("bounds = { gpu = 1, gpu_memory = '40G' }") ==
-          sentences{"jobs.toml:6:34: gpu_memory '40G' is no size; write a number and a unit, such as \"40GiB\""});
+          sentences{"jobs.toml:6:34: gpu_memory '40G' is not a size; write a number and a unit, such as \"40GiB\""});
     CHECK(message_of_job("bounds = { gpu = 1, gpu_memory = '0B' }").size() == 1);
     CHECK(message_of_job("bounds = { gpu_memory = '40GiB' }") ==
           sentences{
@@ -98,9 +98,10 @@ TEST_CASE("parse_config: what a job with devices says of itself") {
     CHECK(message_of("batch = [0, 1.5]") ==
           sentences{"jobs.toml:7:13: 'batch' must be a list of whole numbers by number of devices, such as [0, 128, "
                     "256]; this entry is a decimal number"});
-    CHECK(message_of("checkpoint = ''") ==
-          sentences{
-              "jobs.toml:7:14: 'checkpoint' is no path; leave the key out to keep checkpoints with the run's output"});
+    CHECK(
+        message_of("checkpoint = ''") ==
+        sentences{
+            "jobs.toml:7:14: 'checkpoint' is not a path; leave the key out to keep checkpoints with the run's output"});
     CHECK(message_of("restart_cost = '1ms'") ==
           sentences{"jobs.toml:7:16: 'restart_cost' is '1ms'; write a duration from \"100ms\" to \"24h\""});
     CHECK(message_of("deadlines = { safe = '1s' }") ==
@@ -122,9 +123,9 @@ TEST_CASE("environment: names and values that a job cannot have") {
 }
 
 TEST_CASE("log: an expression that cannot be used, or does not read the target") {
-    CHECK(
-        message_of_job("log = ''") ==
-        sentences{"jobs.toml:6:7: 'log' is no regular expression; leave the key out for a job that reports by itself"});
+    CHECK(message_of_job("log = ''") ==
+          sentences{
+              "jobs.toml:6:7: 'log' is not a regular expression; leave the key out for a job that reports by itself"});
     CHECK(
         message_of_job("log = '(?<loss>'") ==
         sentences{
@@ -141,9 +142,10 @@ TEST_CASE("log: an expression that cannot be used, or does not read the target")
 }
 
 TEST_CASE("parse_config: directory, tenant and weight of a job, and a key that a job does not have") {
-    CHECK(message_of_job("directory = ''") ==
-          sentences{
-              "jobs.toml:6:13: 'directory' is no path; leave the key out to start the job where ration was started"});
+    CHECK(
+        message_of_job("directory = ''") ==
+        sentences{
+            "jobs.toml:6:13: 'directory' is not a path; leave the key out to start the job where ration was started"});
     CHECK(
         message_of_job("tenant = 'a/b'").front().starts_with("jobs.toml:6:10: 'a/b' cannot be a tenant; use letters"));
     for (auto const* bad : {"0", "-1", "nan", "inf", "1e7"})

@@ -61,7 +61,7 @@ struct synthetic_run {
     }
     explicit synthetic_run(machine_topology of) : synthetic_run(of, addresses(of)) {}
 
-    /// The job goes to so many devices and is launched with them.
+    /// The job changes to `count` devices and is launched with them.
     job_location put(job_id job, device_list& has, std::int64_t count) {
         has = table.change(job, has, count);
         table.keep_only(job, has);
@@ -168,7 +168,7 @@ TEST_CASE("device_placement: on another machine's topology devices are chosen an
     auto const place = run.put(job_id{1}, has, 2);
     CHECK(has == device_list{1, 2});
     CHECK(place.cpus.empty());
-    // Which CPUs are ours here says nothing there
+    // The CPUs that are ours here do not matter there
     CHECK(place.why.find("2 cores (CPUs 0-1,8-9)") != std::string::npos);
     CHECK(place.why.find("No CPU is bound") != std::string::npos);
 }

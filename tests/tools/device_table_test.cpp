@@ -45,13 +45,13 @@ TEST_CASE("of shares a job sees the one device that they are shares of, once") {
     CHECK(table.devices().seen(device_list{}).empty());
     CHECK((table.devices().ranks(device_list{0, 2}) == 1 && table.devices().ranks(device_list{}) == 0));
     CHECK(table.devices().parts_of("GPU-1") == device_list{0, 1, 2});
-    CHECK(table.devices().names(device_list{0, 2}) == devices[0] + ',' + devices[2]);  // the records tell shares apart
+    CHECK(table.devices().names(device_list{0, 2}) == devices[0] + ',' + devices[2]);  // the records distinguish shares
 }
 
 TEST_CASE("a job takes only devices with enough memory, and others leave these to it") {
     auto const devices = names(6);
     device_table table(devices);
-    std::vector<bytes> const memory{{80}, {16}, {80}, {40}, {16}};  // of the last one nothing is said
+    std::vector<bytes> const memory{{80}, {16}, {80}, {40}, {16}};  // the memory of the last one is unknown
     table.devices().set_memory(memory);
     table.needs(job_id{1}, {60});
     table.needs(job_id{2}, {20});

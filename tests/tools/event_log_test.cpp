@@ -66,7 +66,7 @@ TEST_CASE("event_log: a full disk: one warning, then silence, and the count at t
     log.write(numbered(0));
     CHECK(
         log.flush({}) ==
-        "the event log '/dev/full' cannot be written: No space left on device; the run goes on and ration tries again every "
+        "the event log '/dev/full' cannot be written: No space left on device; the run continues, and ration retries every "
         "second");
     for (int i = 1; i <= 10; ++i) {
         log.write(numbered(i));

@@ -86,7 +86,7 @@ TEST_CASE("gpu_memory: becomes dmem.max of the job's group, of its GPUs alone") 
     CHECK(limit_gpu_memory(s.machine, *s.group, limit_on("0000:03:00.0", 4 * gib)));
     CHECK(s.limits() == "drm/0000:03:00.0/vram0 4294967296\nnvidia/00000000:17:00.0/vidmem max");
     CHECK(s.groups->remove(job));
-    REQUIRE(s.groups->add(job, "a"));  // the next launch: another group, with what it is told anew
+    REQUIRE(s.groups->add(job, "a"));  // the next launch: another group, whose limits are set again
     s.group = *s.groups->place_of(job, controller::dmem);
     CHECK(s.limits() == "drm/0000:03:00.0/vram0 max\nnvidia/00000000:17:00.0/vidmem max");
     s.groups.reset();
@@ -100,7 +100,7 @@ TEST_CASE("gpu_memory: NVIDIA's driver is told by nvidia-smi, and what it did is
     fake_driver const smi("exit 0");
     auto const blind = limit_gpu_memory(s.machine, *s.group, limit_on("0000:17:00.0", 40 * gib + 5));
     REQUIRE_FALSE(blind);
-    CHECK(blind.failure().code == errc::unverified);  // it says yes, and the kernel shows nothing of it
+    CHECK(blind.failure().code == errc::unverified);  // nvidia-smi succeeds, and the kernel shows no limit
     CHECK(smi.asked() ==
           "memory-limits -i GPU-00000000-0000-4000-8000-000000000001 -n " + s.group->path() + " --hard-limit 40960");
     REQUIRE(s.group->write("dmem.max", std::string(nvidias) + " 42949672960"));  // as the driver would

@@ -136,7 +136,7 @@ namespace {
 TEST_CASE("gpu_watch: a look counts by who was idle all along, and the next one is asked for when it is time") {
     strings const devices = all_devices(), first{name(1)}, both{name(1), name(2)};
     gpu_watch watch(devices, machine(), seconds(0));
-    CHECK(watch.probe(both, seconds(100)).empty());  // nobody looks yet
+    CHECK(watch.probe(both, seconds(100)).empty());  // the watch is not started yet
     watch.start([](gpu_prober::gpu_sample& seen) { seen.found = both_taken(); });
     CHECK(watch.judged() == 0);
     CHECK(watch.probe(both, seconds(4)).empty());  // not asked for before
@@ -170,7 +170,7 @@ TEST_CASE("gpu_watch: a process on a GPU is one on its instances too, and the la
 
 namespace {
 
-/// A watch whose driver answers each question when the test says so, by what it says then.
+/// A watch whose driver answers each question when the test provides the answer, with that answer.
 struct questioned {
     std::promise<cuda::inventory> answers[2];
     std::shared_ptr<int> asked = std::make_shared<int>(0);
@@ -192,14 +192,14 @@ TEST_CASE(
     "a driver that does not answer is trouble when it takes longer than any driver does, and until it has answered") {
     questioned t;
     strings const idle;
-    CHECK_FALSE(t.watch.trouble(seconds(1000)));  // nobody has asked
+    CHECK_FALSE(t.watch.trouble(seconds(1000)));  // no question was asked
     t.watch.ask(idle, seconds(1));
     while (t.watch.ask(idle, seconds(3)) == 1) {
     }  // the first has begun
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
     auto const reply = t.watch.trouble(seconds(6));
     REQUIRE(reply);
-    CHECK(reply->find("their driver does not answer; what runs goes on") == 0);
+    CHECK(reply->find("their driver does not answer; running jobs continue") == 0);
     CHECK(reply->find("nvidia-smi") != std::string::npos);
     t.answers[0].set_value(machine());
     CHECK(cordoned_by_next(t.watch, idle, 7) == strings{name(2)});
@@ -223,8 +223,8 @@ TEST_CASE(
     CHECK_FALSE(t.watch.trouble(seconds(5.9)));
     CHECK(t.watch.trouble(seconds(6))
               .value_or("")
-              .find("initialise NVML: conflict; restart the machine; what runs goes on") == 0);
-    CHECK(t.watch.probe(idle, seconds(6)).empty());  // asks anew
+              .find("initialise NVML: conflict; restart the machine; running jobs continue") == 0);
+    CHECK(t.watch.probe(idle, seconds(6)).empty());  // asks again
     t.answers[1].set_value(machine());
     CHECK(cordoned_by_next(t.watch, idle, 7) == strings{name(2)});
     CHECK(t.watch.judged() == 2);

@@ -55,7 +55,7 @@ TEST_CASE("linked_copy: has the regular files of the folder, and keeps them when
 TEST_CASE("linked_copy: takes the place of an earlier one, and a failure leaves that one") {
     place p;
     write(p.to / "old", "old");
-    CHECK(p.copy().failure().code == ration::errc::io);  // there is no folder to copy
+    CHECK(p.copy().failure().code == ration::errc::io);  // the folder to copy does not exist
     fs::create_directory(p.from);
     CHECK(p.copy().failure().code == ration::errc::not_found);
     CHECK(text_of(p.to / "old") == "old");

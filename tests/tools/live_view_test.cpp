@@ -256,7 +256,7 @@ TEST_CASE("live_view: the cursor comes back after every signal that ends a progr
         pid_t const child = ::fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            for (int const one : signals) std::signal(one, SIG_DFL);  // the test framework has some of its own
+            for (int const one : signals) std::signal(one, SIG_DFL);  // the test framework has its handlers
             rlimit const none{};
             ::setrlimit(RLIMIT_CORE, &none);
             auto* const view = new live_view(t.program_side.get(), without_unicode);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files with metrics: as frameworks write them, and as nobody should.
+// Files with metrics: as frameworks write them, and malformed ones.
 #include "run/metric_file.hpp"
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct read_value {
     friend bool operator==(read_value const&, read_value const&) = default;
 };
 
-/// A reader of files in a folder of its own. Each poll is two seconds after the last.
+/// A reader of files in a separate folder. Each poll is two seconds after the last.
 class followed {
     temporary_folder folder_;
     metric_file_config config_;

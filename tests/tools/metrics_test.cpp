@@ -43,10 +43,10 @@ TEST_CASE("metrics: places for metrics") {
     CHECK(wrong_with(std::string_view("unix:a\0b", 8)).find("cannot be a socket's path") != std::string::npos);
     for (auto const* word : {"0.0.0.0:1", "128.0.0.1:1", "10.0.0.1:1", "[::]:1", "[::2]:1", "[::ffff:127.0.0.1]:1",
                              "localhost:1", "127.0.0.1.misbehaving:1", "127.1:1", ":1", "[]:1"})
-        CHECK(wrong_with(word).find("is no loopback address") != std::string::npos);
+        CHECK(wrong_with(word).find("is not a loopback address") != std::string::npos);
     for (auto const* word : {"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1",
                              "127.0.0.1:1x", "127.0.0.1:"})
-        CHECK(wrong_with(word).find("is no port") != std::string::npos);
+        CHECK(wrong_with(word).find("is not a port") != std::string::npos);
     CHECK(wrong_with("").find("unix:PATH") != std::string::npos);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("responder: the status of an answer follows from method, path and form
 TEST_CASE("responder: a refusal has a sentence, and a refused method the allowed ones") {
     CHECK(body_of("GET / HTTP/1.1\r\n\r\n") == "ration's metrics are at /metrics\n");
     CHECK(body_of("POST /metrics HTTP/1.1\r\n\r\n") == "ration's metrics can only be read: use GET\n");
-    CHECK(body_of("nonsense\r\n\r\n") == "this is no HTTP request: ask for /metrics with GET\n");
+    CHECK(body_of("nonsense\r\n\r\n") == "this is not an HTTP request: request /metrics with GET\n");
     CHECK(body_of(std::string(longest_request, 'x')) == "a request for metrics has at most 4096 bytes\n");
     CHECK(answer_to("POST /metrics HTTP/1.1\r\n\r\n").find("\r\nAllow: GET, HEAD\r\n") != std::string::npos);
 }

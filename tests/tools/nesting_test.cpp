@@ -59,7 +59,7 @@ TEST_CASE("nesting: brackets and dots of strings and comments count nothing") {
         CHECK(passes("a = " + quote + both + quote + "\nb = 1\n"));
     CHECK(passes("a = \"\\\"" + both + "\"\n"));
     CHECK(passes("a = '\\' # " + both + "\n"));
-    CHECK(passes("a = \"\"\"\n\"\" " + both + "\"\"\"\"\"\n"));  // two quotes of its own in front of the three
+    CHECK(passes("a = \"\"\"\n\"\" " + both + "\"\"\"\"\"\n"));  // two quotes of the text in front of the three
     CHECK(passes("a = ''''" + both + "'''\n"));
     CHECK(passes("a = \"\" # " + both + "\nb = ''\n"));
     CHECK(passes("a.b = 1\n" + repeated("a.b = 1.5 # .\n", 100) + repeated("c = [{ d = [1.5, [2.5]] }]\n", 100)));

@@ -21,7 +21,7 @@ struct job_with_two {
         REQUIRE(devices.take());
     }
     void cordon(std::uint32_t device) { table.devices().cordon(device, true); }
-    /// As far as its launch with so many devices.
+    /// Up to its launch with `count` devices.
     void move_to(std::int64_t count) {
         devices.want(count);
         next.plan_wanted();

@@ -25,7 +25,7 @@ TEST_CASE("plain view: the events worth a line, each as one sentence") {
               "[  0.0 s] mlp failed at step 41, level met 97 % of the time",
               "[  0.0 s] interrupted after 5.0 s, 1.50 cores used on average",
               "[  0.0 s] vae stays at 2 devices and does not get 4: its checkpoint failed",
-              "[  0.0 s] warning: GPU-1 is given to nobody for a while: the driver reports Xid 79",
+              "[  0.0 s] warning: GPU-1 is withheld from jobs for a while: the driver reports Xid 79",
               "[  0.0 s] vae is delivered: checkpoint of step 1200 in /out/tradl/vae.acceptable",
               "[  0.0 s] data/a.bin is in memory with 4 KiB (it serves)",
               "[  0.0 s] web holds its level: p95 0.15 on average, 90 % of the window met",
@@ -145,7 +145,7 @@ TEST_CASE("plain view: a delivered model is a line with its step and its folder"
 TEST_CASE("plain view: a device that is cordoned, and is back") {
     device_changed reported{.device = "GPU-1", .what = device_change::cordoned, .why = "the driver reports Xid 79"};
     CHECK(plain_line({{}, reported}).substr(10) ==
-          "warning: GPU-1 is given to nobody for a while: the driver reports Xid 79");
+          "warning: GPU-1 is withheld from jobs for a while: the driver reports Xid 79");
     reported.what = device_change::back;
     CHECK(plain_line({{}, reported}).substr(10) == "GPU-1 is given to jobs again");
     view_model model;

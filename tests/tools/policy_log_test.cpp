@@ -40,7 +40,7 @@ TEST_CASE("policy_log: what nobody takes is counted, and there is room again aft
     REQUIRE(lines.size() == 4);
     CHECK(lines[2].text == line);
     CHECK(lines[3].level == RATION_LOG_WARNING);
-    CHECK(lines[3].text == "3 more lines came faster than they could be told, and were left out");
+    CHECK(lines[3].text == "3 more lines came faster than they could be printed, and were dropped");
     log.write(RATION_LOG_INFO, "again");
     CHECK(log.take().size() == 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Devices that are cordoned while jobs have them, or nobody has; and jobs that say that they see what they were not
-// given.
+// Devices that are cordoned while jobs have them, or while they are free; and jobs that report devices that they were
+// not given.
 #include "resize_support.hpp"
 #include "run/elastic_jobs.hpp"
 #include "support/catch.hpp"

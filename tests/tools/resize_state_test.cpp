@@ -88,5 +88,5 @@ TEST_CASE("resize_state: why no resize may begin, now and at the last advance") 
     t.all.advance(later);
     CHECK(state.why_not() == std::string());
     t.machine->launch().hello(false, 2, "", later);
-    CHECK(state.why_not(later) == std::string("it has neither said where it takes commands nor reported a checkpoint"));
+    CHECK(state.why_not(later) == std::string("it has neither opened a socket for commands nor reported a checkpoint"));
 }

@@ -80,7 +80,7 @@ struct one_job {
     }
 };
 
-/// One job, launched at the second 1 with one of so many devices, of which nothing was heard yet.
+/// One job, launched at the second 1 with one of `count` devices, that has not sent a message yet.
 struct launched_job {
     std::vector<std::string> const devices;
     elastic_jobs all{devices};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the time does to a change of size: waits, rests, deadlines, and what a restart is said to cost.
+// The effect of time on a change of size: waits, rests, deadlines, and the reported cost of a restart.
 #include "resize_support.hpp"
 
 using namespace ration;

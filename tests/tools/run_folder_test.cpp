@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A working directory of its own.
+/// A separate working directory.
 struct working_directory {
     fs::path before = fs::current_path();
     fs::path here = fs::temp_directory_path() / ("ration-test-" + std::to_string(::getpid()));

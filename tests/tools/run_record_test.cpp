@@ -75,7 +75,7 @@ namespace {
                       .why = "exit code 3"}}};
 }
 
-/// As its writer does, for a record that says something else.
+/// As its writer does, for a record with another content.
 [[nodiscard]] std::string sealed(std::string const& run) {
     std::uint64_t sum = 14695981039346656037U;
     for (char const c : run) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -205,9 +205,9 @@ TEST_CASE("run_record: what only one job can have, no two have") {
 
 TEST_CASE("read_record: a text that is not a record is refused") {
     for (std::string_view const text : {"", "{}", "[1]", "null", R"({"run":{},"sum":7)", R"({"run":{}})", "\xff\xfe"})
-        CHECK(message_of(text) == "it is no record, or part of one");
+        CHECK(message_of(text) == "it is not a record, or part of one");
     CHECK(message_of(R"({"run":7,"sum":"x"})") == "it is not as it was written");
-    CHECK(message_of(std::string(200'000, '[')) == "it is no record, or part of one");
+    CHECK(message_of(std::string(200'000, '[')) == "it is not a record, or part of one");
 }
 
 TEST_CASE("run_record: 10000 damaged records are refused, or say what they said before") {

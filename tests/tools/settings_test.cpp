@@ -90,7 +90,7 @@ TEST_CASE("add_settings: each is of a policy that is run", "[settings]") {
     words texts;
     for (auto const& one : problems) texts.push_back(one.file + ": " + one.text);
     CHECK(texts == words{"--set: mine.x is set twice: leave one out",
-                         "--set: 'other' is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0",
+                         "--set: 'other' is not a parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0",
                          "--set: 'mine' is not one of the policies that are run; use one of: tradl, none"});
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("tenants: what is wrong with a tree", "[tenants]") {
           "jobs.toml:4:10: tenant 'a': its parent 'labb' is not a tenant; add a [[tenant]] of that name; did you mean "
           "'lab'?");
     CHECK(reply(with("[[tenant]]\nname = 'a'\n[[tenant]]\nname = 'a'\n")) ==
-          sentences{"jobs.toml:5:8: tenant 'a': the one in line 3 has the same name; give each a name of its own"});
+          sentences{"jobs.toml:5:8: tenant 'a': the one in line 3 has the same name; give each a unique name"});
     CHECK(reply(with("[[tenant]]\nname = 'a'\nweight = -1\n")) ==
           sentences{"jobs.toml:4:10: tenant 'a': its weight is -1; write a number above 0 and at most 1000000"});
     CHECK(reply(with("[[tenant]]\nname = 'a'\nweight = nan\n")).size() == 1);

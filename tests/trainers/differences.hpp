@@ -38,7 +38,7 @@ template <class Loss>
     return worst;
 }
 
-/// The same for all numbers of all parameters; their gradients must be set. `loss` may set them anew.
+/// The same for all numbers of all parameters; their gradients must be set. `loss` may set them again.
 template <class Loss>
 [[nodiscard]] double worst_error(parameters<double> const& learned, Loss const& loss) {
     std::vector<std::vector<double>> claimed;

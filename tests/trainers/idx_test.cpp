@@ -65,7 +65,7 @@ std::string problem_of(fs::path const& path, unsigned axes) {
     return problem != nullptr ? *problem : "none";
 }
 
-/// What the reader says of a file with this content.
+/// The problem that the reader reports for a file with this content.
 std::string problem_with(bytes const& content, unsigned axes = 1) {
     scratch const here;
     auto const path = here.folder / "f.gz";
@@ -124,7 +124,7 @@ TEST_CASE("a file that ends elsewhere than its header says is refused") {
     CHECK(problem_with(bytes{0, 0, 8}) == "ends too early");
     CHECK(problem_with(bytes{0, 0, 8, 2} + word(3), 2) == "ends too early");
     CHECK(problem_with(idx_bytes({3}, "ab")) == "ends too early");
-    CHECK(problem_with(idx_bytes({3}, "abcd")) == "goes on behind its last element");
+    CHECK(problem_with(idx_bytes({3}, "abcd")) == "continues after its last element");
 }
 
 TEST_CASE("a file cut anywhere, or with any byte changed behind gzip's header, is refused") {

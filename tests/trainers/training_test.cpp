@@ -38,7 +38,7 @@ record watch(model<float>& trained, double rate, schedule plan, std::function<ba
     return seen;
 }
 
-/// Says the losses that it was given, one per step.
+/// Returns the losses that it was given, one per step.
 class scripted final : public model<float> {
     std::vector<double> losses_;
     std::size_t message_ = 0;
@@ -56,7 +56,7 @@ record watch_script(std::vector<double> losses, std::uint64_t report_every, std:
     return watch(trained, 0.1, plan, [&]() -> batch<float> const& { return nothing; }, stop_before);
 }
 
-/// Ten classes, each a pattern of its own under noise.
+/// Ten classes, each a separate pattern under noise.
 fashion_mnist patterns(std::size_t count) {
     rng random(5);
     std::vector<double> pattern(fashion_mnist::classes * fashion_mnist::pixels);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# ration.tune with the Ray of PyPI, on a cluster of two nodes with stand-in GPUs on this machine.
+# ration.tune with the Ray of PyPI, on a cluster of two nodes with simulated GPUs on this machine.
 #
 #   tests/tune/cluster.sh FOLDER    FOLDER keeps the virtual environment; RATION_PROGRAM is the program
 set -euo pipefail

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""ration.tune in the real Ray Tune (cluster.sh): two nodes with two stand-in GPUs each."""
+"""ration.tune in the real Ray Tune (cluster.sh): two nodes with two simulated GPUs each."""
 import os
 import pathlib
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The part of Ray that ration.tune uses, without processes and with a clock of its own. cluster.sh runs the same scheduler with the real one.
+"""The part of Ray that ration.tune uses, without processes and with a simulated clock. cluster.sh runs the same scheduler with the real Ray.
 
 `install()` puts the modules in place before ration.tune is imported. `Tune` has three properties of Ray 2.60's TuneController: it starts pending
 trials without its scheduler, it fails if a staged trial changes, and it waits without a limit for resources that do not fit.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A trial for Ray Tune that trains nothing: its loss falls with its steps, and its steps take less time on more stand-in GPUs."""
+"""A trial for Ray Tune that trains nothing: its loss falls with its steps, and its steps take less time on more simulated GPUs."""
 import json
 import os
 import pathlib

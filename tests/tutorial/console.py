@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The `console` blocks of a document, run in one shell from the first to the last.
 
-A line that begins with `$ ` is a command, the lines below it are promised output: they have to come in this order, `...` stands for lines
-that are left out, and of numbers and spaces only that they are there counts. A command has to succeed, unless `echo $?` comes next.
+A line that begins with `$ ` is a command, and the lines below it are promised output. They have to come in this order; `...` replaces lines
+that are left out. Numbers and spaces have to be there, and their values and widths do not count. A command has to succeed, unless `echo $?` comes next.
 """
 import re
 import secrets
@@ -71,7 +71,7 @@ def run(steps: list, folder, environment, limit: float) -> list:
 
 
 def hold_to_its_word(document: str, folder, environment, limit: float = 300) -> int:
-    """Runs all of it; the number of commands. Errors: Broken, with the command and what it said."""
+    """Runs all of it; the number of commands. Errors: Broken, with the command and its output."""
     steps = steps_of(document)
     results = run(steps, folder, environment, limit)
     for at, (step, (code, output)) in enumerate(zip(steps, results)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""docs/tutorial.md does what it says: every command of it is run, in order, and what it promises has to come."""
+"""Tests docs/tutorial.md: runs each of its commands, in order, and requires the output that it promises."""
 import os
 import pathlib
 import sys
@@ -53,7 +53,7 @@ class TheRunner(unittest.TestCase):
 
 class Tutorial(unittest.TestCase):
     def test_every_command_does_what_the_document_says(self) -> None:
-        """As somebody who has a checkout with a build, and a home."""
+        """As a user who has a checkout with a build, and a home."""
         with tempfile.TemporaryDirectory(prefix="ration-test-") as kept:
             folder = pathlib.Path(kept)
             (folder / "ration/build").mkdir(parents=True)

@@ -204,7 +204,7 @@ class Twin(unittest.TestCase):
                 (log[:-20], "run.jsonl: the run under 'none' did not come to its end; name the log of a run that did"),
                 (newer, "run.jsonl:1: the log has schema 99, and this ration reads 1 to 3; use the ration that wrote the log"),
                 ("".join(lines[1:]), f"run.jsonl:1: the log does not begin with a run; {NAME_A_LOG}"),
-                (lines[0] + '{"event":"decision"\n' + log, f"run.jsonl:2: this is no event; {NAME_A_LOG}"),
+                (lines[0] + '{"event":"decision"\n' + log, f"run.jsonl:2: this is not an event; {NAME_A_LOG}"),
                 (nodes, "run.jsonl:3: the run has several nodes; name the log of a run on one machine"),
                 (silent, f"run.jsonl: job 'second' {unknown}"),
                 (stuck, f"run.jsonl: job 'first' {unknown}"),

@@ -83,7 +83,7 @@ BOOST_HANA_ADAPT_STRUCT(theirs::elastic_table, id, speedup, loss_window, batch);
 
 namespace {
 
-/// Keeps what it was shown, and gives each job a number of millicores that tells which job it took it for.
+/// Keeps the rows that it was shown, and gives each job a number of millicores that identifies the job by its id.
 struct leak_check {
     using policy_concept = policy_tag;
     static constexpr meta about{.id = "org.example.leak_check", .version = "1.0.0"};
@@ -231,7 +231,7 @@ TEST_CASE("adapted: what was carried out is told when the policy is asked again"
     auto const next = allocate(policy, adapted(queue), nodes, {.held = in_effect});
     // [held]
     CHECK(in_effect == std::vector<setting>{{{1}, 0, resource_id::gpu, 4}, {{2}, 1, resource_id::gpu, 3}});
-    for (auto const& g : next->granted) CHECK(g.growth() == 0);  // nobody moves, and the third waits
+    for (auto const& g : next->granted) CHECK(g.growth() == 0);  // no job moves, and the third waits
 }
 
 TEST_CASE("adapted: two jobs of one id are refused, adapted or not", "[adapt]") {

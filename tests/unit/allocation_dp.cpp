@@ -155,7 +155,7 @@ TEST_CASE("allocation_dp: the allocation by hand", "[allocation_dp]") {
     CHECK(p.given() == counts{1, 3});
     problem idle{.devices = 8, .jobs = {{1, 8, 0}}, .gains = {{0, 1, 2, 2, 1, 1, 1, 1, 1}}};
     CHECK(idle.solve(dp).worth == 2);
-    CHECK(idle.given() == counts{2});  // devices stay free where nobody gains by them
+    CHECK(idle.given() == counts{2});  // devices stay free where no job gains by them
     problem nobody{.devices = 8, .jobs = {}, .gains = {}};
     CHECK(nobody.solve(dp).worth == 0);
     problem worthless{.devices = 3, .jobs = {{0, 3, 0}, {1, 3, 0}}, .gains = {{0, 0, 0, 0}, {0, 0, 0, 0}}};

@@ -44,7 +44,7 @@ struct problem {
         }
         return sound && sum <= devices;
     }
-    /// Nobody gains by what is left over.
+    /// No job gains by the devices that are left over.
     [[nodiscard]] bool is_exhausted() const {
         std::int64_t left = devices;
         for (auto const& j : jobs) left -= j.given;

@@ -23,7 +23,7 @@ struct asked {
         if constexpr (ration::has_prepare<P>) static_cast<void>(policy.prepare({.jobs = 16, .nodes = nodes}));
     }
 
-    /// The answer at this second, within a space of so many rows.
+    /// The answer at this second, within a space of `space` rows.
     std::vector<ration::grant> decide(double second = 0, std::size_t space = 16) {
         std::vector<ration::grant> rows(space);
         ration::grants out(rows);

@@ -51,7 +51,7 @@ struct measured_job {
         estimator.estimate({.now = now, .data = on.store.view()}, on.store);
         return static_cast<bottleneck_kind>(on.store[must(on.store.find<std::uint32_t>("jobs/bottleneck"))][0]);
     }
-    /// After so many further measurements.
+    /// After this number of further measurements.
     bottleneck_kind after(int measurements) {
         bottleneck_kind seen{};
         for (int i = 0; i < measurements; ++i, ++step) {

@@ -209,7 +209,7 @@ TEST_CASE("check: rule: duplicate", "[check]") {
     a.check(
         {{.job = 0, .amount = 20}, {.job = 0, .node = 1, .amount = 20}, {.job = 0, .resource = memory, .amount = 1}});
     CHECK(a.rejected.empty());
-    // Each answer starts anew.
+    // Each answer is checked without the earlier ones.
     a.check({{.job = 0, .amount = 20}});
     CHECK(a.rejected.empty());
 }

@@ -85,7 +85,7 @@ struct cluster {
     std::int64_t& capacity(std::size_t node) { return store[of_gpu().capacity][node]; }
     /// Later jobs accept any batch. Until then a grant of a batch is a fault.
     void let_choose_batches() { most_batch = ration::unlimited; }
-    /// The best batch of the job in this row with so many devices.
+    /// The best batch of the job in this row with this number of devices.
     std::int64_t& best_batch(std::size_t row, std::int64_t devices) {
         return store[batch][row * batch.width + static_cast<std::size_t>(devices)];
     }
@@ -239,7 +239,7 @@ private:
         if (fault.empty()) fault = what + ", tick " + std::to_string(ticks - 1);
     }
 
-    /// Another instance says the same, also when its first try has found no space for its answer.
+    /// Another instance gives the same answer, also when its first try has found no space for it.
     void ask_twin(ration::tick_data const& data) {
         std::vector<ration::grant> space(most_grants);
         ration::grants few({space.data(), answer.empty() ? 0 : answer.size() - 1}), all(space);

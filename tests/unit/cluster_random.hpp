@@ -43,8 +43,8 @@ inline constexpr std::uint64_t random_seeds = 5;
     return j;
 }
 
-/// The first rule that was broken in so many ticks; empty when none was. `settles`: asked again at once, it changes
-/// nothing.
+/// The first rule that was broken in `ticks` ticks; empty when none was. `settles`: asked again at once, the policy
+/// changes nothing.
 template <class P>
 [[nodiscard]] std::string trouble(std::uint64_t seed, P p, bool rigid, std::uint32_t types = 1, bool settles = true,
                                   int ticks = 400) {

@@ -214,7 +214,7 @@ TEST_CASE("column_adapter: settings that cannot be held are refused", "[allocate
         CHECK(answer.failure().code == errc::invalid_value);
     }
     ration::setting const fine[] = {{{1}, 0, resource_id::cpu, unlimited}};
-    // None says nothing where something is held
+    // The policy `none` grants nothing where something is held
     CHECK(must(allocate(policy, jobs, machine, {.held = fine})).granted.empty());
 }
 

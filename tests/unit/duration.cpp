@@ -83,7 +83,7 @@ TEST_CASE("duration: the narrowest class of five ended jobs counts", "[estimator
     CHECK(jobs.estimate(0) == Approx(4 * 5 / 6.0));
     jobs.on.store[tenant][1] = 7;  // has no ended job: all tenants on 2 devices
     CHECK(jobs.estimate(1) == Approx(4 * 3005 / 11.0));
-    jobs.on.store.at(jobs.request, 2) = 5;  // nobody else: all jobs
+    jobs.on.store.at(jobs.request, 2) = 5;  // no other job has 5 devices: all jobs
     CHECK(jobs.estimate(2) == Approx(4 * 18005 / 16.0));
 }
 

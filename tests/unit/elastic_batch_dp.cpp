@@ -188,7 +188,7 @@ TEST_CASE("elastic_batch_dp: the dropping variant drops what does not fit on arr
     CHECK(a.granted(resource_id::gpu)[4] > 0);
     CHECK(a.granted(resource_id::gpu)[2] == 0);
     CHECK(a.reason(2) == elastic_batch_dp::dropped);
-    elastic_asked b(3, 4, {.interval = 0, .overflow = drop, .overtake = false});  // nobody queues behind a dropped one
+    elastic_asked b(3, 4, {.interval = 0, .overflow = drop, .overtake = false});  // no job queues behind a dropped one
     b.on.set_bounds(0, resource_id::gpu, 3, 3);
     b.on.set_bounds(1, resource_id::gpu, 3, 3);
     CHECK(b.decide() == counts{3, 0, 1});
@@ -301,7 +301,7 @@ TEST_CASE("elastic_batch_dp: between decisions all stays as it is, until a job o
     a.on.set_bounds(1, resource_id::batch, 33, unlimited);
     CHECK(a.decide(13) == counts{4, 2});
     a.on.set_bounds(1, resource_id::batch, 0, unlimited);
-    CHECK(a.decide(14) == counts{4, 2});  // it goes on being good
+    CHECK(a.decide(14) == counts{4, 2});  // the allocation stays good
     a.on.set_state(0, job_state::done);
     a.on.held.release(a.on.id(0));
     CHECK(a.decide(16) == counts{2});
@@ -354,7 +354,7 @@ TEST_CASE("elastic_batch_dp: above the parameters' devices or steps the answer i
         b.scales(0, {0, 1, 1.9, 2.7, 3.4, 4, 4.5, 4.9, 5.2});
         b.scales(1, {0, 1, 1.5, 1.75, 1.8, 1.8, 1.8, 1.8, 1.8});
         CHECK(b.decide() == counts{6, 1});
-        CHECK(b.reason(0) == elastic_batch_dp::best_total);  // where gains diminish there is no limit
+        CHECK(b.reason(0) == elastic_batch_dp::best_total);  // where gains diminish, these limits do not apply
     }
 }
 

@@ -120,7 +120,7 @@ struct result_of_run {
     std::vector<counts> schedule;
 };
 
-/// Jobs arrive at so many per second; a job ends when its samples are done.
+/// On average `arrivals` jobs arrive per second; a job ends when its samples are done.
 [[nodiscard]] result_of_run run(bool elastic, double arrivals, elastic_batch_overflow overflow, bool compare,
                                 int length = 300) {
     std::mt19937 rng(11);

@@ -15,8 +15,8 @@ namespace unit {
 
 using counts = std::vector<std::int64_t>;
 
-/// elastic_batch_dp on a node of so many devices, or on several nodes. Each answer is proved, and comes into force at
-/// once.
+/// elastic_batch_dp on a node of `devices` devices, or on several nodes. Each answer is validated, and comes into force
+/// at once.
 struct elastic_asked {
     using policy = ration::policies::elastic_batch_dp;
 

@@ -26,7 +26,7 @@ using curve = std::vector<double>;
     return best;
 }
 
-/// The policy on nodes of so many devices.
+/// The policy on nodes with these numbers of devices.
 struct on_nodes : elastic_asked {
     on_nodes(std::vector<std::int64_t> const& nodes, std::vector<curve> const& jobs)
         : elastic_asked(jobs.size(), nodes[0], {.interval = 0, .restart_penalty = 0, .horizon = 0}, 9, nodes.size()) {

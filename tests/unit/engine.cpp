@@ -200,7 +200,7 @@ TEST_CASE("engine: use is a rate made of the backend's counters", "[engine]") {
     CHECK(r.on.store[r.on.of(resource_id::memory).used][0] == 6000);
     CHECK(r.on.store[r.on.of(resource_id::cpu).used][1] == 0);
 
-    r.backend.fail(call::observe, 1, broken);  // job 1 cannot be seen for once: its last use stands
+    r.backend.fail(call::observe, 1, broken);  // job 1 cannot be seen for once: its last use is kept
     r.backend.set_usage(r.on.id(0), {.cpu_time = seconds(9), .memory = {1}, .throttled = {}, .processes = 1});
     r.tick(2);
     CHECK(r.on.store[r.on.of(resource_id::cpu).used][0] == Catch::Approx(1500));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What policies are told between ticks, and by which tick they know it.
+// The events that policies receive between ticks, and the tick by which they have them.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,7 +15,7 @@ using ration::event_kind;
 
 namespace {
 
-/// Keeps what it hears, and how much of it before the last decision.
+/// Keeps the events that it receives, and their number at the last decision.
 class listener final : public ration::any_policy {
 public:
     std::vector<event> received;
@@ -53,7 +53,7 @@ struct listening_rig {
 
     listening_rig() { must(engine.bind({.jobs = 4, .nodes = 1})); }
 
-    /// What the policy heard by its decision at this second.
+    /// The events that the policy received by its decision at this second.
     std::vector<reported> received_at(double second) {
         policy.received.clear();
         fallback.received.clear();

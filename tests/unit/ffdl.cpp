@@ -137,7 +137,7 @@ TEST_CASE("pack, spread, gang: a job that lacks learners for too long frees them
         }
         c.now = 310;
         CHECK(c.decide() == counts{8, 0});
-        CHECK(c.decide() == counts{8, 0});  // at the same time nobody else gives up
+        CHECK(c.decide() == counts{8, 0});  // at the same time no other job gives up
         c.end(1);
         c.now = 311;
         CHECK(c.decide() == counts{8});
@@ -174,7 +174,7 @@ TEST_CASE("pack, spread, gang: later gangs pass one that does not fit, unless to
     strict.submit({.request = 2});
     strict.submit({.request = 1});
     CHECK(lenient.decide() == counts{3, 0, 1});
-    CHECK(strict.decide() == counts{0, 3, 0, 0});  // what can never run holds nobody back
+    CHECK(strict.decide() == counts{0, 3, 0, 0});  // a job that can never run holds no other back
     // Learners of 3, 3 and 1 would fit on empty nodes of 4 and 4, those of 3, 3 and 2 never do.
     for (auto const& [request, expected] : {std::pair<std::int64_t, counts>{7, {2, 0, 0}}, {8, {2, 0, 1}}}) {
         cluster<gang> c({4, 4}, gang({.learner = 3, .backfill = false}));
@@ -231,7 +231,7 @@ TEST_CASE("pack, spread, gang: feasible answers in any cluster", "[pack][spread]
 
 namespace {
 
-/// The largest block of free devices on one node, over all placements of a gang. -1: there is no placement.
+/// The largest block of free devices on one node, over all placements of a gang. -1: a placement does not exist.
 std::int64_t best_largest_block(counts& free, std::size_t first, std::int64_t whole, std::int64_t learner,
                                 std::int64_t rest) {
     if (first < free.size()) {

@@ -50,7 +50,7 @@ TEST_CASE("flowcon: limits by growth efficiency and watches before it completes"
     CHECK(f.interval({50, 97}) == amounts{892, unlimited});
     // G = 0.02 and 0.04/30: completing; 0.0625 is below 1/3. The first 0.9375. Together 1.2708 of the node.
     CHECK(f.interval({20, 96}) == amounts{737, 262});
-    // Nobody grows: watched and completing, all stays.
+    // No job grows: one is watched, one is completing, and all limits stay.
     CHECK(f.interval({20, 96}) == amounts{737, 262});
     // Both are completing.
     CHECK(f.interval({20, 96}) == amounts{unlimited, unlimited});

@@ -16,7 +16,7 @@ struct fluid_job {
     double use = 0;
 };
 
-/// Sets each job's use. Nobody gets more than demand or limit allow; what one leaves is shared by the others equally.
+/// Sets each job's use. No job gets more than its demand or limit; the other jobs share the remainder equally.
 inline void share_out(std::vector<fluid_job>& jobs) {
     double left = 1;
     std::vector<fluid_job*> thirsty;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pollux and good_enough: devices divided exactly by what each job is worth with so many.
+// pollux and good_enough: an exact division of devices by the worth of each job with each number of them.
 #include <cmath>
 #include <functional>
 #include <map>
@@ -20,7 +20,7 @@ using ration::policies::sia;
 
 namespace {
 
-/// Every way to give each job 0 or from 1 to `most` devices of so many; `seen(division)`.
+/// Calls `seen` with each way to give every job from 0 to `most` of `devices` devices.
 void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
                    std::function<void(counts const&)> const& seen) {
     counts division(jobs, 0);

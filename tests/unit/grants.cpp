@@ -114,9 +114,9 @@ TEST_CASE("grants: beyond the list, rows that stay are told while others are sti
     CHECK_FALSE(g.set(1000, 0, resource_id::cpu, 1));
     SECTION("until they are taken back") {
         g.clear();
-        CHECK(written == changed_rows::anew);
+        CHECK(written == changed_rows::rewritten);
         for (std::size_t i = 0; i < space.size(); ++i) REQUIRE(g.set(i, 0, resource_id::cpu, 2));
-        CHECK(written == changed_rows::anew);
+        CHECK(written == changed_rows::rewritten);
         CHECK(changed.count > changed.capacity);
         CHECK((space[0].amount == 2 && space[999].amount == 2));
     }

@@ -21,7 +21,7 @@ inline constexpr auto favour_large = loss_delta_direction::favour_large;
 /// Ratios are seen as they are: epsilon next to nothing, and no waiting.
 [[nodiscard]] inline loss_delta_ratio_parameters plain() { return {.epsilon = 1e-9, .residence = 0}; }
 
-/// Jobs on one node of so many devices, in windows of 100 steps.
+/// Jobs on one node of `devices` devices, in windows of 100 steps.
 struct shared : asked<loss_delta_ratio> {
     std::vector<ration::grant> rows;
     double now = 0;
@@ -35,7 +35,7 @@ struct shared : asked<loss_delta_ratio> {
         on.store[on.columns.step][row] = step;
         on.store[on.columns.loss][row] = loss;
     }
-    /// So many steps later the loss of this job is lower by so much.
+    /// After `steps` more steps the loss of this job is lower by `by`.
     void fall(std::size_t row, double by, std::uint64_t steps = 100) {
         on.store[on.columns.step][row] += steps;
         on.store[on.columns.loss][row] -= by;
@@ -47,7 +47,7 @@ struct shared : asked<loss_delta_ratio> {
         for (auto const& g : rows) devices.push_back(g.amount);
         return devices;
     }
-    /// What the last answer says comes into force; from now on `decide` is silent where it stays so.
+    /// The last answer comes into force; from now on `decide` returns no row for a job that keeps its devices.
     void hold() {
         for (auto const& g : rows) on.store[on.of(resource_id::gpu).held][g.job] = g.amount;
     }
@@ -56,7 +56,7 @@ struct shared : asked<loss_delta_ratio> {
         static_cast<void>(decide());
         static_cast<void>(decide());
     }
-    /// First windows of 1 for all, so that from now on deltas are what the test says.
+    /// First windows of 1 for all, so that from now on deltas are those of the test.
     void first_windows() {
         begin();
         for (std::size_t row = 0; row < on.store.rows(table_id::jobs); ++row) fall(row, 1);

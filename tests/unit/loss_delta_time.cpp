@@ -98,7 +98,7 @@ TEST_CASE("loss_delta_ratio: after a restart from an earlier step, and after a r
     CHECK(a.decide().empty());
     a.fall(0, 1);
     CHECK(a.decide() == counts{2, 2});
-    a.fall(0, 0.2);  // it still holds 3: its window goes on
+    a.fall(0, 0.2);  // it still holds 3: its window continues
     CHECK(a.decide().empty());
 }
 

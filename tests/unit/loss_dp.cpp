@@ -39,7 +39,7 @@ struct losses {
         }
         tabulate(idle);
     }
-    /// L(0, k) is so much for each device: nobody takes them.
+    /// L(0, k) is `for_each_idle` for each of k devices: no job takes them.
     void tabulate(double for_each_idle) {
         table.assign(1, {});
         for (std::int64_t k = 0; k <= devices; ++k)

@@ -162,7 +162,7 @@ TEST_CASE("afs: divides anew when jobs or devices come or go", "[afs]") {
     CHECK(c.decide() == counts{8});
     c.submit(linear(99));  // as long as the first: 1, 2 for that, 1, 3, 2, 4, 3, 5
     CHECK(c.decide() == counts{5, 3});
-    // The second is the shorter one now; nobody has come
+    // The second is the shorter one now; no job has come
     c.store[c.columns.remaining][0] = 1e6;
     c.store[c.columns.remaining][1] = 1e5;
     c.pass(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// max_min: nobody could have more without taking it from one that has no more for its weight.
+// max_min: no job could have more without taking it from one that has no more for its weight.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -105,7 +105,7 @@ TEST_CASE("max_min: goes on from saved state as it was", "[max_min]") {
     c.policy = max_min({.round = 60});
     CHECK(c.policy.load(std::span(space).first(space.size() - 1)) == ration::status::state);
     REQUIRE(c.policy.load(space) == ration::status::ok);
-    CHECK(c.decide() == counts{0, 3});  // the round goes on
+    CHECK(c.decide() == counts{0, 3});  // the round continues
     CHECK(c.fault.empty());
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("job_memory: the value of a job moves with its row", "[memory]") {
 
     std::uint64_t const back[] = {3, 9};
     CHECK(m.follow(back));
-    CHECK(m[0] == 0);  // 3 had gone: it starts anew
+    CHECK(m[0] == 0);  // 3 had gone: its value starts again from 0
     CHECK(m[1] == 90);
     CHECK(m.follow({}));
     CHECK(m.size() == 0);

@@ -178,7 +178,7 @@ TEST_CASE("remaining: the number of all steps bounds it, unless the host wants i
     CHECK(t.train(10, 100, 10, falling) == 900);
     t.on.store.at(t.target, 0) = 0.4;  // reached after 1900 steps
     CHECK(t.train(110, 600, 10, falling) == 400);
-    t.on.store.at(t.total, 0) = 500;  // the job says so, and trains on
+    t.on.store.at(t.total, 0) = 500;  // the job reports this total, and trains on
     CHECK(t.estimate() == 0);
     trained ignoring(1, remaining({.uses_totals = false}));
     ignoring.on.store.at(ignoring.total, 0) = 1000;

@@ -44,7 +44,7 @@ TEST_CASE("result: lets its value be changed and moved out", "[result]") {
 }
 
 TEST_CASE("result: a result of an error type's own kind keeps the two sides apart", "[result]") {
-    // The variant holds two things; the index, not the type, says which.
+    // The variant holds one of two things; its index, and not the type, distinguishes them.
     struct holder {
         error kept;
     };

@@ -12,7 +12,7 @@
 
 namespace unit {
 
-/// Answers what it was told to.
+/// Answers with the grants in `answer` and the status in `reports`.
 class scripted final : public ration::any_policy {
 public:
     std::vector<ration::grant> answer;
@@ -57,7 +57,7 @@ struct rig {
     ration::tick_report tick(double second, ration::tick_mode mode = ration::tick_mode::apply) {
         return engine.tick(ration::seconds(second), mode);
     }
-    /// The policy says this, and a second passes.
+    /// The policy gives this answer in the tick at this second.
     ration::tick_report tick_with(std::vector<ration::grant> answer, double second = 1) {
         policy.answer = std::move(answer);
         return tick(second);

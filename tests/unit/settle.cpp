@@ -41,7 +41,7 @@ TEST_CASE("settle: deferral: in force already", "[settle]") {
     CHECK(wait(500, 500) == deferral::unchanged);
     CHECK(wait(0, 0) == deferral::unchanged);
     CHECK(wait(unlimited, unlimited) == deferral::unchanged);
-    CHECK(wait(500, 500, {}, now) == deferral::unchanged);  // whatever else might be said
+    CHECK(wait(500, 500, {}, now) == deferral::unchanged);  // whatever other reasons there are
 }
 
 TEST_CASE("settle: what releases and what is the first of its kind never waits", "[settle]") {
@@ -86,12 +86,12 @@ TEST_CASE("settle: deferral: a restart that costs more than it gains", "[settle]
     job_estimate job{
         .started = {}, .remaining_seconds = 100, .speedup_held = 1, .speedup_granted = 2, .restart_cost = 50};
     CHECK(gain_of(job) == Catch::Approx(0).margin(1e-9));
-    CHECK(wait(1, 200, job) == deferral::none);  // no loss is no reason to wait
+    CHECK(wait(1, 200, job) == deferral::none);  // a change without a loss does not wait
     job.restart_cost = 50.01;
     CHECK(wait(1, 200, job) == deferral::restart_cost);
     CHECK(wait(200, 1, job) == deferral::none);  // what shrinks is for the others' good
     job.remaining_seconds = std::numeric_limits<double>::quiet_NaN();
-    CHECK(wait(1, 200, job) == deferral::none);  // unknown: the policy knows better
+    CHECK(wait(1, 200, job) == deferral::none);  // unknown: the policy decides
     job.remaining_seconds = 0;
     CHECK(wait(1, 200, job) == deferral::restart_cost);
     job.restart_cost = 0;
@@ -107,7 +107,7 @@ TEST_CASE("settle: the reasons are asked in their order", "[settle]") {
 
 namespace {
 
-/// Settles a list of grants, one group per element unless it says otherwise.
+/// Settles a list of grants. A grant is in a group if its `group` is not 0.
 struct settling {
     ration::ledger held;
     ration::settler settler;

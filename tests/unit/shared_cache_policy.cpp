@@ -68,7 +68,7 @@ struct item_engine {
 
 using amounts = std::vector<std::int64_t>;
 
-/// Two tenants read the first item, and each also one of its own; two of the three items fit.
+/// Two tenants read the first item, and each also a separate one; two of the three items fit.
 [[nodiscard]] item_host three_items() {
     item_host h({40, 40, 40}, 2, 80);
     for (std::size_t t = 0; t < 2; ++t) {

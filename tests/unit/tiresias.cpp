@@ -22,7 +22,7 @@ TEST_CASE("las: a job sinks to the next queue with its device-seconds", "[las]")
     CHECK(c.decide() == counts{4, 0});
     c.pass(1);  // 3252
     CHECK(c.decide() == counts{0, 4});
-    c.pass(813);  // both in the second queue: nobody is stopped for an equal
+    c.pass(813);  // both in the second queue: no job is stopped for an equal
     CHECK(c.decide() == counts{0, 4});
     c.pass(986);  // 7196
     CHECK(c.decide() == counts{0, 4});
@@ -74,7 +74,7 @@ TEST_CASE("las: a job that has waited long goes back to the first queue", "[las]
     CHECK(c.decide() == counts{0, 1});  // since 100 the first waits; it ran for 100 s
     c.pass(50);
     c.decide();                    // here it is first seen waiting
-    for (int i = 0; i < 3; ++i) {  // never more than 99 of service: whoever runs stays in the first queue
+    for (int i = 0; i < 3; ++i) {  // never more than 99 of service: the job that runs stays in the first queue
         c.store[c.attained][c.row_of(c.last_id)] = 20;
         c.pass(60);
         CHECK(c.decide().front() == 0);
@@ -86,7 +86,7 @@ TEST_CASE("las: a job that has waited long goes back to the first queue", "[las]
     CHECK(c.decide() == counts{1, 0});
     c.pass(90);
     c.submit({});
-    CHECK(c.decide() == counts{1, 0, 0});  // its service counts anew: 90
+    CHECK(c.decide() == counts{1, 0, 0});  // its service counts again from 0: 90
     c.pass(10);
     CHECK(c.decide() == counts{0, 0, 1});
     CHECK(c.fault.empty());

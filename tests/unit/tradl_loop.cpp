@@ -48,7 +48,7 @@ struct loop {
         return reply;
     }
 
-    /// How many times the limits change within so many seconds.
+    /// How many times the limits change within this number of seconds.
     int changes(int seconds) {
         int count = 0;
         auto last = tick();

@@ -32,7 +32,7 @@ constexpr std::int64_t capacity = 1000;
     return a;
 }
 
-/// Everyone but job 0 has no limit, and says so for this reason.
+/// Each job but job 0 has no limit, for this reason.
 void others_are_free(std::vector<ration::grant> const& rows, tradl::reason why) {
     for (std::size_t row = 1; row < rows.size(); ++row) {
         CHECK(rows[row].amount == unlimited);
@@ -279,7 +279,7 @@ TEST_CASE("tradl: a limit stays within what the job accepts", "[tradl]") {
     a.on.set_bounds(0, resource_id::cpu, 0, 100);
     CHECK(a.decide(1)[0].amount == 100);
     a.on.set_bounds(1, resource_id::cpu, 0, 100);
-    CHECK(a.decide(2)[1].amount == unlimited);  // no limit is no amount: the engine brings it within the maximum
+    CHECK(a.decide(2)[1].amount == unlimited);  // no limit is not an amount: the engine brings it within the maximum
 }
 
 TEST_CASE("tradl: a release is below any minimum", "[tradl]") {
@@ -307,7 +307,7 @@ TEST_CASE("tradl: only running jobs count and only they are granted", "[tradl]")
 TEST_CASE("tradl: what a job used that runs no more does not fill the machine", "[tradl]") {
     auto a = full_machine(3, 0.2);
     a.tier(0, 1);
-    a.on.set_state(2, job_state::failed);  // its last use, 0.4 of the machine, still stands in the table
+    a.on.set_state(2, job_state::failed);  // its last use, 0.4 of the machine, is still in the table
     CHECK(a.decide()[0].amount == unlimited);
 }
 

@@ -4,8 +4,8 @@
 
   bench/data/loss/record.py [--train build/release/bin/train] [--cpu-minutes 10] [--pytorch /usr/bin/python3]
 
-One process at a time, on one thread. What is in the files already is not recorded again, so that a run that was stopped goes on; to
-record everything anew, delete both files first. README.md says what the columns mean.
+One process at a time, on one thread. It does not record again what the files have already, so that a stopped run can continue; to
+record everything again, delete both files first. README.md describes the columns.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def pause(process: subprocess.Popen, share: float) -> None:
 
 
 def seconds_of(run: Run, steps: int, share: float = 1) -> float:
-    """CPU seconds of so many steps, and of loading."""
+    """CPU seconds of this number of steps, and of loading."""
     before = cpu_seconds()
     with subprocess.Popen(with_steps(run, steps), stdout=subprocess.DEVNULL) as process:
         if share < 1:

@@ -4,7 +4,7 @@
 
   bench/data/pollux/convert.py ARTIFACT/simulator/traces
 
-ARTIFACT is a checkout of petuum/adaptdl, branch osdi21-artifact. README.md says what the files mean.
+ARTIFACT is a checkout of petuum/adaptdl, branch osdi21-artifact. README.md describes the files.
 """
 
 import csv

@@ -4,8 +4,8 @@
 
   bench/data/rates/convert.py GAVEL/scheduler/simulation_throughputs.json ELASTICFLOW/throughputs_A100 ELASTICFLOW/throughputs_T4
 
-GAVEL is a checkout of stanford-futuredata/gavel, ELASTICFLOW the folder of pkusys/ElasticFlow with its tables. README.md says what the
-columns mean.
+GAVEL is a checkout of stanford-futuredata/gavel, ELASTICFLOW the folder of pkusys/ElasticFlow with its tables. README.md describes the
+columns.
 """
 
 import ast

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# An overlay port for the checkout that it lies in: vcpkg install ration --overlay-ports=CHECKOUT/cmake/vcpkg
+# An overlay port for the checkout that contains it: vcpkg install ration --overlay-ports=CHECKOUT/cmake/vcpkg
 set(VCPKG_BUILD_TYPE release)  # headers only: nothing differs in debug
 cmake_path(SET SOURCE_PATH NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../..")
 

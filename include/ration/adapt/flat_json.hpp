@@ -53,7 +53,7 @@ public:
         if (!first_ && !take(',')) return fail("a comma is missing between two parameters");
         first_ = false;
         skip_space();
-        if (!quoted(member.name)) return fail("the name of a parameter must stand in double quotes, without escapes");
+        if (!quoted(member.name)) return fail("the name of a parameter must be in double quotes, without escapes");
         skip_space();
         if (!take(':')) return fail("a colon is missing after the name of a parameter");
         skip_space();

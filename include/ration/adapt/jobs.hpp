@@ -90,7 +90,7 @@ struct member_column {
     return {};
 }
 
-/// True for a struct that Hana knows.
+/// True for a struct that is adapted for Hana.
 template <class S>
 concept adapted_struct = boost::hana::Struct<S>::value;
 
@@ -203,7 +203,7 @@ struct each_member<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_member<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
     static_assert(
         member_index<S>("id") < sizeof...(I),
-        "ration: an adapted job needs the member `id`, a whole number of its own for each job: name it, or give it an accessor "
+        "ration: an adapted job needs the member `id`, a unique whole number for each job: name it, or give it an accessor "
         "with BOOST_HANA_ADAPT_ADT(type, (id, accessor), ...)");
 };
 
@@ -259,7 +259,7 @@ template <class S, std::size_t... I>
     }(std::make_index_sequence<count>{});
 }
 
-/// The value of member `Index`; `otherwise` if there is no such member.
+/// The value of member `Index`; `otherwise` without such a member.
 template <std::size_t Index, class S, class T>
 [[nodiscard]] constexpr T member_or(S const& from, T otherwise) noexcept {
     if constexpr (Index < member_count<S>)

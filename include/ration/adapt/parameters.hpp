@@ -246,7 +246,7 @@ template <std::size_t N, class T>
 
 }  // namespace detail
 
-/// The access to every struct that Hana knows; see parameter.hpp.
+/// The access to each struct that is adapted for Hana; see parameter.hpp.
 template <class Parameters>
     requires boost::hana::Struct<Parameters>::value
 struct parameter_access<Parameters> {
@@ -310,8 +310,8 @@ struct parameter_access<Parameters> {
         return known;
     }
 
-    /// Sets one member. Returns false with a message in `wrong` if there is no such member, or the
-    /// value is invalid for it.
+    /// Sets one member. Returns false with a message in `wrong` if the member does not exist, or
+    /// the value is invalid for it.
     template <std::size_t N>
     [[nodiscard]] static bool set(json_member const& member, Parameters& given, text<N>& wrong) noexcept {
         bool known = false, taken = false;
@@ -321,7 +321,7 @@ struct parameter_access<Parameters> {
                 taken = detail::take(wrong, note, member, value);
             }
         });
-        if (!known) wrong.append("there is no parameter '").append(member.name).append("'");
+        if (!known) wrong.append("unknown parameter '").append(member.name).append("'");
         return taken;
     }
 };

@@ -62,7 +62,7 @@ template <class S, std::size_t... I>
 struct each_column<S, std::index_sequence<I...>> {
     static_assert(((sizeof(adapted_column<S, member_name<S, I>(), member_type<S, I>>) > 0) && ...));
     static_assert(member_index<S>("id") < sizeof...(I),
-                  "ration: an adapted table needs the member `id`, a whole number of its own for each job");
+                  "ration: an adapted table needs the member `id`, a unique whole number for each job");
 };
 
 /// A row of a table as a Job, for `pairing` only. Its functions have no definitions.
@@ -95,7 +95,7 @@ template <class Id>
             return error{.code = errc::already_exists,
                          .operation = "fill jobs table",
                          .subject = "jobs/id",
-                         .remedy = "give every job an id of its own"};
+                         .remedy = "give every job a unique id"};
     return order;
 }
 

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
     /// Makes room for `size` bytes and keeps the first `used`. Returns false, and changes nothing,
-    /// if there is no memory. A size of 0 also allocates, so that a plugin never receives a null
+    /// without enough memory. A size of 0 also allocates, so that a plugin never receives a null
     /// column. Grows at least by half, so that rows can be added one by one; others up to `size` are zero then.
     [[nodiscard]] bool reserve(std::size_t size, std::size_t used) noexcept {
         if (data_ != nullptr && size <= capacity_) return true;

@@ -181,7 +181,7 @@ private:
     static constexpr std::size_t piece = 256;
 
     /// The end of the plain rows from `first` on. A row is plain if it is the only row of its job,
-    /// has the place of `at`, and has an amount that the job accepts alone. A function of its own,
+    /// has the place of `at`, and has an amount that the job accepts alone. A separate function,
     /// so that all values stay in registers.
     template <class Rows>
     [[nodiscard, gnu::noinline]] static std::size_t end_of_plain(Rows const rows, here const& at, std::size_t first,

@@ -2,7 +2,7 @@
 /// duration: the number of all steps of a job that has no loss to predict it from, by the times that similar jobs took.
 ///
 /// For policies that order jobs by their length (srtf, sjf, gittins) on a host where neither a target nor the job
-/// itself tells it.
+/// itself states it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// remaining: the steps that a job still has to its next tier, from its losses, or to its end.
 ///
-/// For policies that read `jobs/remaining` on a host that cannot know it. Sources: the curve 1 / (a s + b) + c and the
+/// For policies that read `jobs/remaining` on a host that lacks it. Sources: the curve 1 / (a s + b) + c and the
 /// weights of the thirds of the points, from Y. Peng et al., "Optimus: An Efficient Dynamic Resource Scheduler for Deep
 /// Learning Clusters", EuroSys 2018.
 #pragma once
@@ -89,7 +89,7 @@ private:
 
     /// NaN if the job has no target, or too few losses.
     [[nodiscard]] double steps_to_target(std::size_t row, double step, double loss, double target) noexcept {
-        // A host shows 0 before the first report, and a loss of a job that has made no step says nothing.
+        // A host shows 0 before the first report, and the loss of a job without steps has no meaning.
         if (!is_finite(target) || loss == 0 || step == 0) return detail::unknown;
         jobs_[row].report(step, loss, target);
         double const end = jobs_[row].reach(target).step;

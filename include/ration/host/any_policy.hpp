@@ -114,7 +114,7 @@ public:
             if (input.name == column) return true;
         return false;
     }
-    /// True if the class says so.
+    /// True if the class declares it.
     [[nodiscard]] bool follows_changes() const noexcept override { return has_followed_changes<P>; }
     /// Calls `decide` of the class.
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {

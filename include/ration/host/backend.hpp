@@ -61,7 +61,7 @@ concept can_apply = requires(B& b, typename B::operation const& op) {
     { b.describe(op) } noexcept -> std::same_as<operation_text>;
 };
 
-/// Optional: `static constexpr bool fills_columns = true`. The host knows the use and the speed of
+/// Optional: `static constexpr bool fills_columns = true`. The host measures the use and the speed of
 /// its jobs, and writes jobs/used.* and jobs/measured_steps_per_second itself; the engine does not
 /// call `observe`.
 template <class B>
@@ -70,7 +70,7 @@ concept fills_columns = requires { requires B::fills_columns; };
 /// Applies settings to the jobs that it controls, and measures their use.
 /// Valid expressions: those of the parts above; `typename B::operation`, movable.
 /// Laws: (1) after `apply(op)` succeeded, `verify(op)` succeeds; (2) `apply` then `undo` leaves what `plan` found;
-/// (3) `plan` of a setting that is in force appends nothing; (4) a job it does not know is `errc::not_found`.
+/// (3) `plan` of a setting that is in force appends nothing; (4) an unknown job is `errc::not_found`.
 /// Cost: `observe` and `plan` O(1) system calls per controller; no allocation in the steady state.
 /// Smallest model: `ration::testing::backend_archetype`.
 template <class B>

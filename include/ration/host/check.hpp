@@ -26,8 +26,8 @@ struct rejection {
     friend constexpr bool operator==(rejection, rejection) noexcept = default;
 };
 
-/// Proves grants against one snapshot. Only `prepare` allocates; `check` is O(grants + holdings). An answer with groups
-/// of its own, or with something to refuse but for the capacity, is judged row by row, which takes longer: O(grants log
+/// Validates grants against one snapshot. Only `prepare` allocates; `check` is O(grants + holdings). It checks an
+/// answer with groups, or with a row to refuse except for the capacity, row by row. This takes longer: O(grants log
 /// grants) when its rows are not in the order of groups.
 class checker {
     detail::grant_rules by_;
@@ -74,7 +74,7 @@ private:
         drop_broken_groups(rows, accepted, rejected);
     }
 
-    /// Row by row what can be said of it, and then what its job would hold of the resource on all nodes together.
+    /// Checks each row alone, and then the amount of the resource that its job would hold on all nodes together.
     void classify_each(ledger const& held, std::span<grant const> rows, buffer<checked_grant>& accepted) noexcept {
         rules_.clear();
         places_.clear();

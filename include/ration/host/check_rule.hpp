@@ -34,8 +34,8 @@ enum class check_rule : std::uint8_t {
 [[nodiscard]] constexpr std::string_view name_of(check_rule rule) noexcept {
     switch (rule) {
         case check_rule::passed: return "passed";
-        case check_rule::unknown_job: return "there is no such job";
-        case check_rule::unknown_node: return "there is no such node";
+        case check_rule::unknown_job: return "no such job exists";
+        case check_rule::unknown_node: return "no such node exists";
         case check_rule::unknown_resource: return "this host has no such resource";
         case check_rule::negative_amount: return "the amount is negative";
         case check_rule::amount_too_large: return "the amount is above 2^53";

@@ -11,7 +11,7 @@ namespace ration {
 /// the heap.
 class column_memory {
 public:
-    /// Allocates `bytes`, a multiple of 64; nullptr if there is no memory.
+    /// Allocates `bytes`, a multiple of 64; nullptr without enough memory.
     [[nodiscard]] virtual void* allocate(std::size_t bytes) noexcept = 0;
     /// Returns memory of `allocate` with the same size.
     virtual void release(void* place, std::size_t bytes) noexcept = 0;

@@ -29,7 +29,7 @@ namespace ration {
 /// Settings of an engine. The defaults suit a live run.
 struct engine_options {
     settle_rules settle{};
-    nanoseconds budget = milliseconds(100);  ///< what a policy may take for one tick; told to it
+    nanoseconds budget = milliseconds(100);  ///< of a policy for one tick, which receives it
     std::uint64_t seed = 0;
     nanoseconds half_life{};          ///< of tenants/usage.*; 0 = usage never decays
     estimation* estimates = nullptr;  ///< of columns that the host does not fill; outlives the engine
@@ -48,8 +48,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that it
-/// alone knows (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
+/// Runs one policy on one backend. The host owns everything that is passed by reference, fills the columns that only
+/// it has (id, state, loss, tier, ...) and calls `tick`. The engine fills jobs/used.*,
 /// jobs/measured_steps_per_second, jobs/held.*, nodes/free.*, the table held, the sums of tenants and, where the host
 /// declares it, jobs/throttled.cpu: the part of the time in which a quota stopped the job. It keeps those sums if a
 /// policy reads the table tenants, or a tenant has a limit. A row that the host erases takes along what it shows; a new
@@ -175,7 +175,7 @@ public:
 private:
     tick_report run(nanoseconds now, tick_mode mode) noexcept {
         RATION_ASSERT(store_.rows(table_id::jobs) <= most_.jobs && store_.rows(table_id::nodes) <= most_.nodes,
-                      "engine: more rows than bind() was told: call it again with higher limits");
+                      "engine: more rows than bind() was given: call it again with higher limits");
         emit_jobs(now);
         show_changes(ledger_, store_, columns_);
         show_capacities();
@@ -235,7 +235,7 @@ private:
         return of(r).most_reserved(store_.at(of(r).capacity, node));
     }
 
-    /// Both policies hear what has happened to jobs: the fallback may be asked at any time.
+    /// Both policies receive the events of jobs, since the fallback may have to decide at any time.
     void emit_jobs(nanoseconds now) noexcept {
         events_.clear();
         watch_.probe(store_, columns_, now, events_);
@@ -244,7 +244,7 @@ private:
         fallback_.on_events(events_.view());
     }
 
-    /// The policy whose answer it was hears what became of it.
+    /// The policy that gave the answer receives its outcome.
     void emit(any_policy& who, std::span<grant const> answer, nanoseconds now) noexcept {
         events_.clear();
         for (auto const& c : changes_.view())
@@ -294,7 +294,7 @@ private:
         return estimate;
     }
 
-    /// Linear where the host knows no better; the last known value beyond the end of what it knows.
+    /// Linear without a column of the host; beyond the end of the column its last value.
     [[nodiscard]] double speedup_at(std::size_t row, std::int64_t devices) const noexcept {
         if (speedup_.width == 0) return static_cast<double>(devices);
         auto const k = static_cast<std::size_t>(devices);
@@ -355,7 +355,7 @@ private:
         return std::nullopt;
     }
 
-    /// Nobody knows before a plan how many operations it has.
+    /// The number of operations is unknown before the plan.
     [[nodiscard]] bool has_room_for_texts(std::size_t more) noexcept {
         std::size_t const needed = texts_.size() + more;
         return needed <= texts_.capacity() || texts_.try_reserve(needed * 2);

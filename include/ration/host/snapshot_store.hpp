@@ -218,7 +218,7 @@ public:
     /// Removes one row; later rows move up. O(rows x columns).
     void erase_row(table_id t, std::size_t row) noexcept {
         auto& table = table_at(t);
-        RATION_ASSERT(row < table.shown.rows, "erase_row: there is no such row");
+        RATION_ASSERT(row < table.shown.rows, "erase_row: no such row exists");
         std::size_t const last = --table.shown.rows;
         changes_.resize(t, last);
         changes_.mark_all(t);

@@ -79,7 +79,7 @@ struct standard_columns {
         return {};
     }
 
-    /// The handle of the standard column `Name`, with the type that the catalogue says. Precondition: it is declared.
+    /// The handle of the standard column `Name`, with its type of the catalogue. Precondition: it is declared.
     template <fixed_string Name>
     [[nodiscard]] auto get() const noexcept {
         constexpr std::size_t index = index_in_catalogue(Name.view());

@@ -17,7 +17,7 @@
 
 namespace ration {
 
-/// Whether a tick acts, or only says what it would do.
+/// Whether a tick applies its plan, or only reports it.
 enum class tick_mode : std::uint8_t { apply, plan_only };
 
 /// One change that is now in force (or, with `plan_only`, would be), with the operations that bring it about.

@@ -27,8 +27,8 @@ extern "C" {
 /* Return values of functions. Anything else counts as RATION_E_INTERNAL. */
 enum {
     RATION_OK = 0,
-    RATION_E_CAPACITY = -1,    /* the space is too small: `needed` or `size` says what would do, nothing has changed */
-    RATION_E_ARG = -2,         /* the text or the data passed in is wrong; `err` says what to write instead */
+    RATION_E_CAPACITY = -1,    /* the space is too small: `needed` or `size` has the required size, nothing has changed */
+    RATION_E_ARG = -2,         /* the text or the data passed in is wrong; `err` names the correction */
     RATION_E_STATE = -3,       /* a saved state of another policy or version */
     RATION_E_UNSUPPORTED = -4, /* a column or a feature is missing; `err` names it */
     RATION_E_NOMEM = -5,
@@ -62,12 +62,12 @@ enum {
     RATION_EV_GRANT_APPLIED = 32,  /* id = jobs/id, a = node << 16 | resource, b = amount */
     RATION_EV_GRANT_REJECTED = 33, /* the same: it broke a rule */
     RATION_EV_GRANT_FAILED = 34,   /* the same: it could not be put into force, and what held before holds on */
-    RATION_EV_STATE_LOST = 48      /* what an earlier call believed is void: start anew from the tables */
+    RATION_EV_STATE_LOST = 48      /* results of earlier calls are void: start again from the tables */
 };
 
 enum {
     RATION_F_DETERMINISTIC = 1,      /* the same calls give the same bytes */
-    RATION_F_OWN_THREADS = 2,        /* has threads of its own; they call [any thread] functions only */
+    RATION_F_OWN_THREADS = 2,        /* has its own threads; they call [any thread] functions only */
     RATION_F_NO_UNLOAD = 4,          /* must stay loaded until the process ends */
     RATION_F_OUT_OF_PROCESS_ONLY = 8, /* must not share a process with the host */
     RATION_F_FOLLOWS_CHANGES = 16     /* goes by ration_tick.changes; without it, that is null */
@@ -139,7 +139,7 @@ typedef struct ration_tick {
     const ration_changes *const *changes; /* indexed as `table`; null: any row of any table may have changed */
 } ration_tick;
 
-/* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen for ever. */
+/* "Job holds `amount` of `resource` on `node` from now on." Idempotent; 0 releases; what is not mentioned stays. Frozen forever. */
 typedef struct ration_grant {
     uint32_t job, node;        /* rows of this tick's tables */
     uint16_t resource, reason; /* RATION_CPU, ...; an index into the manifest's `reasons` */
@@ -154,9 +154,9 @@ typedef struct ration_out {
 } ration_out;
 
 /* The target of a host's `extension("ration.changed-rows/1")`, if it offers that; valid until `destroy` returns. Such a host gives every
-   `decide` the same `ration_out.grant`, with what the last one has left there. A plugin that goes by this writes no row that stands there already, and
+   `decide` the same `ration_out.grant`, with the rows of the last one. A plugin that uses this does not write a row again that is there already, and
    lists the rows that it did write, in `row`, as long as they are at most `capacity`, with their number in `*count`; `capacity` may change from call
-   to call. The host sets `*count` to UINT64_MAX before the call: more than `capacity` says that any row may have changed.
+   to call. The host sets `*count` to UINT64_MAX before the call: more than `capacity` means that any row may have changed.
    Where the host offers `written`, by `struct_size`, and it is not null, a plugin whose list is full may store there, with release order, how many rows
    in front it will not write to any more in this call, so that the host can fetch them meanwhile; and UINT64_MAX, and nothing more, when it writes to
    them after all. The host sets it to 0 before the call. */
@@ -169,7 +169,7 @@ typedef struct ration_changed_rows {
     uint64_t *written;
 } ration_changed_rows;
 
-/* Frozen for ever; read with the stride that comes with it. */
+/* Frozen forever; read with the stride that comes with it. */
 typedef struct ration_event {
     uint32_t kind, row; /* row: of the tables of the last tick, RATION_NO_SLOT when there is none */
     uint64_t id;
@@ -188,7 +188,7 @@ typedef struct ration_manifest {
     char summary[128];     /* one line */
     char needs[1024];      /* lines "table/column type", where type is u32 i64 u64 f32 f64, followed by [] for a vector */
     char extensions[256];  /* lines: ids of extensions that it cannot do without */
-    char reasons[1024];    /* lines: line k says what reason k of a grant means */
+    char reasons[1024];    /* lines: line k has the meaning of reason k of a grant */
     char parameters[3072]; /* JSON schema of the config text, or empty when it takes none */
     char computes[512];    /* lines "jobs/column type", without []: the columns that an estimator computes; empty in a policy */
 } ration_manifest;
@@ -203,8 +203,8 @@ typedef struct ration_policy {
     int32_t (*bind)(void *self, const ration_schema *schema, uint64_t *scratch_size, char *err, uint64_t err_size);
     /* [tick]: one at a time on an instance; the thread may change. May be NULL. */
     int32_t (*on_event)(void *self, const ration_event *events, uint64_t count, uint32_t stride);
-    /* [tick]: no allocation, no I/O. May be called again for the same tick: the answer is the same, and so are those to later ticks. What
-       became of an answer is told by `on_event`, once, and by the columns. */
+    /* [tick]: no allocation, no I/O. May be called again for the same tick: the answer is the same, and so are those to later ticks.
+       `on_event`, once, and the columns report the outcome of an answer. */
     int32_t (*decide)(void *self, const ration_tick *tick, ration_out *out);
     /* [control]: both or neither. `*size` is what is needed, also when `capacity` is too small. */
     int32_t (*save)(void *self, void *buffer, uint64_t capacity, uint64_t *size);

@@ -103,7 +103,7 @@ constexpr void write_columns(char (&field)[N]) {
         lines << column.name << " " << type_word(column.type) << (column.shape == column_shape::vector ? "[]\n" : "\n");
 }
 
-/// Writes the columns that an estimator computes. A host knows no width for a vector.
+/// Writes the columns that an estimator computes. A host has no width for a vector.
 template <class E>
 constexpr void write_outputs(ration_manifest& m) {
     constexpr bool all_scalar = std::ranges::all_of(

@@ -55,7 +55,7 @@ struct elastic_batch_dp_parameters {
     static constexpr parameter_note notes[] = {
         {.name = "interval", .meaning = "seconds from one decision to the next, 0 to 1000000", .least = 0, .most = 1e6},
         {.name = "at_changes", .meaning = "decide also when a job arrives or ends; false = as the paper"},
-        {.name = "overflow", .meaning = "what becomes of a job for which there is no room"},
+        {.name = "overflow", .meaning = "treatment of a job that does not fit"},
         {.name = "overtake", .meaning = "a queued job lets later ones pass that fit when it does not"},
         {.name = "restart_penalty",
          .meaning = "share of a speed-up that a resize must first make good, 0 to 1",
@@ -65,7 +65,10 @@ struct elastic_batch_dp_parameters {
          .meaning = "seconds an allocation is expected to last, 0 to 1000000000; 0 = no restart cost",
          .least = 0,
          .most = 1e9},
-        {.name = "devices", .meaning = "decided exactly up to so many devices, 1 to 65536", .least = 1, .most = 65536},
+        {.name = "devices",
+         .meaning = "decided exactly up to this number of devices, 1 to 65536",
+         .least = 1,
+         .most = 65536},
         {.name = "steps", .meaning = "additions a decision may take before it is near the best only", .least = 0},
         {.name = "heed_wants", .meaning = "give a job no more than it requests while it runs"}};
 

@@ -159,9 +159,9 @@ public:
             e.losses.see(step[row], loss[row], parameters_.window);
             unsaid |= must_be_reported(e, held[row]);
         }
-        bool const anew = changed || t.now() >= rests_until_;
-        if (anew) share_out(t);
-        if (anew || unsaid) report(held, out);
+        bool const divides = changed || t.now() >= rests_until_;
+        if (divides) share_out(t);
+        if (divides || unsaid) report(held, out);
         return status::ok;
     }
 

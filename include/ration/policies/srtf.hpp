@@ -34,7 +34,7 @@ inline constexpr std::string_view unknown_length_names[] = {"last", "first"};
 struct srtf_parameters {
     /// What "shortest" measures.
     job_measure measure = job_measure::time;
-    /// An estimator cannot know a length before the job has run.
+    /// An estimator has no length before the job has run.
     unknown_length unknown = unknown_length::last;
     tenant_rule tenants = tenant_rule::ignore;  ///< use of the quotas of tenants
 

@@ -66,7 +66,7 @@ struct tradl_parameters {
 /// The rule, for each node separately. There are n running jobs on the node, and its use is at
 /// least alpha. A job that reached Acceptable is limited to 1/(2n) of the machine if it used more
 /// than its fair share 1/n at that time, and to 1/(n+1) otherwise. All other jobs have no limit.
-/// Where every running job has reached Acceptable, for example a single one, there is no limit,
+/// Where every running job has reached Acceptable, for example a single one, no job is limited,
 /// since no job would gain.
 ///
 /// Three additions, which `strict` removes. (1) The branch depends on the use at the time of
@@ -100,7 +100,7 @@ public:
     };
     static constexpr std::string_view reasons[] = {
         "",
-        "free competition: the machine is not full, or nobody waits for more of it",
+        "free competition: the machine is not full, or no job waits for more of it",
         "below Acceptable: no limit",
         "Acceptable reached, above its fair share: 1/(2n)",
         "Acceptable reached: 1/(n+1)",
@@ -191,7 +191,7 @@ private:
 
     /// The load of a node at one tick.
     struct node_load {
-        std::int64_t running = 0, accepted = 0;  ///< jobs that go on, and those of them that are accepted
+        std::int64_t running = 0, accepted = 0;  ///< jobs that continue, and those of them that are accepted
         double used = 0;                         ///< millicores, of all
     };
     /// A node between two ticks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Lower bounds on mean completion time and makespan, which no policy can beat, not even one that
-/// knows the future.
+/// Lower bounds on mean completion time and makespan, which no policy can beat, not even one with
+/// knowledge of the future.
 ///
 /// Printed by `ration sim` beside the results of policies. needs.hpp computes the needs of single
 /// jobs.

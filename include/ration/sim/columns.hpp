@@ -164,7 +164,7 @@ private:
     }
 };
 
-/// Writes what a job's trace says of it into a new row.
+/// Writes the data of a job's trace into a new row.
 inline void write_description(snapshot_store& store, sim_columns const& c, std::size_t row, std::uint64_t id,
                               job_description const& job, std::uint32_t tiers) noexcept {
     auto const& s = c.standard;

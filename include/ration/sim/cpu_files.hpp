@@ -46,7 +46,7 @@ namespace ration::sim {
             return diagnostic{
                 .line = rows.line(),
                 .text =
-                    "a row has a name of its own and thirteen numbers from 0 to 1e12; batch, speed and steps above 0, and an "
+                    "a row has a unique name and thirteen numbers from 0 to 1e12; batch, speed and steps above 0, and an "
                     "Objective that is not above Acceptable"};
         loss_curve const curve{
             .floor = n[2], .power = n[3], .power_steps = n[4], .exponent = n[5], .fast = n[6], .fast_steps = n[7]};

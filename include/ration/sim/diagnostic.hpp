@@ -28,7 +28,7 @@ struct diagnostic {
     return text += ": " + d.text;
 }
 
-/// The diagnostic of a reader that does not know the name of its file.
+/// The diagnostic of a reader that lacks the name of its file.
 [[nodiscard]] inline diagnostic in_file(std::string file, diagnostic d) {
     d.file = std::move(file);
     return d;

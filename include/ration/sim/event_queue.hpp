@@ -43,7 +43,7 @@ public:
     void reserve(std::size_t events) { heap_.reserve(events); }
     /// Removes all events.
     void clear() noexcept { heap_.clear(); }
-    /// True if there is no event.
+    /// True without events.
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
     /// The number of events.
     [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }

@@ -333,7 +333,7 @@ inline constexpr profiled_row profiled_rows[] = {
 }
 
 /// Jobs on processors, from all models of the library that run there, in equal numbers. They train
-/// for one to two times the usual length, since users do not know how many steps a job needs. The
+/// for one to two times the usual length, since the number of steps that a job needs is unknown to users. The
 /// workload is empty if the library has no such model.
 [[nodiscard]] inline workload make_cpu(generator_options const& o, model_library const& library) {
     std::vector<named_model const*> models;

@@ -60,7 +60,7 @@ public:
     /// What the jobs of each tenant have read; empty without a cache.
     [[nodiscard]] std::vector<tenant_reads> const& by_tenant() const noexcept { return by_tenant_; }
 
-    /// The speed of a job of which the model says `full`. Plans the first round.
+    /// The speed of a job whose speed by the model is `full`. Plans the first round.
     [[nodiscard]] double limited(job_description const& job, double full, nanoseconds now) noexcept {
         if (!reads(job) || !(full > 0)) return full;
         if (next_ == never) next_ = now;

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool is_kept() const noexcept override { return true; }
 };
 
-/// The front of a stream: the next job is known, so that a run knows when it arrives.
+/// The front of a stream: it holds the next job, so that a run has its arrival time.
 class job_feed {
     job_source& source_;
     job_description const* next_ = nullptr;

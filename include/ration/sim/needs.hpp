@@ -116,7 +116,7 @@ public:
     }
 
     /// Calls `visit(steps, speed_curve)` for each segment of constant speeds of a job that can run. The restart at its
-    /// start is no segment.
+    /// start is not a segment.
     template <class Visit>
     void each_curve(job_description const& job, Visit visit) {
         if (!workload_.runs_on_cpu(job))

@@ -82,7 +82,7 @@ public:
             number[i] = 0;
             if (fields[i].empty() && i == spread) continue;
             if (!trace::to_number(fields[i], number[i]) || number[i] < 0 || number[i] > 1e300)
-                return refuse(trace::quoted(fields[i]) + " stands where a number from 0 to 1e300 is expected");
+                return refuse(trace::quoted(fields[i]) + " is not a number from 0 to 1e300");
         }
         return true;
     }
@@ -118,7 +118,7 @@ struct unfinished_profile {
                            n[5] <= profile_model::most_devices;
         if (!right || rows.name.empty() || find_profile(into, rows.name) != nullptr) {
             rows.refuse(
-                "an application has a name of its own, 1 <= initial_batch <= max_batch, 1 <= min_local_batch <= max_local_batch and 1 to 64 devices");
+                "an application has a unique name, 1 <= initial_batch <= max_batch, 1 <= min_local_batch <= max_local_batch and 1 to 64 devices");
             break;
         }
         unfinished_profile made;

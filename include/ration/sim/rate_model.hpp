@@ -106,7 +106,7 @@ public:
         if (!model) model = std::make_shared<rate_model>();
         if (!model->add(static_cast<std::uint32_t>(type - types.begin()), number[2] != 0,
                         static_cast<std::int64_t>(number[3]), static_cast<std::int64_t>(number[4]), number[5]))
-            return diagnostic{.line = rows.line(), .text = "this was said before; keep one of the rows"};
+            return diagnostic{.line = rows.line(), .text = "an earlier row has this setting; keep one of them"};
     }
     if (rows.wrong() != nullptr) return diagnostic{.line = rows.line(), .text = rows.wrong()};
     for (auto& [name, model] : models) library.push_back({.name = name, .model = std::move(model)});

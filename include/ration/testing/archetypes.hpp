@@ -83,7 +83,7 @@ struct estimator_archetype : bare {
     }
 };
 
-/// Controls nothing and knows no job.
+/// Controls nothing and has no jobs.
 class backend_archetype : public bare {
 public:
     using backend_concept = backend_tag;
@@ -109,7 +109,7 @@ public:
 
 private:
     [[nodiscard]] static error unknown(char const* what) noexcept {
-        return {.code = errc::not_found, .operation = what, .subject = "an archetype knows no job"};
+        return {.code = errc::not_found, .operation = what, .subject = "an archetype has no jobs"};
     }
 };
 

@@ -67,7 +67,7 @@ template <Backend B>
 /// into force and stays so. Give at least one that changes something, twice the same job among them.
 template <Backend B>
 [[nodiscard]] result<void> backend_laws(B& backend, job_id unknown, std::span<setting const> settings) noexcept {
-    constexpr auto* law = "Backend law 4: a job that it does not know is errc::not_found";
+    constexpr auto* law = "Backend law 4: an unknown job is errc::not_found";
     auto const seen_by = backend.observe(unknown);
     if (seen_by || seen_by.failure().code != errc::not_found) return broken_law(law, "observe");
     for (auto const r : std::span<resource_id const>(backend.resources())) {

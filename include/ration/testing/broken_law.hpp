@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// How a law check says which law was broken and where.
+/// The error with which a law check names the broken law and the place.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace ration::testing {
 
-/// `law` names the law and says it: "Target law 3: NaN reaches no tier". `where` says what was seen.
+/// `law` is its name and its text: "Target law 3: NaN reaches no tier". `where` is the observation.
 [[nodiscard]] inline error broken_law(char const* law, std::string_view where) noexcept {
     return {.code = errc::conflict,
             .operation = law,

@@ -76,7 +76,7 @@ template <Job J>
     return {};
 }
 
-/// The laws of Job over time: `advance(job)` lets the job go on within one incarnation, and is called `times` times.
+/// The laws of Job over time: `advance(job)` lets the job progress within one incarnation, and is called `times` times.
 template <Job J, class Advance>
 [[nodiscard]] result<void> job_laws_over_time(J& job, Advance advance, int times = 100) noexcept {
     auto const id = job.id();

@@ -217,7 +217,7 @@ private:
                           seen("an instance that gets the list differs at tick %llu", number));
     }
 
-    /// Now and then a fresh instance takes over what the first one has saved, and goes on beside it.
+    /// Now and then a fresh instance loads the state that the first one saved, and continues beside it.
     [[nodiscard]] result<void> restart([[maybe_unused]] std::uint64_t number) {
         if constexpr (has_state<P>) {
             if (number % ticks_of_a_life != 0) return {};

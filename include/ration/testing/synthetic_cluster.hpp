@@ -51,7 +51,7 @@ class synthetic_cluster {
     nanoseconds now_{};
 
 public:
-    /// Columns are in `memory`, or on the heap when it is nullptr. Stops the program when there is no memory for them.
+    /// Columns are in `memory`, or on the heap when it is nullptr. Stops the program without memory for them.
     explicit synthetic_cluster(synthetic_shape const& shape, column_memory* memory = nullptr)
         : store_(memory), columns_(declared(store_, shape.node_types)) {
         // The largest size comes first, so that later ticks allocate nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Random jobs in a synthetic cluster: they arrive, run, use resources, reach tiers, fail and end, the same on every
-/// run of one seed, no matter what a policy grants. Values that a host may not know are NaN now and then.
+/// run of one seed, no matter what a policy grants. Values that a host may lack are NaN now and then.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Policies: a class that is shown tables of jobs and nodes and says who holds how much from now on.
+"""Policies: a class that receives tables of jobs and nodes and grants amounts of resources to jobs.
 
     from ration.policy import CPU, RUNNING, Policy
 
@@ -62,7 +62,7 @@ class Parameter:
         return ""
 
     def taken(self, name, value):
-        """The value as the policy sees it. A WrongParameter says why it cannot be one."""
+        """The value as the policy sees it. A WrongParameter has the reason if it cannot be one."""
         if self.words is not None:
             if value not in self.words:
                 raise WrongParameter(f"{name} must be one of " + ", ".join(f'"{word}"' for word in self.words))
@@ -100,7 +100,7 @@ def _is_no_number(value):
 
 
 class Rows:
-    """A column of several values a row: `rows[job]` is a memoryview of that row, `rows[job][k]` one value; all of them stand in `flat`, `width` to a row."""
+    """A column of several values a row: `rows[job]` is a memoryview of that row, `rows[job][k]` one value; `flat` has all of them, `width` to a row."""
 
     __slots__ = ("flat", "width")
 
@@ -184,13 +184,13 @@ def _trouble_with_inputs(inputs):
         if table not in TABLES or not column or not name.isprintable() or " " in name:
             return f"`inputs` has {name!r}; a column is called 'table/column', and the tables are {', '.join(TABLES)}"
         if not isinstance(kind, str) or kind.removesuffix("[]") not in KINDS:
-            return f"`inputs` says that {name} is {kind!r}; write one of {', '.join(KINDS)}, with [] behind it for several values a row"
+            return f"`inputs` declares {name} as {kind!r}; write one of {', '.join(KINDS)}, with [] behind it for several values a row"
     return ""
 
 
 def _trouble_with_reasons(reasons):
     if not isinstance(reasons, (list, tuple)) or not all(isinstance(one, str) and "\n" not in one for one in reasons):
-        return "`reasons` is no list of lines; write ['', 'what reason 1 of a grant means']"
+        return "`reasons` is not a list of lines; write ['', 'what reason 1 of a grant means']"
     return ""
 
 
@@ -230,12 +230,12 @@ def schema_of(policy):
 
 
 def made(policy, given=None):
-    """An instance of a policy with these parameters: a dictionary, or the text of a JSON object. A WrongParameter says what is wrong with them."""
+    """An instance of a policy with these parameters: a dictionary, or the text of a JSON object. A WrongParameter has the reason if they are wrong."""
     if isinstance(given, str):
         try:
             given = json.loads(given)
         except ValueError as problem:
-            raise WrongParameter(f"the parameters are no JSON ({problem})") from problem
+            raise WrongParameter(f"the parameters are not JSON ({problem})") from problem
         if not isinstance(given, dict):
             raise WrongParameter('the parameters must be one JSON object: {"name": value, ...}')
     one = policy.__new__(policy)
@@ -243,20 +243,20 @@ def made(policy, given=None):
         if not policy.parameters:
             raise WrongParameter("this policy takes no parameters: leave them out")
         if name not in policy.parameters:
-            raise WrongParameter(f"there is no parameter '{name}'")
+            raise WrongParameter(f"unknown parameter '{name}'")
         setattr(one, name, policy.parameters[name].taken(name, value))
     one.__init__()
     return one
 
 
 def policy_in(names):
-    """The one policy among the names of a module. A TypeError says why there is not one."""
+    """The one policy among the names of a module. A TypeError has the reason if the module has none, or several."""
     found = []
     for value in names.values():
         if isinstance(value, type) and issubclass(value, Policy) and value.id and value not in found:
             found.append(value)
     if not found:
-        raise TypeError("there is no policy in the file: define a class that derives from ration.policy.Policy and has an `id`")
+        raise TypeError("the file has no policy: define a class that derives from ration.policy.Policy and has an `id`")
     if len(found) > 1:
         raise TypeError(f"there are several policies in the file, and a plugin is one: {', '.join(one.__name__ for one in found)}")
     return found[0]

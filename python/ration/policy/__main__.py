@@ -69,7 +69,7 @@ def include_folder() -> pathlib.Path:
 
 
 def compile_command(header_folder: str, out: pathlib.Path) -> list:
-    """With the flags that make a module a well-behaved plugin; one symbol leaves it, as bridge.c says."""
+    """With the flags that make a module a well-behaved plugin; it exports one symbol, see bridge.c."""
     said = sysconfig.get_config_var
     if not said("Py_ENABLE_SHARED") or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
         raise Trouble(f"{sys.executable} cannot be embedded: its headers or its shared library are missing. Debian and Ubuntu have them in the package "
@@ -88,7 +88,7 @@ def build(file: pathlib.Path, out: pathlib.Path) -> None:
         except OSError as problem:
             raise Trouble(f"the C compiler {command[0]} cannot be started ({problem.strerror}); install one, or name it in the variable CC") from problem
     if done.returncode != 0:
-        raise Trouble(f"{command[0]} could not compile the plugin; what it said is above")
+        raise Trouble(f"{command[0]} could not compile the plugin; its output is above")
 
 
 def main(words=None) -> int:

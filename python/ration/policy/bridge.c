@@ -47,7 +47,7 @@ static int32_t emit(char* err, uint64_t err_size, int32_t code) {
     PyErr_NormalizeException(&type, &value, &trace);
     if (value != NULL && trace != NULL) PyException_SetTraceback(value, trace);
     text = value != NULL && api != NULL ? PyObject_CallMethodObjArgs(api, word_told, value, word_file, NULL) : NULL;
-    PyErr_Clear(); /* an exception that cannot even be told: its type then */
+    PyErr_Clear(); /* an exception without a text: its type then */
     if (text == NULL && value != NULL) text = PyObject_Repr((PyObject*)Py_TYPE(value));
     if (err_size != 0)
         snprintf(err, (size_t)err_size, "%s", text != NULL ? PyUnicode_AsUTF8(text) : "CPython gives no reason");

@@ -24,7 +24,7 @@ class Grant(NamedTuple):
 
 
 def ask(policy, columns, number=0, seed=0, now_ns=0, parameters=None):
-    """The grants of one tick. `policy` is a class, made with these `parameters`, or an instance that goes on from its earlier ticks; `columns` has the
+    """The grants of one tick. `policy` is a class, made with these `parameters`, or an instance that continues from its earlier ticks; `columns` has the
     values of each input: for one of several values a row a list of lists."""
     asked = made(policy, parameters) if isinstance(policy, type) else policy
     rows = _rows_of(asked, columns)
@@ -74,7 +74,7 @@ def _view(name, kind, values):
 def _prove(one, rows, reasons):
     for name, value in one._asdict().items():
         if not isinstance(value, int):
-            raise ValueError(f"{one}: {name} is no whole number")
+            raise ValueError(f"{one}: {name} is not a whole number")
     limits = {"job": rows.get("jobs", 2**32), "node": rows.get("nodes", 2**16), "resource": BATCH + 1,
               "amount": UNLIMITED + 1, "reason": max(reasons, 1), "group": 2**32}
     for name, limit in limits.items():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Policies with one thing that `ration bench` has to see. COSTLY=1: takes its time. 2: takes three pieces of the heap
 // on each tick. 3: never comes back. 4: gives all devices to the last job, whatever it accepts. 5: keeps the rules, and
-// helps nobody. 0: nothing; one device for each job.
+// helps no job. 0: nothing; one device for each job.
 #include <chrono>
 #include <cstdlib>
 

@@ -66,7 +66,7 @@ run_guest() {
         -append "console=ttyS0 quiet loglevel=3 panic=-1 tsc=reliable random.trust_cpu=on" </dev/null | tr -d '\r' | tee "$work/log"
 }
 
-# An emulated processor now and then stands still for ever: a guest that says nothing more gets one more start, and the output tells.
+# An emulated processor sometimes stops forever: a guest without an exit code gets one more start, and the output reports it.
 for attempt in 1 2; do
     status=0
     run_guest || status=$?

@@ -77,7 +77,7 @@ void read_mask() {
                                                                     : nullptr;
 }
 
-/// The 16 bytes behind GPU- or MIG-; zeros for what is no UUID.
+/// The 16 bytes behind GPU- or MIG-; zeros if the name is not a UUID.
 void uuid_bytes(std::string const& name, unsigned char* out) {
     std::string digits;
     for (char const c : name.substr(std::min<std::size_t>(4, name.size())))
@@ -88,7 +88,7 @@ void uuid_bytes(std::string const& name, unsigned char* out) {
         out[i] = static_cast<unsigned char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
 }
 
-/// The daemon of the fake nvidia-cuda-mps-control; empty where none listens, and then nobody is told.
+/// The control file of the fake nvidia-cuda-mps-control; empty where none listens, and then no client is recorded.
 [[nodiscard]] std::string mps_daemon() {
     char const* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
     std::string const control = std::string(folder != nullptr ? folder : "/tmp/nvidia-mps") + "/control";
@@ -214,7 +214,7 @@ int cuDeviceGetDevResource(int handle, resource* out, int type) {
     return success;
 }
 
-/// One group, of at least so many SMs: rounded up to what the architecture can cut off.
+/// One group of at least `least` SMs, rounded up to a size that the architecture can cut off.
 int cuDevSmResourceSplitByCount(resource* out, unsigned* groups, resource const* in, resource* remaining, unsigned,
                                 unsigned least) {
     int const major = attribute(devices.front(), 75);
@@ -296,7 +296,7 @@ int cuMemAlloc_v2(unsigned long long* out, std::size_t) {
 
 static double work = 0;  // thread-rounds that were launched
 
-/// A kernel whose second argument says how often each thread goes round.
+/// A kernel whose second argument is the number of rounds of each thread.
 int cuLaunchKernel(void*, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*,
                    void** arguments, void**) {
     work += static_cast<double>(blocks) * threads * *static_cast<unsigned*>(arguments[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A libcudart.so.13 that answers what the script says (script.hpp). Like the real one it leaves the count alone when it
-// fails.
+// A libcudart.so.13 that returns what the script contains (script.hpp). Like the real one it does not change the count
+// when it fails.
 #include "script.hpp"
 
 using ration::fake_driver::read_script;

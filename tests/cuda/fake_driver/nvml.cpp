@@ -152,7 +152,7 @@ struct event_data {
     unsigned gpu_instance, compute_instance;
 };
 
-static device* registered[64];  // as they were when they were registered; null also for those whose Xid was heard
+static device* registered[64];  // as they were when they were registered; null also for those whose Xid was returned
 
 int nvmlEventSetCreate(void** out) {
     *out = registered;
@@ -167,7 +167,7 @@ int nvmlDeviceRegisterEvents(device* one, unsigned long long kinds, void*) {
     return success;
 }
 
-/// The script is read anew: what stands there at the time happens then, and once.
+/// Each call reads the script again: an Xid that it contains at that time is returned once.
 int nvmlEventSetWait_v2(void*, event_data* out, unsigned) {
     auto const now = ration::fake_driver::read_script();
     for (std::size_t i = 0; i < now.gpus.size() && i < std::size(registered); ++i) {

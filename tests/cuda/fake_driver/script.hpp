@@ -69,7 +69,7 @@ struct machine {
     return out;
 }
 
-/// Read anew by each initialisation, for the thread that makes it.
+/// Each initialisation reads the script into it again, for the calling thread.
 [[nodiscard]] inline machine& here() {
     static thread_local machine the_machine;
     return the_machine;

@@ -110,7 +110,7 @@ def gpu(sheet, bus, number, device, kind="0302"):
 
 
 def dgx_1():
-    """NVIDIA DGX-1 with V100: hybrid cube mesh, two switches on each package. The number in nvmlN runs against the bus on purpose: nobody may count on it."""
+    """NVIDIA DGX-1 with V100: hybrid cube mesh, two switches on each package. The number in nvmlN runs against the bus on purpose: no code may rely on it."""
     sheet = Sheet("DGX-1 with V100", 80, 2)
     gpus = []
     for package in range(2):
@@ -137,7 +137,7 @@ def dgx_1():
 
 
 def four_sockets():
-    """Four Xeon Gold 6230 in a ring of two UPI links each, GPUs on the first and the third, the last one without memory of its own."""
+    """Four Xeon Gold 6230 in a ring of two UPI links each, GPUs on the first and the third, the last one without its own memory."""
     sheet = Sheet("four sockets", 160, 4)
     for package in range(4):
         threads_of, nodeset = [(c, c + 80) for c in range(package * 20, package * 20 + 20)], mask([package])
@@ -235,7 +235,7 @@ def desktop():
 
 
 def nvswitch():
-    """Four GPUs of twelve links each to six NVSwitches, of which each GPU sees ports of its own."""
+    """Four GPUs of twelve links each to six NVSwitches, of which each GPU sees its own ports."""
     sheet = Sheet("NVSwitch", 16, 1)
     every = [(c,) for c in range(16)]
     level(sheet, "Package", every, mask([0]), 'os_index="0" ')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/* Puts a function of its own in the place of the program's _exit, so that no process of the program ends. */
+/* Replaces the program's _exit with its own function, so that no process of the program ends. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stddef.h>

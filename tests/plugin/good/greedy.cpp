@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plugin as somebody would write it who has only read docs/check.md: one device for each job that runs, first come,
-// first served.
+// A plugin of an author who has only read docs/check.md: one device for each job that runs, first come, first served.
 #include <ration/job.hpp>
 #include <ration/plugin/export.hpp>
 #include <ration/state.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. It says each
-   tick that it lives, by the host's log, which is the one way to say something on a tick. */
+/* A plugin in C99 with nothing but abi.h: every running job gets the same share of the CPUs of each node. It reports
+   each tick through the host's log, which is the only way to report something during a tick. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     return RATION_OK;
 }
 
-/* destroy is the library's own free: a function of a vtable need not lie in the plugin. */
+/* destroy is the C library's free: a function of a vtable need not be in the plugin. */
 extern RATION_EXPORT const ration_policy ration_policy_v1;
 ration_policy const ration_policy_v1 = {sizeof(ration_policy),
                                         RATION_F_DETERMINISTIC,

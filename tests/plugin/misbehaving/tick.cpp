@@ -15,7 +15,7 @@
 namespace misbehaving {
 namespace {
 
-/// Memory that the optimiser knows nothing of.
+/// A use of memory that the optimiser cannot follow.
 void use(void* place) { __asm__ volatile("" : : "g"(place) : "memory"); }
 
 [[gnu::noinline]] void take_64_mib_of_stack() {
@@ -52,7 +52,7 @@ void change_float_mode() {
 #endif
 }
 
-/// What a policy must not do that wants to know how busy the machine is.
+/// A policy must not do this to measure how busy the machine is.
 void read_the_load() {
     char text[64];
     int const file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);

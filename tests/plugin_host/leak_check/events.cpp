@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a host tells: that it fits what was answered, and the order of the lives of jobs.
+// The events of a host: they have to fit the answers, and the order of the lives of jobs.
 #include "leak_check.hpp"
 
 namespace leak_check {
@@ -13,8 +13,8 @@ namespace {
     return nullptr;
 }
 
-/// A job that was there before this instance was is never heard to arrive, so only what follows an arrival or an end is
-/// held against it.
+/// An instance receives no arrival of a job that existed before the instance. So it checks only events that follow an
+/// arrival or an end.
 void inspect_life(instance& self, ration_event const& event) noexcept {
     auto* const job = find_job(self, event.id);
     bool const arrives = event.kind == RATION_EV_JOB_ARRIVED;
@@ -30,7 +30,7 @@ void inspect_life(instance& self, ration_event const& event) noexcept {
 
 void discard_received(instance& self) noexcept {
     self.lost = false;
-    self.job_count = 0;  // its last answer was given all the same, and may still be heard of
+    self.job_count = 0;  // its last answer was given all the same, and events on it may follow
 }
 
 void inspect_grant(instance& self, ration_event const& event) noexcept {
@@ -57,7 +57,7 @@ void inspect_grant(instance& self, ration_event const& event) noexcept {
     return row;
 }
 
-/// Nothing is said against a job that has gone or stopped since: what it held has returned to the others.
+/// A job that has gone or stopped since is not missing: its share has returned to the others.
 [[nodiscard]] bool is_missing(instance const& self, ration_tick const& tick, given const& g) noexcept {
     auto const row = row_of(self, tick, g.job);
     if (row == tick.table[RATION_JOBS]->n_rows ||

@@ -12,14 +12,14 @@ instance pool[32];
 std::atomic<std::size_t> next{0};  // in turn, so that a dead one is not soon another's place
 
 // The two ends of the code. At the end of the process the C library runs destructors of objects first and the library's
-// own afterwards; at dlclose it runs the library's own first, and the objects' from inside of it. So whichever comes
-// first says which end this is.
+// own afterwards; at dlclose it runs the library's own first, and the objects' from inside of it. So the one that
+// comes first shows which end this is.
 bool over = false;
 
 void find_the_living(int number, char const* what) noexcept {
     if (over) return;
     over = true;
-    // One that failed may have been left alone on purpose: the host's log or its quarantine tells
+    // One that failed may have been left alone on purpose: the host's log or its quarantine shows this
     for (auto& self : pool)
         if (self.alive && !self.failed) see_without_instance(number, "%s, and an instance was never destroyed", what);
 }

@@ -27,7 +27,7 @@ public:
     explicit operator bool() const noexcept { return alone_; }
 };
 
-/// H15: this leak check knows the first minor version only, so no host has less; 64 KiB is more than any will have.
+/// H15: this leak check supports the first minor version only, so no host has less; 64 KiB is more than any will have.
 [[nodiscard]] bool has_size(instance& self, char const* what, std::uint32_t size, std::size_t least) noexcept {
     if (size >= least && size <= 65536) return true;
     see(self, 15, "%s has struct_size %u, and the first version had %zu", what, size, least);

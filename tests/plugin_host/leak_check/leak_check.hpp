@@ -6,10 +6,10 @@
 /// Written against abi.h, because the export of a class hides what has to be seen: instances, sizes, slots, the end of
 /// the code.
 ///
-/// The config text is words: `record=FILE` (each sighting is appended to it as a line), `strict` (the first one ends
-/// the process), and deeds `name@N` of the N-th call of `decide`: refuse@N returns an error, lose@N says that its state
-/// is lost, abort@N ends the process, linger@N stays inside until something else was seen, two seconds at most. In a
-/// worker's sandbox no file can be written: there the state tells.
+/// The config text is words. `record=FILE` appends each sighting to the file as a line, `strict` ends the process at
+/// the first one. Deeds `name@N` belong to the N-th call of `decide`: refuse@N returns an error, lose@N reports a lost
+/// state, abort@N ends the process. linger@N stays inside until something else was seen, two seconds at most. In a
+/// worker's sandbox no file can be written: there the state has the sightings.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct column {
     std::uint32_t table, type, width, slot;
 };
 
-struct given {  // a row of the last answer, by the id of its job, and what was heard of it
+struct given {  // a row of the last answer, by the id of its job, and the events on it
     std::uint64_t job;
     ration_grant row;
     bool applied, rejected;
@@ -48,7 +48,7 @@ struct planned {
     std::uint64_t at;
 };
 
-/// All that one instance knows; zero is how it begins.
+/// The whole memory of one instance; it begins as zeros.
 struct memory {
     ration_host host;
     observations seen;
@@ -71,7 +71,7 @@ struct memory {
     std::size_t job_count;
 };
 
-/// In the library's own memory, which is there as long as its code: a call to a dead instance is seen, and is no crash.
+/// In the library's own memory, which exists as long as its code: a call to a dead instance is seen, without a crash.
 struct instance : memory {
     std::atomic<bool> alive{false};
     std::atomic<std::uint32_t> inside{0};                                   // calls
@@ -81,7 +81,7 @@ struct instance : memory {
 /// report.cpp: a sighting of H`number`, with one sentence. Only the first of each number is written out, the rest are
 /// counted.
 [[gnu::format(printf, 3, 4)]] void see(instance& self, int number, char const* format, ...) noexcept;
-/// The same where no instance is: the next one that is created tells it as well.
+/// The same without an instance: the next one that is created reports it as well.
 [[gnu::format(printf, 2, 3)]] void see_without_instance(int number, char const* format, ...) noexcept;
 void emit_earlier_state(instance& self) noexcept;
 /// The file to write to, from now on, for all instances.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a leak check has seen of its host: its saved state, byte for byte, so that whoever saves it can read it.
+/// The observations of a leak check: its saved state, byte for byte, so that a host that saves it can read it.
 #pragma once
 
 #include <cstddef>

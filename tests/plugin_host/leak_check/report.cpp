@@ -76,7 +76,7 @@ void record_to(char const* path, std::size_t length) noexcept {
     if (length >= sizeof file) return;
     std::memcpy(file, path, length);
     file[length] = '\0';
-    append("", 0);  // a file that is there and empty says that nothing was seen, one that is not there says nothing
+    append("", 0);  // an empty file shows that nothing was seen, a missing file shows nothing
 }
 
 void abort_at_a_sighting() noexcept { strict = true; }

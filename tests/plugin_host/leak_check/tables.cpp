@@ -71,8 +71,8 @@ void remember(instance& self, ration_column const& c) noexcept {
     return has_its_slots(self, t, table);
 }
 
-/// The padding of a column on a line of 64 bytes lies within that line's page, so that reading it cannot fault where
-/// its values can be read: "readable to 64 bytes" is kept by whoever keeps H4, and is not looked at when that is
+/// The padding of a column on a line of 64 bytes is within that line's page. Reading it cannot fault where the values
+/// can be read. So a host that keeps H4 also keeps "readable to 64 bytes"; the padding is not checked when H4 is
 /// broken.
 void inspect_padding(instance& self, column const& c, unsigned char const* values, std::uint64_t rows) noexcept {
     std::size_t const used = rows * c.width * size_of(c.type);

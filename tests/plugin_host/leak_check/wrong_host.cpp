@@ -2,7 +2,7 @@
 // A host that keeps the rules, written against abi.h alone, and with `--wrong NAME` breaks one of them: wrong_host
 // PLUGIN RECORD [--wrong H5].
 // `--wrong threads` breaks none of them in two threads.
-// It prints what the leak check logs and, at the end, what its saved state says.
+// It prints the log of the leak check and, at the end, the sentences of its saved state.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +35,7 @@ void expect(bool good, char const* what) {
     std::exit(1);
 }
 
-/// What struct_size says.
+/// The value of struct_size.
 template <class T>
 [[nodiscard]] std::uint32_t size_of(std::string_view name, std::uint32_t when_wrong = 0) {
     return wrong(name) ? when_wrong : static_cast<std::uint32_t>(sizeof(T));
@@ -99,7 +99,7 @@ public:
         scratch_.resize(scratch + 64);
     }
 
-    /// One call of `decide` with space for so many rows.
+    /// One call of `decide` with space for `space` rows.
     void decide(running_jobs const& jobs, std::uint64_t space, ration_grant* into = nullptr) {
         show(jobs);
         void const* slots[] = {shown_.id, shown_.state, shown_.least, shown_.held, shown_.least};

@@ -42,7 +42,7 @@ TABLE = {
     "H17": "the code is unloaded, and an instance was never destroyed",
     "H18": "space for 1 rows after RATION_E_CAPACITY, which needed 2",
 }
-# Nobody is left who could log these, or whose state could be saved.
+# No instance is left that could log these, or whose state could be saved.
 ONLY_RECORDED = {"H1-after", "H14", "H17"}
 # The instance has no log, because the size of what would name it is the fault; and none that is alive.
 NOT_LOGGED, NOT_SAVED = ONLY_RECORDED | {"H15-host"}, ONLY_RECORDED | {"H14-thread"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /* Uses what the header of the next minor version appends, where it is built with that and where the host has it: it
-   grants its one job 100 for each incarnation that the tick tells, 10 for each call of `idle` and 1 for each event that
-   says so. */
+   grants its one job 100 times the incarnation of the tick, 10 for each call of `idle` and 1 for each event of the new
+   kind. */
 #include <stdlib.h>
 
 #include <ration/plugin/abi.h>

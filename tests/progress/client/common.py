@@ -9,7 +9,7 @@ from ration import progress  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def turn(word):
-    """Tells the test how far the script is, and waits for the test to answer."""
+    """Reports to the test how far the script is, and waits for the test to answer."""
     sys.stdout.write(word + "\n")
     sys.stdout.flush()
     sys.stdin.readline()

@@ -22,7 +22,7 @@ def steps(count):
 
 
 signal.signal(signal.SIGPROF, from_handler)
-signal.setitimer(signal.ITIMER_PROF, 0.005, 0.005)  # of its own time: a slow machine is not drowned
+signal.setitimer(signal.ITIMER_PROF, 0.005, 0.005)  # of CPU time: signals do not overwhelm a slow machine
 threads = [threading.Thread(target=steps, args=(2000,)) for _ in range(4)]
 for thread in threads:
     thread.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Steps while nobody reads: none may get lost, none may block."""
+"""Steps without a reader: none may get lost, none may block."""
 from common import progress, turn
 
 p = progress.open()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Grants nothing and says a lot. Its parameter names one deed more: talker = { deed = "crash" }. Written against abi.h
-// alone.
+// Grants nothing and logs many messages. Its parameter names one more action: talker = { deed = "crash" }. Written
+// against abi.h alone.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

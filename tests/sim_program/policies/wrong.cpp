@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// greedy.so grants every job a thousand devices; with RATION_MOODY, moody.so reads a column that nobody offers.
+// greedy.so grants every job a thousand devices; with RATION_MOODY, moody.so reads a column that no host offers.
 #include <ration/plugin/export.hpp>
 
 namespace {

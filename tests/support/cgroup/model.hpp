@@ -64,8 +64,8 @@ public:
         for (auto& [pid, each] : all_.processes) each.where.push_back(all_.hierarchies.back()->root.get());
     }
 
-    /// Gives the machine's v2 hierarchy the controller `dmem`, handed down to our own group, with a region of so many
-    /// bytes.
+    /// Gives the machine's v2 hierarchy the controller `dmem`, handed down to our own group, with a region of
+    /// `capacity` bytes.
     void add_dmem(std::string_view region, std::int64_t capacity) noexcept {
         for (auto& each : all_.hierarchies)
             if (each->kind == version::v2) each->controllers.insert(controller::dmem);

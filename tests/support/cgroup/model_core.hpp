@@ -26,7 +26,7 @@ struct file {
 
 inline constexpr controller threaded_controllers[] = {controller::cpu, controller::cpuset, controller::pids};
 
-/// v2: has threads of its own processes below it, or processes beside controllers that it hands down.
+/// v2: groups below it have threads of its processes, or it has processes and hands controllers down.
 [[nodiscard]] inline bool is_thread_root(world const& all, node const& where) noexcept {
     bool const threads_below =
         std::ranges::any_of(where.children, [](auto const& child) { return child.second->thread; });
@@ -35,7 +35,7 @@ inline constexpr controller threaded_controllers[] = {controller::cpu, controlle
     return !where.thread && (threads_below || (hands_down && !all.members(where).empty()));
 }
 
-/// v2: stands below threads and is none itself; no process may come in.
+/// v2: is below a group of threads and is not one itself; no process may come in.
 [[nodiscard]] inline bool is_invalid_domain(world const& all, node const& where) noexcept {
     for (node const* above = where.parent; above != nullptr && !where.thread; above = above->parent)
         if (above->thread || (!above->is_root() && is_thread_root(all, *above))) return true;

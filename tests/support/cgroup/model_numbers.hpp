@@ -29,7 +29,7 @@ namespace ration::cgroup::modelled {
                                   : 99;
 }
 
-/// Takes `0x` or a leading `0` away and says which base that means.
+/// Removes a leading `0x`. Returns the base: 16 after that, 8 with a leading `0`, else 10.
 [[nodiscard]] constexpr unsigned take_base(std::string_view& text) noexcept {
     if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && digit_of(text[2]) < 16) {
         text.remove_prefix(2);

@@ -183,7 +183,7 @@ struct world {
     [[nodiscard]] static bool frozen_by_any(node const& where) noexcept {
         return where.ordered_to_freeze || (!where.is_root() && frozen_by_any(*where.parent));
     }
-    /// Told to, by itself or a group above, and all the time since then has been enough.
+    /// Whether this group or one above was ordered to freeze, `freeze_latency` ago or earlier.
     [[nodiscard]] bool is_frozen(node const& where) const noexcept {
         for (node const* each = &where; each != nullptr; each = each->parent)
             if (each->ordered_to_freeze && clock - each->freezing_since >= freeze_latency) return true;

@@ -104,7 +104,7 @@ private:
     }
 };
 
-/// Cores with which the job is so many times as fast as on one; more than there are when it never is.
+/// Cores with which the job is `wanted` times as fast as on one; infinity when no number of cores is enough.
 [[nodiscard]] double cores_for(measured_job const& job, double wanted) {
     for (std::int64_t k = 1; k <= job.most; ++k) {
         double const before = speedup(job, k - 1), at = speedup(job, k);

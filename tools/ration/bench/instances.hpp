@@ -31,7 +31,7 @@ inline constexpr std::array<objective_note, objective_count> objective_notes{{
     {"completion", "mean time until a job of a batch is done"},
 }};
 
-/// The objective that a policy of this id is made for; `objective_count` when it is none of these, or nobody knows.
+/// The objective that a policy of this id is made for; `objective_count` for another purpose or an unknown id.
 [[nodiscard]] std::size_t objective_of(std::string_view id) noexcept;
 
 /// Seconds between two questions, and the unit of completion times; a power of two, so that work adds up exactly.

@@ -116,12 +116,12 @@ private:
     [[nodiscard]] std::string sentence_on(rejection const& r) const;
 };
 
-/// On so many devices or cores, between whole numbers in proportion.
+/// The speed on this number of devices or cores, interpolated between whole numbers.
 [[nodiscard]] double speed_at(measured_job const& job, double units) noexcept;
 
 /// The resource that a policy divides: cores if it reads no node's devices.
 [[nodiscard]] shared shared_by(any_policy const& policy) noexcept;
-/// Whether it knows several nodes: it looks at what is free on each, or at who holds what on which. Others look at the
+/// Whether the policy reads several nodes: the free devices of each, or the holdings on each. Other policies read the
 /// first node alone.
 [[nodiscard]] bool knows_nodes(any_policy const& policy) noexcept;
 

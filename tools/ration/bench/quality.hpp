@@ -25,7 +25,7 @@ using policy_maker = std::function<std::unique_ptr<any_policy>()>;
 inline constexpr int settling_ticks = 4;
 void solve(policy_maker const& make, std::span<instance const> all, shared what, bool limited, reached& into);
 
-/// Reached over best, so that 1 is the best that there is; rounded to nine digits. NaN where there is no best.
+/// `reached` as a share of `best`, so that 1 is the best answer; rounded to nine digits. NaN unless `best` is above 0.
 [[nodiscard]] double share_of_best(objective what, double reached, double best) noexcept;
 
 }  // namespace ration::bench

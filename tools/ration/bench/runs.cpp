@@ -204,7 +204,7 @@ results run_all(bench_options const& options, progress_of_runs const& emit, diag
     if (!problems.empty()) return all;
     for (auto const& name : options.policies) run.try_policy(name, problems);
     if (!problems.empty()) return all;
-    for (auto& one : all.policies)  // two files of one name are told apart by their folders
+    for (auto& one : all.policies)  // the folders distinguish two files of one name
         if (std::ranges::count(all.policies, one.label, &contender::label) > 1)
             one.label = program::printable(one.name);
     std::size_t const steps = all.policies.size() * (all.cases.size() + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Measures every policy in every cluster and on every small problem, and keeps what is told of each.
+/// Measures every policy in every cluster and on every small problem, and keeps the results of each.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ struct contender {
     std::string label;        ///< what tables call it: its name, or its file's
     bool is_plugin = false;
     shared what = shared::devices;  ///< that it shares out
-    std::string left_out;           ///< why it is not measured, as a sentence; then the rest says nothing
+    std::string left_out;           ///< why it is not measured, as a sentence; then the fields below mean nothing
     std::string ended;              ///< why it was not asked any more, as a sentence
     std::vector<measured> of;       ///< by cluster; those after its end are empty
     reached solved;
@@ -46,14 +46,14 @@ struct results {
     }
 };
 
-/// Steps that have been done, out of so many, and what is done next.
+/// Gets the number of finished steps, the number of all steps, and a name for the next one.
 using progress_of_runs = std::function<void(std::size_t done, std::size_t all, std::string const& next)>;
 
 /// If the command line is wrong, `problems` gets diagnostics and nothing is measured.
 [[nodiscard]] results run_all(bench_options const& options, progress_of_runs const& emit,
                               program::diagnostics& problems);
 
-/// Reached over best of each problem; NaN where there is no best.
+/// `share_of_best` for each problem.
 [[nodiscard]] std::vector<double> qualities(results const& all, contender const& c, objective what);
 
 /// Whether it broke a rule, gave no answer or had to be ended.

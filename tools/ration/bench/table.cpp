@@ -167,7 +167,7 @@ std::string table_text(results const& all, program::machine_facts const& machine
         "\n{}: reached over the best there is, median (worst) of {} small problems of which every answer was tried\n",
         sections[1], instance_count);
     out +=
-        "* is what the policy is made for, as far as ration knows; another objective is another aim, and a low figure there no fault\n";
+        "* marks the objective of the policy, if ration has it on record; a low figure for another objective is not a fault\n";
     out += quality_table(all) + '\n' + closing_words(all);
     out = coloured(out, style);
     for (auto const& c : all.policies)

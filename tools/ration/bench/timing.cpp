@@ -185,7 +185,7 @@ private:
         return outcome;
     }
 
-    /// A small loop is shorter than what the clock can tell: so many in a row.
+    /// A small loop is shorter than the clock can measure, so that `turns` loops run in a row.
     [[nodiscard]] double time_of_loop(double clock) noexcept {
         std::size_t const turns = std::max<std::size_t>(1, 1000 / in_.jobs());
         auto const start = steady_clock::now();
@@ -235,7 +235,7 @@ void trouble::note(tick_outcome const& outcome, measured_cluster const& in, any_
     if (outcome.refused > 0 && refused++ == 0) first_refused = std::string_view(in.first_wrong());
     if (outcome.reply == status::ok || lost++ > 0) return;
     auto const why = program::trouble_of(policy);
-    std::string const code = "it said " + std::to_string(static_cast<int>(outcome.reply)) + ", see docs/errors.md";
+    std::string const code = "it returned " + std::to_string(static_cast<int>(outcome.reply)) + ", see docs/errors.md";
     first_lost = std::string_view(why.empty() ? code : why);
 }
 

@@ -14,7 +14,7 @@
 
 namespace ration::conformance {
 
-/// A policy is held to the bounds of jobs and to their state only when it reads them: others it cannot know.
+/// Checks a policy by the bounds and the state of jobs only when it reads them: it cannot keep others.
 class classify {
     std::size_t reasons_;
     bool reads_state_;

@@ -45,24 +45,24 @@ void give_good_grants(subject const& s) {
     for (int i = 0; i < answer_ticks; ++i) {
         auto const a = run.tick();
         expect_answer(run, a);
-        if (a.count > most_grants) continue;  // answer/output tells
+        if (a.count > most_grants) continue;  // answer/output reports it
         if (auto const wrong = run.fault(a); !wrong.empty())
             broken(fmt::format("tick {}: {}", run.tick_number(), wrong));
     }
 }
 
-/// Asks with more and more space, as a host does. At most a few rounds: `needed` says how much.
+/// Asks with more and more space, as a host does. At most a few rounds, because `needed` gives the size.
 [[nodiscard]] answer ask_with_growing_space(session& run, std::uint64_t capacity, output& space) {
     for (;;) {
         auto a = run.ask(capacity, space);
         if (a.code == RATION_OK) return a;
         if (a.code != RATION_E_CAPACITY)
-            broken(fmt::format("decide said {} for want of space: RATION_E_CAPACITY is what makes a host ask again",
+            broken(fmt::format("decide returned {} for want of space: only RATION_E_CAPACITY makes a host ask again",
                                name_of_code(a.code)));
         if (a.needed <= capacity)
             broken(fmt::format("out->needed is {} where {} rows were too few", a.needed, capacity));
         if (a.needed > most_grants)
-            broken(fmt::format("out->needed is {}, and the schema said that no tick has more than {} grants", a.needed,
+            broken(fmt::format("out->needed is {}, and the schema allows no tick with more than {} grants", a.needed,
                                most_grants));
         if (a.count != 0) broken("it changed out->count although there was too little space");
         capacity = a.needed > 2 * capacity ? a.needed : 2 * capacity < most_grants ? 2 * capacity + 1 : most_grants;
@@ -88,7 +88,7 @@ void keep_within_capacity(subject const& s) {
                                                 space);
         if (s.repeats && all.count <= most_grants && !same_bytes(all.rows, few.rows))
             broken(fmt::format(
-                "tick {}: asked again with more space it answers otherwise: decide must not remember a call that said RATION_E_CAPACITY",
+                "tick {}: asked again with more space it answers otherwise: decide must not remember a call that returned RATION_E_CAPACITY",
                 run.tick_number()));
         run.apply(all);
         small.apply(few);
@@ -109,7 +109,7 @@ void leave_the_output_alone_afterwards(subject const& s) {
         space.lock();
         run.apply(a);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // for a thread of its own
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // for a thread that the plugin started
     run.instance().destroy();
 }
 
@@ -140,7 +140,7 @@ void repeat_itself(subject const& s) {
 }
 
 void answer_again_the_same(subject const& s) {
-    if (!s.repeats) skip("two instances of it differ: nothing is to be told from one that does");
+    if (!s.repeats) skip("two instances of it differ, so that this probe can prove nothing");
     library const loaded(s);
     session once(loaded, s, {.seed = s.seed}), twice(loaded, s, {.seed = s.seed});
     for (int i = 0; i < ticks_of_a_past; ++i) {
@@ -161,7 +161,7 @@ void answer_again_the_same(subject const& s) {
 
 void follow_all_changes(subject const& s) {
     if (!s.has_flag(RATION_F_FOLLOWS_CHANGES)) skip("its manifest does not say RATION_F_FOLLOWS_CHANGES");
-    if (!s.repeats) skip("two instances of it differ: nothing is to be told from one that does");
+    if (!s.repeats) skip("two instances of it differ, so that this probe can prove nothing");
     library const loaded(s);
     for (std::uint64_t seed = s.seed; seed < s.seed + seeds_of_changes; ++seed) {
         session full(loaded, s, {.seed = seed}), incremental(loaded, s, {.seed = seed, .lists_changes = true});
@@ -199,9 +199,10 @@ constexpr probe answer_probes[] = {
      "let decide change nothing that a second call for the same tick would change again: go by the tick's columns, events and time",
      &answer_again_the_same},
     {"answer/changes",
-     "read each listed row again for each of its groups, and all rows when `everything` is 1 or there is no list; when `moved` is 1, go by jobs/id",
+     "read each listed row again for each of its groups, and all rows when `everything` is 1 or the list is absent; when `moved` is 1, go by jobs/id",
      &follow_all_changes},
-    {"answer/rebind", "take slots and sizes from each schema anew: bind comes again when the tables change in shape",
+    {"answer/rebind",
+     "take slots and sizes from each schema again: bind is called again when the tables change in shape",
      &follow_the_last_schema},
     {"answer/output", "set out->count and out->needed, and nothing else of *out", &leave_the_hosts_fields},
     {"answer/grants",

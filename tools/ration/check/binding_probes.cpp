@@ -21,7 +21,7 @@ void bind_all(subject const& s) {
     tables const offered(s, s.seed);
     guest instance(loaded, s);
     instance.bind(offered);
-    instance.bind(offered);  // once per schema: a host may bind anew
+    instance.bind(offered);  // once per schema: a host may bind again
     instance.destroy();
 }
 
@@ -30,9 +30,9 @@ void do_with_what_it_needs(subject const& s) {
     tables const offered(s, s.seed);
     guest instance(loaded, s);
     if (auto const code = instance.try_bind(offered, {.only_needs = true}); code != RATION_OK)
-        broken(
-            fmt::format("bind said {} to a host that shows the columns of `needs` and no others, as a worker does: {}",
-                        name_of_code(code), instance.reply()));
+        broken(fmt::format(
+            "bind returned {} to a host that shows the columns of `needs` and no others, as a worker does: {}",
+            name_of_code(code), instance.reply()));
     instance.destroy();
 }
 
@@ -40,7 +40,7 @@ void expect_refusal(library const& loaded, subject const& s, tables const& offer
                     std::string const& what) {
     guest instance(loaded, s);
     if (auto const code = instance.try_bind(offered, schema); code == RATION_OK)
-        broken(fmt::format("bind said RATION_OK to a host {}", what));
+        broken(fmt::format("bind returned RATION_OK to a host {}", what));
     instance.destroy();
 }
 
@@ -77,7 +77,7 @@ void bear_unknown_events(subject const& s) {
     if (!run.instance().listens()) skip("it has no on_event");
     expect_answer(run, run.tick());
     auto const& jobs = run.cluster().jobs();
-    // Of one that is over, nothing is told
+    // A host reports no event of a job that is over
     auto const job = std::ranges::find_if(jobs, [](auto const& j) { return !j.is_over(); });
     std::vector<ration_event> events;
     for (std::uint32_t const kind : {RATION_EV_JOB_CHANGED + 0u, 5u, RATION_EV_NODE_UP + 0u, 999u, 0xFFFFFFFFu, 0u,
@@ -106,7 +106,7 @@ constexpr probe binding_probes[] = {
 
 constexpr probe probes_of_a_later_host[] = {
     {"bind/stride", "step from one ration_column to the next by schema->column_stride bytes", &walk_by_stride},
-    {"events/unknown", "ignore kinds of events that it does not know, and step by `stride`", &bear_unknown_events},
+    {"events/unknown", "ignore unknown kinds of events, and step by `stride`", &bear_unknown_events},
 };
 
 }  // namespace

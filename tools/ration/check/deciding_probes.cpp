@@ -30,7 +30,7 @@ void cancel(subject const& s) {
     run.advance();
     auto const cancelled = run.ask(most_grants, space, true);
     if (cancelled.code != RATION_OK && cancelled.code != RATION_E_DEADLINE)
-        broken(fmt::format("decide said {} when it was cancelled: RATION_E_DEADLINE or an answer",
+        broken(fmt::format("decide returned {} when it was cancelled: return RATION_E_DEADLINE or an answer",
                            name_of_code(cancelled.code)));
     run.instance().destroy();
 }
@@ -67,7 +67,7 @@ void ask_the_kernel_for_nothing(subject const& s) {
     if (!refuse_kernel_calls()) skip("this kernel refuses a second seccomp filter");
     for (int i = 0; i < deciding_ticks; ++i) {
         run.advance();
-        std::fflush(nullptr);  // what it prints when it hears of events is not printed by decide
+        std::fflush(nullptr);  // output of on_event is not output of decide
         static_cast<void>(take_refused_call());
         auto const a = run.ask();
         std::fflush(nullptr);  // and what decide prints may wait in a buffer
@@ -117,7 +117,7 @@ constexpr probe deciding_probes[] = {
      &keep_no_pointer},
     {"decide/heap", "allocate in bind, for schema->max_jobs rows, or ask for scratch", &allocate_nothing},
     {"decide/io",
-     "decide by the columns and the time of the tick alone; what is to be told belongs into the reasons of grants, or into host->log",
+     "decide by the columns and the time of the tick alone; report in the reasons of grants, or by host->log",
      &ask_the_kernel_for_nothing},
     {"decide/float_mode", "put the floating-point control word back before decide returns", &keep_floating_point_mode},
     {"decide/stack", "use at most 1 MiB of stack: large arrays belong into the scratch", &keep_within_the_stack},

@@ -16,7 +16,7 @@ struct probe_result {
     finding found;
 };
 
-/// `done` is called as each result comes in. Fills in what the file says of itself.
+/// Calls `done` as each result comes in. Adds to `s` the data that the file contains about itself.
 [[nodiscard]] std::vector<probe_result> examine(subject& s, std::function<void(probe_result const&)> const& done);
 
 [[nodiscard]] bool any_red(std::vector<probe_result> const& results) noexcept;

@@ -59,11 +59,11 @@ void expect_manifest(subject const& s) {
     if (auto const fine = plugin::acceptable(m); !fine)
         broken(fmt::format("{}: {}", fine.failure().subject.view(), fine.failure().remedy));
     if (std::string_view const version(m.version); !plugin::is_semantic_version(version))
-        broken(fmt::format("its version '{}' is no semantic version: write three numbers, as in 1.0.0", version));
+        broken(fmt::format("its version '{}' is not a semantic version: write three numbers, as in 1.0.0", version));
     static_cast<void>(good(plugin::needs_of(m)));
     std::string_view const schema(m.parameters);
     if (!schema.empty() && !program::parse_json(schema).is_object())
-        broken("its parameters are no JSON schema: write an object, or nothing");
+        broken("its parameters are not a JSON schema: write an object, or nothing");
 }
 
 void expect_one_export(subject const& s) {
@@ -75,7 +75,7 @@ void expect_one_export(subject const& s) {
                    ? "it does not export " + symbol
                    : fmt::format("it exports {} and may export {} only", fmt::join(facts.exports, ", "), symbol));
     if (!facts.unique_symbols.empty())
-        broken(fmt::format("the unique symbol {} would keep it loaded for ever", facts.unique_symbols.front()));
+        broken(fmt::format("the unique symbol {} would keep it loaded forever", facts.unique_symbols.front()));
 }
 
 constexpr probe file_probes[] = {

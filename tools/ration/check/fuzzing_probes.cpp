@@ -16,7 +16,7 @@ void validate_tick(session& run, std::uint64_t seed) {
     run.advance();
     auto const a = run.ask();
     auto const where = [&] { return fmt::format("seed {}, tick {}", seed, run.tick_number()); };
-    if (a.code != RATION_OK) broken(fmt::format("{}: decide said {}", where(), name_of_code(a.code)));
+    if (a.code != RATION_OK) broken(fmt::format("{}: decide returned {}", where(), name_of_code(a.code)));
     if (a.count > most_grants) broken(fmt::format("{}: count is {}", where(), a.count));
     if (!a.changed_field.empty()) broken(fmt::format("{}: it changed {}", where(), a.changed_field));
     if (auto const wrong = run.fault(a); !wrong.empty()) broken(fmt::format("{}: {}", where(), wrong));

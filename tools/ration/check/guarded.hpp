@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Memory that a plugin is given, with pages around it that nobody may touch.
+/// Memory that a plugin is given, between pages that cannot be touched.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return usable_; }
 };
 
-/// From now on a fault says which region it hit, and how, before it ends the process.
+/// From now on a fault leaves a note on the region that it hit, and how, before it ends the process.
 void explain_faults() noexcept;
 
 /// `usable` bytes that begin `before` bytes behind `base`; what is around them is its guard.

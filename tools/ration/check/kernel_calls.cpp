@@ -32,7 +32,7 @@ constexpr unsigned granted[] = {
     __NR_exit,         __NR_exit_group,    __NR_restart_syscall,
 };
 
-/// Those that a policy author will know by name. The others have their number.
+/// The calls whose names are familiar to a policy author. The others are reported by number.
 constexpr std::pair<int, char const*> names[] = {
     {__NR_openat, "openat"},
     {__NR_read, "read"},

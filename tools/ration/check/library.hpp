@@ -18,7 +18,7 @@ class library {
     decltype(ration_estimator::estimate) estimate_ = nullptr;
 
 public:
-    /// Throws broken_rule when it cannot be loaded, or has no entry symbol of its own.
+    /// Throws broken_rule when the file cannot be loaded, or its entry symbol or manifest is not that of the file.
     explicit library(subject const& s);
     library(library const&) = delete;
     library& operator=(library const&) = delete;

@@ -71,7 +71,7 @@ void leave_no_thread(subject const& s) {
 }
 
 void go_when_unloaded(subject const& s) {
-    if (s.has_flag(RATION_F_NO_UNLOAD)) skip("its manifest says RATION_F_NO_UNLOAD");
+    if (s.has_flag(RATION_F_NO_UNLOAD)) skip("its manifest has RATION_F_NO_UNLOAD");
     auto const before = threads();
     library loaded(s);
     live_once(loaded, s);

@@ -24,7 +24,7 @@ void expect_table(subject const& s) {
     std::size_t const least =
         s.is_estimator() ? sizeof(ration_estimator) : offsetof(ration_policy, extension) + sizeof(void*);
     if (size < least || size > most_table_bytes || size % sizeof(void*) != 0)
-        broken(fmt::format("the vtable says that it has {} bytes; set struct_size = sizeof({})", size,
+        broken(fmt::format("the vtable states a size of {} bytes; set struct_size = sizeof({})", size,
                            s.is_estimator() ? "ration_estimator" : "ration_policy"));
     auto const& table = loaded.table();
     if (table.flags != s.manifest.flags)
@@ -47,7 +47,7 @@ void create_one(subject const& s) {
 constexpr char wrong_config[] = "{\"no such parameter, and no end";
 
 void expect_bounded_text(std::int32_t code, char const* err, std::size_t size, char const* function) {
-    if (!is_known_code(code)) broken(fmt::format("{} said {}", function, name_of_code(code)));
+    if (!is_known_code(code)) broken(fmt::format("{} returned {}", function, name_of_code(code)));
     if (code != RATION_OK && std::memchr(err, 0, size) == nullptr)
         broken(fmt::format("{} left no zero byte in an err of {} bytes", function, size));
 }

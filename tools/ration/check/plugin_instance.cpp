@@ -31,7 +31,7 @@ std::string name_of_code(std::int32_t code) {
     constexpr std::array names{"RATION_OK",         "RATION_E_CAPACITY",    "RATION_E_ARG",
                                "RATION_E_STATE",    "RATION_E_UNSUPPORTED", "RATION_E_NOMEM",
                                "RATION_E_DEADLINE", "RATION_E_EXCEPTION",   "RATION_E_INTERNAL"};
-    if (!is_known_code(code)) return fmt::format("{}, which is no code of the ABI", code);
+    if (!is_known_code(code)) return fmt::format("{}, which is not a code of the ABI", code);
     return names[static_cast<std::size_t>(-code)];
 }
 
@@ -44,7 +44,7 @@ guest::guest(library const& l, subject const& s)
         "create", [&] { return policy_.create(&host_, s.config.c_str(), s.config.size(), &self_, err, sizeof err); });
     err[sizeof err - 1] = '\0';
     if (code != RATION_OK)
-        broken(fmt::format("create said {}: {}{}", name_of_code(code), err,
+        broken(fmt::format("create returned {}: {}{}", name_of_code(code), err,
                            s.config.empty() ? "; does it need a configuration? pass one with --config" : ""));
 }
 
@@ -61,7 +61,7 @@ std::int32_t guest::try_bind(tables const& offered, schema_options const& option
 
 void guest::bind(tables const& offered, schema_options const& options) {
     if (auto const code = try_bind(offered, options); code != RATION_OK)
-        broken(fmt::format("bind said {} to a host that offers all standard columns and all of `needs`: {}",
+        broken(fmt::format("bind returned {} to a host that offers all standard columns and all of `needs`: {}",
                            name_of_code(code), message_));
     if (scratch_ > most_scratch)
         broken(fmt::format("it asks for {} bytes of scratch, and 256 MiB are the most", scratch_));
@@ -77,7 +77,7 @@ void guest::emit(std::byte const* events, std::uint64_t count, std::uint32_t str
         return policy_.on_event(self_, reinterpret_cast<ration_event const*>(events), count, stride);
     });
     if (code != RATION_OK)
-        broken(fmt::format("on_event said {}: an event that a policy does not know is ignored", name_of_code(code)));
+        broken(fmt::format("on_event returned {}: a policy ignores unknown events", name_of_code(code)));
 }
 
 std::int32_t guest::decide(ration_tick const& tick, ration_out& out) {
@@ -114,7 +114,7 @@ std::vector<std::byte> guest::saved() {
     std::vector<std::byte> state(size);
     if (auto const code = save(state.empty() ? &nothing : state.data(), size, size);
         code != RATION_OK || size != state.size())
-        broken(fmt::format("save said {} to a buffer of the {} bytes that it asked for", name_of_code(code),
+        broken(fmt::format("save returned {} to a buffer of the {} bytes that it asked for", name_of_code(code),
                            state.size()));
     return state;
 }

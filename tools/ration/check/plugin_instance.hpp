@@ -21,7 +21,7 @@ auto call_plugin(std::string const& function, Call call) {
     try {
         return call();
     } catch (abi::__forced_unwind const&) {
-        throw;  // the thread ends: nobody may stop that
+        throw;  // the thread ends, and no handler may stop that
     } catch (std::exception const& e) {
         broken("an exception came out of " + function + ": " + e.what());
     } catch (...) {

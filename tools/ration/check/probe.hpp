@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The probes, in the order in which they run. docs/check.md says of each what it shows.
+/// The probes, in the order in which they run. docs/check.md describes the purpose of each.
 #pragma once
 
 #include <span>

@@ -12,8 +12,8 @@
 
 namespace ration::conformance {
 
-/// Lies in memory that both processes see, so that a plugin can neither close nor flood it. The supervisor reads it
-/// when the other process is dead, and trusts no byte of it.
+/// The record is in memory that both processes share, so that a plugin can neither close nor flood it. The supervisor
+/// reads it when the other process is dead, and trusts no byte of it.
 class probe_record {
     char token_[17];
     std::uint8_t verdict_;
@@ -31,7 +31,7 @@ public:
     void finish(finding const& found, std::string_view token) noexcept;
 
     [[nodiscard]] std::string note() const;
-    /// Nothing unless the probe came to its end: `token` is what only its end knows.
+    /// Nothing unless the probe came to its end: only its end has `token`.
     [[nodiscard]] std::optional<finding> result(std::string_view token) const;
 
 private:

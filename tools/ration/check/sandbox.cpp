@@ -49,7 +49,7 @@ struct assignment {
     throw std::system_error(errno, std::generic_category(), fmt::format("cannot start a probe: {}", what));
 }
 
-/// A number that the plugin does not know, so that only the probe's own end can write it.
+/// A random number, hidden from the plugin, so that only the end of the probe can write it.
 [[nodiscard]] std::string fresh_token() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}", random(), random());
@@ -201,7 +201,7 @@ enum class outcome : std::uint8_t { ended, late, stopped, crowded };
     return found;
 }
 
-/// Passed through a pipe: a mark, the sentence, a zero byte, the output. The mark of an error of ours is no verdict.
+/// The pipe carries a mark, the sentence, a zero byte and the output. This mark is an error of ours, not a verdict.
 constexpr char mark_of_error = 'X';
 
 [[noreturn]] void be_the_supervisor(assignment const& mine, pid_t program, descriptor const& pipe) {

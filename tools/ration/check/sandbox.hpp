@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Runs each probe in a process of its own, under a supervisor: whatever the plugin does to that process, the program
+/// Runs each probe in a separate process, under a supervisor: whatever the plugin does to that process, the program
 /// continues and reports it.
 #pragma once
 
@@ -22,7 +22,7 @@ struct deadline {
 /// Called in the probe's process before `body`: gives up rights. Returns why that is impossible; empty when it is done.
 using rights_filter = std::function<std::string()>;
 
-/// Runs `body` in a process of its own. The verdict is `passed` only when that process proves that it came to its end:
+/// Runs `body` in a separate process. The verdict is `passed` only when that process proves that it came to its end:
 /// its exit status counts for nothing, because a plugin can call exit(0). A second process supervises it from outside
 /// and enforces the deadline. Where the kernel allows it, the first is in a PID namespace, and everything that it has
 /// started dies with that. If `give_up_rights` fails, `body` does not run, and the verdict is `failed` with its

@@ -83,7 +83,7 @@ answer session::tick() {
 
 void expect_answer(session const& s, answer const& a) {
     if (a.code != RATION_OK)
-        broken(fmt::format("tick {}: {} said {}", s.tick_number(), a.is_estimate ? "estimate" : "decide",
+        broken(fmt::format("tick {}: {} returned {}", s.tick_number(), a.is_estimate ? "estimate" : "decide",
                            name_of_code(a.code)));
 }
 

@@ -63,7 +63,7 @@ class session {
 public:
     session(library const& l, subject const& s, session_options const& options = {});
 
-    /// One second passes, the plugin hears what happened and decides. Its grants come into force if it keeps the
+    /// One second passes, the plugin receives the events and decides. Its grants come into force if it keeps the
     /// rules.
     answer tick();
     /// `tick` in two parts: the tables are those of the new second, and `ask` may be repeated.
@@ -72,7 +72,7 @@ public:
     [[nodiscard]] answer ask(std::uint64_t capacity = most_grants) { return ask(capacity, output_); }
     void apply(answer const& a);
 
-    /// From now on the tables are elsewhere, and where they were nobody can look.
+    /// From now on the tables are elsewhere, and their former memory cannot be read.
     void move_tables();
 
     [[nodiscard]] std::string fault(answer const& a);
@@ -81,7 +81,7 @@ public:
     [[nodiscard]] std::uint64_t tick_number() const noexcept { return tick_; }
 };
 
-/// "tick 7: decide said RATION_E_INTERNAL" as a broken rule, unless the answer is one.
+/// Throws "tick 7: decide returned RATION_E_INTERNAL" as a broken rule, unless the code of `a` is RATION_OK.
 void expect_answer(session const& s, answer const& a);
 
 [[nodiscard]] bool same_bytes(std::vector<ration_grant> const& a, std::vector<ration_grant> const& b) noexcept;

@@ -7,7 +7,7 @@
 
 namespace ration::conformance {
 
-/// Runs `body` to its end in a thread with `bytes` of stack. Below lie 256 MiB that nobody may touch, so that even one
+/// Runs `body` to its end in a thread with `bytes` of stack. Below are 256 MiB that cannot be touched, so that even one
 /// large array cannot jump over them. An exception of `body` comes out of here.
 void run_on_stack(std::size_t bytes, std::function<void()> const& body);
 

@@ -29,10 +29,10 @@ void save_into(session& run, guarded& space, std::uint64_t capacity, std::uint64
     auto* const place = space.place(capacity, 1);
     std::uint64_t size = 0;
     auto const code = run.instance().save(place, capacity, size);
-    if (size != wanted) broken(fmt::format("save says {} bytes at one time and {} at another", wanted, size));
+    if (size != wanted) broken(fmt::format("save reports {} bytes at one time and {} at another", wanted, size));
     auto const expected = capacity < wanted ? RATION_E_CAPACITY : RATION_OK;
     if (code != expected)
-        broken(fmt::format("save said {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity,
+        broken(fmt::format("save returned {} to a buffer of {} bytes for a state of {}", name_of_code(code), capacity,
                            wanted));
 }
 
@@ -70,7 +70,8 @@ void save_the_same_twice(subject const& s) {
 
 void expect_refused(session& run, std::span<std::byte const> state, std::string const& what) {
     auto const code = run.instance().load(state);
-    if (code == RATION_OK || !is_known_code(code)) broken(fmt::format("load said {} to {}", name_of_code(code), what));
+    if (code == RATION_OK || !is_known_code(code))
+        broken(fmt::format("load returned {} to {}", name_of_code(code), what));
 }
 
 void refuse_damaged_states(subject const& s) {
@@ -102,7 +103,8 @@ void take_over(subject const& s) {
     auto const state = old.instance().saved();
     experience(other);
     if (auto const code = other.instance().load(state); code != RATION_OK)
-        broken(fmt::format("load said {} to a state that an instance of the same plugin saved", name_of_code(code)));
+        broken(
+            fmt::format("load returned {} to a state that an instance of the same plugin saved", name_of_code(code)));
     if (other.instance().saved() != state) broken("what is loaded and saved again is not what was saved");
     if (!s.repeats) return;
     session again(loaded, s, {.seed = s.seed});

@@ -16,7 +16,7 @@ constexpr std::size_t slack = 8192;            // beyond an inexact scratch
 constexpr std::uint32_t own_width = 9;         // of a vector that only this plugin reads
 constexpr std::uint64_t budget = 100'000'000;  // ns
 
-/// The plugin's own columns join those of every host, and all are put into an order that nobody can guess.
+/// The plugin's own columns join those of every host, and all are put into an order that a plugin cannot guess.
 [[nodiscard]] std::vector<offered_column> offer_to(subject const& s, std::uint64_t seed) {
     testing::synthetic_cluster const cluster(cluster_of(1));
     std::vector<offered_column> all;
@@ -172,7 +172,7 @@ void tables::fill_frame(testing::synthetic_cluster const& cluster, std::uint64_t
         frame_->pointers[t] = &frame_->table[t];
     }
     frame_->cancel = cancelled ? 1 : 0;
-    // A later host has more tables than this one knows: every other tick does.
+    // A later host has more tables than this version: every other tick has one more.
     std::uint32_t const n_tables = tick % 2 == 0 ? ration::table_count : shown_tables;
     frame_->tick = {
         sizeof(ration_tick), n_tables,        tick,          seed_ + tick, cluster.now().count, budget, &frame_->cancel,

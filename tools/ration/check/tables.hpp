@@ -32,7 +32,7 @@ struct schema_options {
     bool small = false;              ///< of a host with one job at most
     bool only_needs = false;         ///< as in a worker: what the manifest does not name is not there
     std::uint32_t extra_stride = 0;  ///< bytes behind each record, full of garbage
-    bool of_later_host = false;      ///< has columns of types and tables that this version does not know
+    bool of_later_host = false;      ///< has columns of types and tables that this version does not have
     std::string without{};           ///< this column is not there
     std::string without_slot{};      ///< this one has RATION_NO_SLOT
     std::string mistyped{};          ///< this one has another type
@@ -49,7 +49,7 @@ public:
 };
 
 class tables {
-    static constexpr std::size_t shown_tables = table_count + 1, most_slots = 160;  // one more than this version knows
+    static constexpr std::size_t shown_tables = table_count + 1, most_slots = 160;  // one more than this version has
     static constexpr std::size_t most_rows = most_grants;
 
     /// All that a tick points at, but the columns' values.
@@ -78,9 +78,9 @@ public:
     tables(subject const& s, std::uint64_t seed);
 
     [[nodiscard]] std::vector<offered_column> const& columns() const noexcept { return columns_; }
-    /// `exact`: the first byte beyond `size` is a guard. Otherwise there is room that nobody looks at.
+    /// `exact`: the first byte beyond `size` is a guard. Otherwise unchecked memory follows.
     void make_scratch(std::uint64_t size, bool exact);
-    /// `changes`: of the tables that this version knows; nullptr: the host lists none.
+    /// `changes`: of the tables that this version has, or nullptr where the host lists none.
     void show(testing::synthetic_cluster const& cluster, std::uint64_t tick, bool cancelled = false,
               table_changes const* const* changes = nullptr);
     void lock() noexcept;

@@ -27,7 +27,7 @@ constexpr auto notes_of_bench = R"(Examples:
   ration bench --policies ./libmine.so,srtf --jobs 100,10000 --devices 1024
   ration bench --policies ./libmine.so --isolation in-process --seed 7 --json | jq '.policies[].quality'
 
-docs/bench.md says how it is measured and what a good number is. Exit codes: 0 every answer was good; 1 a policy granted what the rules do
+docs/bench.md describes the measurement and good values. Exit codes: 0 every answer was good; 1 a policy granted what the rules do
 not allow, gave no answer, or had to be ended; 2 wrong command line or file, or no policy that can be measured.)";
 
 constexpr int most_count = 100'000;
@@ -37,7 +37,7 @@ constexpr std::size_t most_digits = 6;
     bool const digits =
         !word.empty() && word.size() <= most_digits && word.find_first_not_of("0123456789") == std::string::npos;
     if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most_count) return {};
-    return diagnostic{.text = fmt::format("{} is no number from 1 to {}", program::quoted(word), most_count)};
+    return diagnostic{.text = fmt::format("{} is not a number from 1 to {}", program::quoted(word), most_count)};
 }
 
 [[nodiscard]] result<void, diagnostic> check_isolation(std::string_view word) {

@@ -110,7 +110,7 @@ private:
     return fail(exit_code::bad_input, fmt::format("{}: {}", path, process::input_sentence(why)));
 }
 
-/// Prints until the job is over; its last output is in the file before its state says so.
+/// Prints until the job is over; its last output is in the file before its state changes.
 [[nodiscard]] exit_code follow(log_copy& log, std::string const& path, kept_run const& run, std::string const& job) {
     for (;; ::usleep(follow_interval)) {
         auto const now = run.has_ended() ? prospect::over : prospect_of(run.run, job);

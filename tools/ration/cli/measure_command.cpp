@@ -46,7 +46,7 @@ constexpr auto notes_of_measure_serve = R"(Examples:
 A server has a table such as parameters = { socket = "server.sock" }, and {socket} in its command. It listens there, and
 answers each line with the same line once the request is served. Requests have random planned times, and latencies
 count from these. The rate rises by half until a pass misses the limit, and bisection then finds it within 2 %.
-With two servers, the first one is also held at 25, 50 and 75 % of its own rate while the rate of the second one rises.
+With two servers, the first one is also held at 25, 50 and 75 % of its rate while the rate of the second one rises.
 Exit codes: 0 all rates are known; 1 a server failed; 2 wrong command line or file; 3 this machine has too few devices,
 or jobs of an earlier run exist; 4 interrupted; 5 an error in ration.)";
 

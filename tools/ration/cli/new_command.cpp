@@ -66,7 +66,7 @@ namespace fs = std::filesystem;
                           return letters.find(c) != letters.npos || others.find(c) != others.npos;
                       });
     if (good) return {};
-    return diagnostic{.text = fmt::format("{} is no name for a policy: take up to {} letters, digits, '-' and '_', "
+    return diagnostic{.text = fmt::format("{} is not a name for a policy: take up to {} letters, digits, '-' and '_', "
                                           "with a letter in front",
                                           program::quoted(name), longest_policy_name)};
 }
@@ -111,7 +111,7 @@ exit_code make_project(new_options const& options) {
         "{0} is a policy that works. Next:\n"
         "  cd {0}\n"
         "  cmake -B build && cmake --build build && ctest --test-dir build\n"
-        "README.md says where the rule stands and how to run jobs under it.\n",
+        "README.md describes where the rule is and how to run jobs under it.\n",
         options.name);
     return exit_code::ok;
 }

@@ -8,7 +8,7 @@
 namespace ration::program {
 
 struct template_file {
-    std::string_view set;   ///< the folder below tools/ration/new: "common", or a language as --lang says it
+    std::string_view set;   ///< the folder below tools/ration/new: "common", or a language as --lang takes it
     std::string_view path;  ///< in the new folder
     std::string_view text;  ///< with `my-policy` where the name goes, and `my_policy` where it has to be an identifier
 };

@@ -118,15 +118,15 @@ struct listed {
 void report(std::string const& line) { std::puts(printable(line).c_str()); }
 
 [[nodiscard]] std::string_view vouching(listed const& p) {
-    return p.vendor.empty() ? "nobody who says so" : std::string_view(p.vendor);
+    return p.vendor.empty() ? "an unnamed vendor" : std::string_view(p.vendor);
 }
 
 /// Where it runs, and from where it comes.
 [[nodiscard]] std::string whereabouts(listed const& p) {
     if (p.isolation == "none") return p.place;
     bool const only = p.isolation == "worker only";
-    return fmt::format("runs in a worker process{}: {}", only ? " only" : ", or in-process where the jobs file says so",
-                       p.place);
+    return fmt::format("runs in a worker process{}: {}",
+                       only ? " only" : ", or in-process if the jobs file requests it", p.place);
 }
 
 void show(listed const& p) {

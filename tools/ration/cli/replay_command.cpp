@@ -183,7 +183,7 @@ private:
     [[nodiscard]] result<void, diagnostic> take_event(std::string const& text) {
         auto const line = parse_json(text);
         if (!line.is_object() || !line.contains("event"))
-            return diagnostic{.text = "this is no event; name a log that 'ration run --log' wrote"};
+            return diagnostic{.text = "this is not an event; name a log that 'ration run --log' wrote"};
         auto const& event = line["event"];
         if (event == "run") return begin(line);
         if (runs.empty())

@@ -12,7 +12,7 @@ namespace ration::program {
 struct replay_options {
     std::string log;                    ///< an event log
     std::vector<std::string> policies;  ///< names or paths of a .so
-    std::vector<std::string> settings;  ///< as `add_setting` takes them; besides what the log's jobs file says
+    std::vector<std::string> settings;  ///< as `add_setting` takes them; they override the log's jobs file
     bool json = false;
 };
 

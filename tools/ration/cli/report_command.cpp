@@ -20,8 +20,8 @@ constexpr auto notes_of_report = R"(Examples:
   ration report monday.jsonl tuesday.jsonl --out week.html
   ration sim --trace jobs.csv --cluster 16x4 --policy fifo,las --json > sim.json && ration report sim.json
 
-The page opens without a network. A log of a run that was killed is fine. docs/report.md tells what the page shows.
-Exit codes: 0 the page is there; 2 wrong command line, a file that is no log, or a page that cannot be written; 5 an error in ration.)";
+The page opens without a network. A log of a run that was killed is fine. docs/report.md describes the page.
+Exit codes: 0 the page is there; 2 wrong command line, a file that is not a log, or a page that cannot be written; 5 an error in ration.)";
 
 /// Where the page goes without an option: beside the first log.
 [[nodiscard]] std::string page_beside(std::string const& log) {

@@ -40,7 +40,7 @@ constexpr auto notes_of_sim = R"(Examples:
   ration sim --trace jobs.csv --cluster 8x4:v100,8x8:a100 --policy fifo --json | head -1 | jq '.policies[].figures.mean_jct'
 
 docs/sim.md defines every figure. Exit codes: 0 all went well; 1 a policy made a grant that the rules do not allow, gave no answer, or left
-jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
+jobs waiting forever; 2 wrong command line or file; 5 an error in ration.)";
 
 [[nodiscard]] result<void, diagnostic> check_faults(std::string_view word) {
     sim::fault_rates nothing;
@@ -55,7 +55,7 @@ jobs waiting for ever; 2 wrong command line or file; 5 an error in ration.)";
 [[nodiscard]] result<void, diagnostic> check_time(std::string_view word) {
     if (parse_sim_time(word)) return {};
     return diagnostic{.text = program::quoted(word) +
-                              " is no time: write seconds, or a number with ms, s, m or h, up to 365 days"};
+                              " is not a time: write seconds, or a number with ms, s, m or h, up to 365 days"};
 }
 
 /// Written out, since CLI11's own range lets "nan" pass.
@@ -88,8 +88,7 @@ CLI::Option* add_list(CLI::App& to, char const* name, std::vector<std::string>& 
 }
 
 void add_input(CLI::App& to, simulation_options& into) {
-    add_list(to, "--trace", into.traces, "A file with jobs; each that is named is a sample of its own")
-        ->type_name("FILE");
+    add_list(to, "--trace", into.traces, "A file with jobs; each named file is a separate sample")->type_name("FILE");
     to.add_option("--format", into.format,
                   "Of the traces, instead of what their first lines say; docs/sim.md lists them")
         ->type_name("NAME");
@@ -116,7 +115,7 @@ void add_input(CLI::App& to, simulation_options& into) {
 [[nodiscard]] result<void, diagnostic> check_size(std::string_view word) {
     if (parse_size(word)) return {};
     return diagnostic{.text = program::quoted(word) +
-                              " is no size: write a number with B, KiB, MiB, GiB, TiB, kB, MB, "
+                              " is not a size: write a number with B, KiB, MiB, GiB, TiB, kB, MB, "
                               "GB or TB"};
 }
 

@@ -12,7 +12,7 @@ constexpr auto notes_of_top = R"(Examples:
   ration top
   ration top | head      once, without a terminal
 
-Ctrl-C ends the view. Exit codes: 0; 2 wrong command line; 3 there is no service in the folder.)";
+Ctrl-C ends the view. Exit codes: 0; 2 wrong command line; 3 the folder has no service.)";
 
 }  // namespace
 

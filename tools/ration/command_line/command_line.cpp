@@ -59,7 +59,7 @@ private:
         auto* const to = above.add_subcommand(path.substr(space == path.npos ? 0 : space + 1), one.help);
         if (one.make == nullptr) {
             to->require_subcommand(1);
-            to->footer(fmt::format("'ration {} COMMAND --help' tells more.", path));
+            to->footer(fmt::format("See 'ration {} COMMAND --help'.", path));
         }
         return to;
     }
@@ -81,12 +81,12 @@ private:
         if (auto const word = first_unknown(where); !word.empty()) return sentence_on_unknown(where, word);
         std::string const help = path_of(where) + " --help";
         if (auto const names = command_names(where); !names.empty())
-            return fmt::format("say what to do: {}; '{}' tells more", fmt::join(names, ", "), help);
+            return fmt::format("say what to do: {}; see '{}'", fmt::join(names, ", "), help);
         if (e.get_name() == "ValidationError") return e.what();
         std::string const reply = e.what();
         if (e.get_name() == "ArgumentMismatch")
-            return fmt::format("'{}' takes one value; '{}' tells more", reply.substr(0, reply.find(':')), help);
-        return fmt::format("{}; '{}' tells more", reply, help);
+            return fmt::format("'{}' takes one value; see '{}'", reply.substr(0, reply.find(':')), help);
+        return fmt::format("{}; see '{}'", reply, help);
     }
 
     /// The first word that CLI11 could not use; empty: none. Words behind '--' can be left to the program, and come
@@ -103,7 +103,7 @@ private:
             auto const names = command_names(where);
             if (!names.empty())
                 return "unknown command " + program::quoted(word) + suggestion(word, {names.begin(), names.end()});
-            return fmt::format("{} is one word too many for '{}'; '{} --help' tells more", program::quoted(word),
+            return fmt::format("{} is one word too many for '{}'; see '{} --help'", program::quoted(word),
                                where.get_name(), path_of(where));
         }
         std::vector<std::string> names;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The command line for those who write about it: the manual pages and the completion of shells say what `--help` says.
+/// The command line as data: the manual pages and the completion of shells have the same content as `--help`.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ struct described_option {
     std::vector<std::string> names;  ///< "--policy", or the one word of a positional argument: "FILE"
     bool positional = false, required = false;
     std::string value;  ///< what follows the name: "NAME"; empty for a flag and for a positional argument
-    std::string range;  ///< of a number, "1 - 1000"; empty where the help says it
+    std::string range;  ///< of a number, "1 - 1000"; empty where the help has it
     std::string help;
-    std::vector<std::string> excludes;  ///< names of options that it cannot stand beside, sorted
+    std::vector<std::string> excludes;  ///< names of options that cannot be given with it, sorted
     offered_values offers;
 };
 
@@ -30,7 +30,7 @@ struct described_command {
     std::string help;
     std::vector<std::string> commands;  ///< of a group: the last words of their names
     std::vector<described_option> options;
-    std::string notes;  ///< what stands below the options: examples, exit codes
+    std::string notes;  ///< the text below the options: examples, exit codes
 };
 
 struct described_program {

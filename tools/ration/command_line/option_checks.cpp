@@ -28,8 +28,8 @@ std::function<std::string(std::string const&)> number_check(int most, char const
         bool const digits =
             !word.empty() && word.size() <= 4 && word.find_first_not_of("0123456789") == std::string::npos;
         if (digits && std::stoi(word) >= 1 && std::stoi(word) <= most) return {};
-        return diagnostic{.text =
-                              fmt::format("{} is no number of {} from 1 to {}", program::quoted(word), things, most)};
+        return diagnostic{
+            .text = fmt::format("{} is not a number of {} from 1 to {}", program::quoted(word), things, most)};
     });
 }
 
@@ -71,7 +71,7 @@ result<std::uint64_t, diagnostic> parse_seed(std::string_view word) {
     // No sign, and no 0 in front, after which CLI11 would read octal digits
     if (std::to_string(seed) == word) return seed;
     return diagnostic{.text = quoted(word) +
-                              " is no seed: write a whole number from 0 to 18446744073709551615, "
+                              " is not a seed: write a whole number from 0 to 18446744073709551615, "
                               "without a 0 in front"};
 }
 

@@ -11,7 +11,7 @@ enum class exit_code : int {
     ok = 0,
     job_failed = 1,    ///< at least one job failed or diverged
     probe_failed = 1,  ///< of `ration check`: the plugin broke a rule
-    /// Of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting for ever
+    /// Of `ration sim` and `ration bench`: a policy broke a rule, gave no answer, or left jobs waiting forever
     policy_failed = 1,
     nothing_read = 1,  ///< of `ration try-log`: no line gave a record
     bad_input = 2,     ///< command line or jobs.toml

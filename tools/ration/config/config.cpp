@@ -128,7 +128,7 @@ private:
             if (v != nullptr) refuse(v->at, "the configuration of a service has no jobs; give them to ration submit");
             return;
         }
-        if (v == nullptr) return refuse({}, fmt::format("there is no job; add a {}", job_example));
+        if (v == nullptr) return refuse({}, fmt::format("the file has no job; add a {}", job_example));
         auto const* const jobs = std::get_if<array>(&v->data);
         if (jobs == nullptr)
             return refuse(v->at, fmt::format("'job' must be a list; write a {}, in double brackets", job_example));
@@ -155,7 +155,7 @@ private:
             auto const first = std::ranges::find(jobs.begin(), second, second->name, &job_config::name);
             if (first != second && !second->name.empty())
                 refuse(second->name_at,
-                       fmt::format("this job and the one in line {} are both named {}; give each a name of its own",
+                       fmt::format("this job and the one in line {} are both named {}; give each a unique name",
                                    first->name_at.line, quoted(second->name)));
         }
     }

@@ -24,7 +24,7 @@
 
 namespace ration::program {
 
-/// One key of a policy's table, not yet judged: the policy knows its own parameters.
+/// One key of a policy's table, not validated yet: only the policy has the list of its parameters.
 struct parameter {
     std::string name;
     std::variant<bool, std::int64_t, double, std::string> value;
@@ -60,7 +60,7 @@ struct target_config {
     direction improves = direction::down;
     std::optional<double> acceptable{}, objective{};
     std::optional<level_config> level{};
-    /// The metric counts as its mean over this many values, and only once there are so many
+    /// The metric counts as its mean over this number of values, and only once that number is there
     std::uint32_t mean_of = 1;
 };
 
@@ -160,12 +160,12 @@ struct job_config {
     std::vector<std::string> reads;           ///< files for the cache of the run
     double weight = 1;
     std::int64_t priority = 0;  ///< -1000000 to 1000000; a greater one is more urgent
-    /// All that the file says of it, as `lines_of` its table; of a job with devices also of what size they are
+    /// Its whole table in the file, as `lines_of` returns it; for a job with devices also their size
     std::vector<std::string> definition;
     position where;  ///< of the job; then of the values of its keys
     position name_at, command_at, directory_at, log_at, reads_at, preload_at;
 
-    /// A path of the job, from where ration stands.
+    /// A path of the job, as this process can open it.
     [[nodiscard]] std::string from_here(std::string const& path) const {
         return path.starts_with('/') || directory.empty() ? path : directory + '/' + path;
     }
@@ -250,13 +250,13 @@ struct parsed_config {
 struct job_remark {
     std::string job, text;
 };
-/// Jobs whose `metrics` name the same files as those of an earlier job, so that ration cannot tell whose rows they are.
+/// Jobs whose `metrics` name the same files as those of an earlier job, so that ration cannot assign the rows to a job.
 [[nodiscard]] std::vector<job_remark> shared_metric_files(run_config const& config);
 
 /// Whether a policy is meant as a file: it has a slash or ends in ".so".
 [[nodiscard]] bool is_plugin_path(std::string_view policy) noexcept;
 
-/// The name under which the parameters of a policy stand in the file: "tradl" for "tradl" and for
+/// The name that the file uses for the table of parameters of a policy: "tradl" for "tradl" and for
 /// "plugins/libtradl.so".
 [[nodiscard]] std::string_view policy_stem(std::string_view policy) noexcept;
 

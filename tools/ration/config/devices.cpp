@@ -77,7 +77,7 @@ private:
         into_.checkpoint_at = keys_.place_of("checkpoint");
         if (folder->empty() || folder->find('\0') != std::string::npos)
             return refuse(into_.checkpoint_at,
-                          "'checkpoint' is no path; leave the key out to keep checkpoints with the run's output");
+                          "'checkpoint' is not a path; leave the key out to keep checkpoints with the run's output");
         into_.checkpoint = *folder;
     }
 
@@ -194,7 +194,7 @@ void read_gpu_memory(table_reader& bounds, elastic_config& into, diagnostics& pr
     if (!size || size->count == 0)
         problems.add(
             into.gpu_memory_at,
-            fmt::format("gpu_memory {} is no size; write a number and a unit, such as \"40GiB\"", quoted(*text)));
+            fmt::format("gpu_memory {} is not a size; write a number and a unit, such as \"40GiB\"", quoted(*text)));
     else
         into.gpu_memory = *size;
 }

@@ -49,8 +49,8 @@ void check_program(job_config const& job, diagnostics& out) {
     auto const& program = job.command.front();
     bool const has_path = program.find('/') != std::string::npos;
     if (has_path && !is_program(job.from_here(program)))
-        out.add(job.command_at, "there is no program " + quoted(program) +
-                                    " that can be run; build it or correct the path, "
+        out.add(job.command_at, "the program " + quoted(program) +
+                                    " does not exist or is not executable; build it or correct the path, "
                                     "which is relative to the job's directory");
     else if (!has_path && !is_on_path(job, program))
         out.add(job.command_at,
@@ -71,8 +71,8 @@ diagnostics missing_files(run_config const& config) {
     diagnostics out(config.file);
     for (auto const& job : config.jobs) {
         if (!job.directory.empty() && !is_directory(job.directory)) {
-            out.add(job.directory_at, "there is no directory " + quoted(job.directory) +
-                                          "; create it or correct the path, "
+            out.add(job.directory_at, "the directory " + quoted(job.directory) +
+                                          " does not exist; create it or correct the path, "
                                           "which is relative to where ration was started");
             continue;
         }

@@ -28,7 +28,7 @@ constexpr bytes least_memory{1 << 20};
 
 [[nodiscard]] bool has_zero_byte(std::string_view text) noexcept { return text.find('\0') != std::string_view::npos; }
 
-/// Reads the parts of one job; every part says for itself what is wrong with it.
+/// Reads the parts of one job; every part reports its own errors.
 class job_part_reader {
     table_reader keys_;
     diagnostics& problems_;
@@ -85,8 +85,7 @@ private:
         job_.name_at = keys_.place_of("name");
         read_plain_name("name", job_.name);
         if (!job_.name.empty() && !cgroup::check_name(job_.name))
-            refuse(job_.name_at,
-                   quoted(job_.name) + " is what the kernel calls one of its own files; choose another name");
+            refuse(job_.name_at, quoted(job_.name) + " is the name of a file of the kernel; choose another name");
     }
 
     void read_command() {
@@ -102,7 +101,7 @@ private:
         job_.directory_at = keys_.place_of("directory");
         if (directory->empty() || has_zero_byte(*directory))
             return refuse(job_.directory_at,
-                          "'directory' is no path; leave the key out to start the job where ration was started");
+                          "'directory' is not a path; leave the key out to start the job where ration was started");
         job_.directory = *directory;
     }
 
@@ -171,7 +170,7 @@ private:
             refuse(
                 at,
                 quoted(text) +
-                    " is no size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
+                    " is not a size; write a number and one of B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, such as \"2GiB\"");
         else if (*size < least_memory)
             refuse(at, "no job fits into less than \"1MiB\" of memory; write a larger limit, or leave it out");
         else
@@ -259,9 +258,10 @@ std::optional<nanoseconds> read_duration(std::string_view key, std::string const
     auto const t = parse_duration(text);
     if (!t)
         problems.add(
-            at, fmt::format("'{}' is {}, which is no duration; write a number and one of ms, s, m, h, such as \"20s\", "
-                            "at most 365 days",
-                            key, quoted(text)));
+            at,
+            fmt::format("'{}' is {}, which is not a duration; write a number and one of ms, s, m, h, such as \"20s\", "
+                        "at most 365 days",
+                        key, quoted(text)));
     return t;
 }
 

@@ -105,8 +105,8 @@ result<void, diagnostic> check_log_patterns(std::vector<std::string> const& patt
         return diagnostic{.text = fmt::format("'log' has {} patterns; write 1 to {}", patterns.size(), most_patterns)};
     for (auto const& pattern : patterns) {
         if (pattern.empty() || pattern.find('\0') != std::string::npos)
-            return diagnostic{.text =
-                                  "'log' is no regular expression; leave the key out for a job that reports by itself"};
+            return diagnostic{
+                .text = "'log' is not a regular expression; leave the key out for a job that reports by itself"};
         if (has_control_character(pattern))
             return diagnostic{.text =
                                   "'log' contains a control character, which TOML reads from an escape in double "

@@ -80,7 +80,7 @@ void read_parameter(entry const& e, job_config& job, diagnostics& problems) {
     return out + '"';
 }
 
-/// The end of the value that begins at `begin`; npos if it is no number and no text on one line.
+/// The end of the value that begins at `begin`; npos if it is neither a number nor a text on one line.
 [[nodiscard]] std::size_t end_of_value(std::string_view text, std::size_t begin) {
     if (begin >= text.size() || text.substr(begin).starts_with("\"\"\"") || text.substr(begin).starts_with("'''"))
         return text.npos;

@@ -60,7 +60,7 @@ result<void, diagnostic> add_setting(std::string_view text, run_config& into) {
     std::size_t const dot = text.find('.'), equals = text.find('=');
     if (equals == text.npos || dot >= equals || dot == 0 || dot + 1 == equals)
         return diagnostic{.text = program::quoted(text) +
-                                  " is no parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0"};
+                                  " is not a parameter: write POLICY.PARAMETER=VALUE, as in las.promote=0"};
     std::string const policy(text.substr(0, dot));
     auto found = std::ranges::find(into.parameters, policy, &policy_parameters::policy);
     if (found == into.parameters.end())

@@ -17,7 +17,7 @@ namespace ration::program {
 /// Adds the parameter of `las.promote=0`. Errors: another form, or a parameter that was added before.
 [[nodiscard]] result<void, diagnostic> add_setting(std::string_view text, run_config& into);
 
-/// Adds all words of `--set`. Each has to be of one of `policies`, of which the sentence says that they are `used`, as
+/// Adds all words of `--set`. Each has to be of one of `policies`. `used` is the verb for them in a diagnostic, as
 /// in "run".
 void add_settings(std::vector<std::string> const& words, std::vector<std::string> const& policies,
                   std::string_view used, run_config& into, diagnostics& problems);

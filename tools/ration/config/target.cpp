@@ -24,7 +24,7 @@ constexpr std::int64_t most_values = 100'000;
     return improves == direction::down ? "down" : "up";
 }
 
-/// Metrics travel as words of the progress protocol and stand in tables.
+/// The name of a metric is a word of the progress protocol, and appears in tables.
 [[nodiscard]] bool is_metric_name(std::string_view name) noexcept {
     return !name.empty() && name.size() <= longest_metric &&
            std::ranges::all_of(name, [](char c) { return c > ' ' && c < '\x7f' && c != '='; });
@@ -120,7 +120,7 @@ private:
         if (word == nullptr) return std::nullopt;
         if (*word == "down") return direction::down;
         if (*word == "up") return direction::up;
-        refuse(keys_.place_of("direction"), quoted(*word) + " is no direction; write \"down\" or \"up\"");
+        refuse(keys_.place_of("direction"), quoted(*word) + " is not a direction; write \"down\" or \"up\"");
         return std::nullopt;
     }
 
@@ -143,7 +143,7 @@ private:
             target_.improves = *o < *a ? direction::down : direction::up;
         else
             return refuse(metric_.key_at,
-                          fmt::format("nothing says which way {} goes; add direction = \"down\" or direction = \"up\"",
+                          fmt::format("the direction of {} is missing; add direction = \"down\" or direction = \"up\"",
                                       quoted(metric_.key)));
         if (a && o && !reaches(target_.improves, *o, *a))
             refuse(keys_.place_of("objective"),

@@ -15,7 +15,7 @@ namespace ration::program {
 [[nodiscard]] target_config read_target(table_reader& job, std::string const& title, position at,
                                         diagnostics& problems);
 
-/// The direction that the name of a metric tells: "val_loss" goes down, "accuracy" goes up; none for other names.
+/// The direction that the name of a metric implies: "val_loss" goes down, "accuracy" goes up; none for other names.
 [[nodiscard]] std::optional<direction> usual_direction(std::string_view metric) noexcept;
 
 }  // namespace ration::program

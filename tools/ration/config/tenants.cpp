@@ -114,7 +114,7 @@ void find_namesakes(std::vector<tenant_config> const& all, diagnostics& problems
         auto const first = std::ranges::find(all.begin(), second, second->name, &tenant_config::name);
         if (first != second && !second->name.empty())
             problems.add(second->name_at,
-                         fmt::format("tenant {}: the one in line {} has the same name; give each a name of its own",
+                         fmt::format("tenant {}: the one in line {} has the same name; give each a unique name",
                                      quoted(second->name), first->name_at.line));
     }
 }
@@ -231,7 +231,7 @@ tenant_tree load_tenants(std::string const& file, diagnostics& problems) {
     auto tree = read_tenants(root, found);
     root.report_all_unknown();
     if (found.empty() && tree.tenants.empty())
-        found.add(position{}, fmt::format("there is no tenant; add a {}", tenant_example));
+        found.add(position{}, fmt::format("the file has no tenant; add a {}", tenant_example));
     found.sort();
     for (auto const& problem : found) problems.add(problem);
     return tree;

@@ -34,7 +34,7 @@ using json = nlohmann::ordered_json;
     return refused(std::string(c.what), c.why);
 }
 
-/// One row for each GPU; one that says why there is none.
+/// One row for each GPU, or one with the reason why none was found.
 void add_gpus(std::vector<finding>& rows) {
     auto const found = cuda::find_gpus();
     char const* const inherited = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -59,7 +59,7 @@ void add_gpus(std::vector<finding>& rows) {
     }
     if (found.gpus.empty())
         rows.push_back({"gpu", "", "", found.why_no_nvml ? to_text(*found.why_no_nvml) : "the driver shows none",
-                        "devices = { count = 4, cpu = 0.25 } in the jobs file stands in for GPUs"});
+                        "devices = { count = 4, cpu = 0.25 } in the jobs file replaces GPUs"});
 }
 
 /// How GPUs and CPUs are chosen for jobs with devices.

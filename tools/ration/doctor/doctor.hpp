@@ -33,7 +33,7 @@ struct gpu_findings {
     cuda::inventory found;
     result<cuda::driver_view> driver;  ///< under the mask that would hand out all GPUs that can be
     result<cuda::runtime_view> runtime;
-    std::vector<finding> levels;  ///< empty where there is no GPU
+    std::vector<finding> levels;  ///< empty without a GPU
 };
 
 /// `own_groups`: `ration run` gives jobs groups of their own here.

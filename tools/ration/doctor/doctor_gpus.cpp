@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The part of `ration doctor` about GPUs: which there are, and how far jobs can be held to theirs: advisory (their
-// environment says so), enforced (nothing else can be opened), verified (looked at).
+// The part of `ration doctor` about GPUs: the list of them, and how far jobs can be held to theirs. That is advisory
+// (by their environment), enforced (nothing else can be opened) or verified (looked at).
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/core.h>
@@ -69,7 +69,7 @@ using json = nlohmann::ordered_json;
             "see nvidia-smi -L; inside a container, give it the GPUs whole"};
 }
 
-/// Whether the daemon's program is installed: without a daemon it says that there is none.
+/// Whether the daemon's program is installed: without a daemon it reports that none runs.
 [[nodiscard]] bool can_start_mps() {
     auto const reply = cuda::run_program({"ask", "nvidia-cuda-mps-control", ""}, {cuda::mps_place{}.program},
                                          process::current_environment(), "get_server_list\n", gpu_findings::patience);
@@ -82,7 +82,7 @@ using json = nlohmann::ordered_json;
     if (!daemon && daemon.failure().code == errc::not_found && can_start_mps())
         return {what,
                 "MPS",
-                "no daemon runs; ration run starts one where its file says devices = { count = 4, gpu = 0.25 }",
+                "no daemon runs; ration run starts one if its file has devices = { count = 4, gpu = 0.25 }",
                 {},
                 {}};
     auto const servers = daemon ? daemon->servers() : result<std::vector<cuda::mps_server>>(daemon.failure());

@@ -6,7 +6,7 @@
 namespace ration::program {
 namespace {
 
-/// The part that all command lines share. `words` and `kind` say what may stand where the cursor is.
+/// The part that all command lines share. `words` and `kind` describe the valid words at the cursor.
 constexpr auto bash_frame = R"(# SPDX-License-Identifier: BSL-1.0
 # Completion of ration for bash; made from its command line, as its --help is.
 _ration() {{

@@ -47,7 +47,7 @@ public:
     bool add(std::string_view line);
 
     /// Writes what is waiting, as far as that is possible without blocking. After a failure it does nothing for
-    /// `retry_after`. Returns the error of a write that failed in this call (a reader that is merely slow is no error).
+    /// `retry_after`. Returns the error of a write that failed in this call (a slow reader is not an error).
     [[nodiscard]] result<void> flush(nanoseconds now) noexcept;
 
     /// The last try, without regard to `retry_after`; then removes a half-written last line from a regular file and

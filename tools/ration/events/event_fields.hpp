@@ -51,16 +51,16 @@ private:
     void refuse(char const* name, std::string_view wanted);
 };
 
-/// A number, or one of the three words that stand for what JSON has no number for.
+/// A number, or one of the three words for values that JSON cannot write as numbers.
 [[nodiscard]] std::optional<double> number_in(nlohmann::json const& value);
-/// The same for an amount, in a grant or a column: "unlimited" and the number that stands for it in columns are
+/// An amount, in a grant or a column: a whole number. "unlimited", and the number that means it in columns, are
 /// infinite.
 [[nodiscard]] std::optional<double> amount_in(nlohmann::json const& value);
 
 /// Limits of the names and sentences of a log on a page, in bytes.
 inline constexpr std::size_t longest_name = 80, longest_text = 300;
 
-/// `text` with at most so many bytes, cut between two characters and then ended by "...".
+/// `text` with at most `most` bytes, cut between two characters and then ended by "...".
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
 }  // namespace ration::program

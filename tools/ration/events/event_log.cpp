@@ -73,9 +73,8 @@ std::string event_log::flush(nanoseconds now) {
     if (largest_ > 0 && out_.waiting() == 0 && out_.is_whole() && out_.size_of_file() >= largest_) rotate();
     if (warned_ || (written && out_.lost() == 0)) return {};
     warned_ = true;
-    return fmt::format("the event log {} cannot be written: {}; the run goes on and ration tries again every second",
-                       quoted(name_),
-                       written ? "nobody reads it fast enough" : std::strerror(written.failure().system));
+    return fmt::format("the event log {} cannot be written: {}; the run continues, and ration retries every second",
+                       quoted(name_), written ? "its reader is too slow" : std::strerror(written.failure().system));
 }
 
 std::string event_log::close() {

@@ -11,7 +11,7 @@
 
 namespace ration::program {
 
-/// Writes events for as long as somebody takes them. A disk that is full costs events, never the run: one warning, a
+/// Writes events for as long as the output takes them. A disk that is full costs events, never the run: one warning, a
 /// count of what is missing, new tries once a second, and a line {"event":"lost",...} where the gap is.
 class event_log {
     std::string name_;

@@ -34,7 +34,7 @@ enum class condition : std::uint8_t {
     restarting,  ///< between two launches, to have other devices
     finished,    ///< exit code 0
     failed,      ///< another exit code, a signal, could not be started
-    diverged,    ///< its metric is no number any more; ended by ration
+    diverged,    ///< its metric is no longer a number; ended by ration
     stopped,     ///< ended by ration on the user's wish
 };
 [[nodiscard]] constexpr std::string_view name_of(condition c) noexcept {
@@ -142,14 +142,14 @@ struct device_changed {
     std::string why;
 };
 
-/// One report of a job. `value` may be NaN or infinite: that is what the job said.
+/// One report of a job. `value` may be NaN or infinite, as the job reported it.
 struct job_progress {
     std::string_view job;
     std::uint32_t incarnation = 0;
     std::uint64_t step = 0;
     std::string_view metric;
     double value = 0;
-    std::uint64_t count = 1;  ///< `value` is the mean of so many
+    std::uint64_t count = 1;  ///< `value` is the mean of this number of values
     std::optional<double> smoothed;
 };
 
@@ -171,7 +171,7 @@ struct level_changed {
     double met = 0, slack = 0;  ///< as in `jobs/slo.met` and `jobs/slo.slack`
 };
 
-/// The checkpoint of a job at its Acceptable tier is kept in a folder of its own.
+/// The checkpoint of a job at its Acceptable tier is kept in a separate folder.
 struct delivered {
     std::string_view job;
     std::uint32_t incarnation = 0;
@@ -196,7 +196,7 @@ struct decision {
     snapshot const* left = nullptr;
     int status = 0;
     std::span<grant const> grants;
-    bool fell_back = false;  ///< the answer was refused as a whole; not written down, a warning says it
+    bool fell_back = false;  ///< the answer was refused as a whole; the log has a warning instead
 };
 
 /// One round of the cache for the files that jobs read: as a `decision` whose jobs are files, and whose columns are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// JSON text, written front to back. An event is written many times a second, so there is no tree in between.
+/// JSON text, written front to back. Events are written many times a second, so that no tree is built first.
 #pragma once
 
 #include <charconv>

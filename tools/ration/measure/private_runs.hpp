@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Launches the jobs of a measurement as a private run, with groups, sockets and a folder of its own.
+/// Launches the jobs of a measurement as a private run, with separate groups, sockets and a private folder.
 #pragma once
 
 #include <cstdint>

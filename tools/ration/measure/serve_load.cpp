@@ -75,7 +75,7 @@ using connections = std::vector<open_loop>;
 /// A failure is a sentence on a server.
 using outcome = result<void, std::string>;
 
-/// Launches servers, and sends requests to them from a thread of its own.
+/// Launches servers, and sends requests to them from a separate thread.
 class server_launcher {
     run_config const& config_;
     private_runs& runs_;
@@ -150,7 +150,7 @@ private:
     }
 };
 
-/// All rounds: each server alone, then both together with the first one at shares of its own rate.
+/// All rounds: each server alone, then both together with the first one at shares of that rate.
 class serve_measurement {
     serve_measure_options const& options_;
     std::vector<std::size_t> const& jobs_;

@@ -13,11 +13,11 @@ namespace ration::program {
 
 /// The rates that two servers sustain together in one round.
 struct shared_point {
-    double fixed = 0;   ///< requests per second of the first server, a share of its own
+    double fixed = 0;   ///< requests per second of the first server, a share of its rate when alone
     double ramped = 0;  ///< of the second one
 };
 
-/// Parts of its own rate at which the first server is held.
+/// The first server is held at these parts of its rate when alone.
 inline constexpr std::array fixed_shares{0.25, 0.5, 0.75};
 
 struct serve_round {

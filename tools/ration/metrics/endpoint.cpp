@@ -41,7 +41,7 @@ constexpr int backlog = 16;  // connections that wait to be accepted; the kernel
     return {.code = code, .operation = operation, .subject = subject, .system = errno, .remedy = remedy};
 }
 
-/// Takes away the socket of a listener that is gone. One that still listens, and what is no socket, stays: an error.
+/// Removes the socket of a listener that is gone. A socket with a listener, or another file, stays and is an error.
 [[nodiscard]] result<void> clear_stale(sockaddr_un const& address) {
     constexpr char const* operation = "make the metrics socket";
     std::string_view const path = address.sun_path;
@@ -52,9 +52,9 @@ constexpr int backlog = 16;  // connections that wait to be accepted; the kernel
         return error{.code = errc::already_exists,
                      .operation = operation,
                      .subject = path,
-                     .remedy = "what is there is no socket: move it away, or choose another path"};
+                     .remedy = "the file there is not a socket: move it away, or choose another path"};
     process::descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // EAGAIN: somebody listens, and has as many callers waiting as may wait.
+    // EAGAIN: a program listens, and its queue of callers is full.
     if (::connect(probe.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 || errno == EAGAIN)
         return error{.code = errc::already_exists,
                      .operation = operation,
@@ -69,8 +69,8 @@ result<endpoint, diagnostic> parse_endpoint(std::string_view word) {
     if (word.starts_with(unix_prefix)) return parse_unix(word.substr(unix_prefix.size()));
     auto const colon = word.rfind(':');
     if (colon == word.npos)
-        return diagnostic{.text =
-                              quoted(word) + " is no place for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT"};
+        return diagnostic{.text = quoted(word) +
+                                  " is not an address for metrics: write unix:PATH, 127.0.0.1:PORT or [::1]:PORT"};
     auto host = word.substr(0, colon);
     bool const bracketed = host.starts_with('[') && host.ends_with(']');
     if (bracketed) host = host.substr(1, host.size() - 2);
@@ -78,13 +78,14 @@ result<endpoint, diagnostic> parse_endpoint(std::string_view word) {
         return diagnostic{
             .text =
                 quoted(host) +
-                " is no loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
+                " is not a loopback address, and metrics are not for other machines: write 127.0.0.1:PORT, [::1]:PORT or "
                 "unix:PATH, and let a proxy of yours pass them on"};
     auto const digits = word.substr(colon + 1);
     std::uint16_t port = 0;
     auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
     if (failure != std::errc() || end != digits.data() + digits.size() || port == 0)
-        return diagnostic{.text = quoted(digits) + " is no port: take a number from 1 to 65535, as in 127.0.0.1:9555"};
+        return diagnostic{.text =
+                              quoted(digits) + " is not a port: take a number from 1 to 65535, as in 127.0.0.1:9555"};
     return endpoint(loopback_endpoint{std::string(host), port});
 }
 
@@ -123,7 +124,7 @@ result<void> listening_socket::bind_to(unix_endpoint const& where) {
     path_ = where.path;
     mode_ = where.mode;
     struct stat about{};
-    // Nobody can connect before `listen`, so there is no moment in which others could.
+    // No client can connect before `listen`, and by then the mode is set.
     if (::chmod(path_.c_str(), mode_) != 0 || ::lstat(path_.c_str(), &about) != 0)
         return failed("make the metrics socket", where.path, "choose a path in a folder of your own");
     device_ = about.st_dev;

@@ -26,7 +26,7 @@ namespace {
         case 404: return "ration's metrics are at /metrics\n";
         case 405: return "ration's metrics can only be read: use GET\n";
         case 431: return "a request for metrics has at most 4096 bytes\n";
-        default: return "this is no HTTP request: ask for /metrics with GET\n";
+        default: return "this is not an HTTP request: request /metrics with GET\n";
     }
 }
 

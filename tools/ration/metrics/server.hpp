@@ -28,7 +28,7 @@ class metrics_server {
         phase now = phase::reading;
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
-        bool moved = false;  // in this call: it said something, or took something
+        bool moved = false;  // in this call: it sent or received something
     };
 
     listening_socket listener_;
@@ -44,7 +44,7 @@ public:
         clients_.reserve(most_clients);
     }
 
-    /// Adds what is worth waking up for, and says when to come back at the latest. Times are on CLOCK_MONOTONIC.
+    /// Adds the descriptors to wait for, and returns the latest time of the next call. Times are on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const;
     void serve(nanoseconds now, responder::pages const& page);
 

@@ -111,7 +111,7 @@ void wait_for(int fd, short events, nanoseconds longest) {
     std::error_code failure;
     fs::current_path(hello.directory, failure);
     if (failure)
-        return fmt::format("{}: it is no folder of this node ({}); start ration in a folder that all nodes share",
+        return fmt::format("{}: it is not a folder of this node ({}); start ration in a folder that all nodes share",
                            hello.directory, failure.message());
     if (!fs::exists(hello.output + '/' + hello.marker, failure))
         return fmt::format(

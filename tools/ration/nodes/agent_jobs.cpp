@@ -89,7 +89,7 @@ agent_jobs::agent_jobs(agent_session& session, agent_greetings greetings, node_l
     session_.send(greetings_.report);
     greetings_.report.reattached = true;  // in the next conversation
     for (auto& job : known) {
-        job.at = {};  // the controller knows when it arrives
+        job.at = {};  // the controller keeps its time of arrival
         auto name = job.name;
         known_.emplace(std::move(name), std::make_shared<job_config const>(std::move(job)));
     }
@@ -114,7 +114,7 @@ void agent_jobs::send_event(std::string line) {
 }
 
 /// Another controller continues the run, or the command of this one was started again. A job of the last list that is
-/// not in the run yet never starts: the first report tells the controller that this node does not have it.
+/// not in the run yet never starts: the first report shows the controller that this node does not have it.
 void agent_jobs::reattach() {
     auto next = ending_ ? std::nullopt : limits_.socket.accept(greetings_.order);
     if (!next) return;

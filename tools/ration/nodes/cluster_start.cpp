@@ -107,7 +107,7 @@ std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_
         if (early.size() < most_early) early.push_back({node, std::move(report)});
     };
     auto const end = clock.now() + reattach_patience, last = clock.now() + last_patience;
-    // A reattached run goes on without nodes that do not answer, but not without any
+    // A reattached run continues without nodes that do not answer, but not without any
     auto const may_go_on = [&] {
         if (!reattach) return all_started(nodes);
         if (any_up(nodes)) return all_started(nodes) || clock.now() >= end;

@@ -29,7 +29,7 @@ namespace ration::program {
 /// Until no agent is left that holds one of these claims. False: the user interrupted it.
 [[nodiscard]] bool await_agents(agent_claims const& claims, stop_signals& signals);
 
-/// Tells the registry on which nodes the jobs of the record can be alive.
+/// Enters in the registry on which nodes the jobs of the record can be alive.
 void expect_jobs(cluster_record const& record, run_config const& config, cluster_nodes& nodes, nanoseconds now);
 
 /// Continues the launches of the record. Pre: as of `cluster_jobs::restore`.

@@ -47,7 +47,7 @@ struct pipe_ends {
     return out;
 }
 
-/// In a session of its own, so that Ctrl-C reaches the controller alone. The signals of this process are blocked.
+/// In a separate session, so that Ctrl-C reaches the controller alone. The signals of this process are blocked.
 [[nodiscard]] int spawn(node_spec const& spec, int input, int output, pid_t& pid) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;

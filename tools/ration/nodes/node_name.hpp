@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Names of runs and nodes, which stand in commands and paths.
+/// Names of runs and nodes, which appear in commands and paths.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// A job as its node reports it: its condition, and the columns that only its node knows.
+/// A job as its node reports it: its condition, and the columns that only its node has.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto pooled_number = static_cast<std::uint16_t>(resource_id::gpu);
 
-/// The grant of a policy on a node of its own.
+/// The grant of a policy, moved to one node.
 [[nodiscard]] grant placed_on(grant from, std::size_t node, std::int64_t devices) noexcept {
     from.node = static_cast<std::uint32_t>(node);
     from.amount = devices;

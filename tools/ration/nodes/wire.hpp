@@ -17,8 +17,8 @@
 
 namespace ration::program {
 
-/// A conversation needs the same version on both sides. Within one version only keys are added, which a reader that
-/// does not know them ignores.
+/// A conversation needs the same version on both sides. Within one version only keys are added, which an older
+/// reader ignores.
 inline constexpr std::int64_t wire_version = 1;
 /// Bytes in front of the first message, such as the banner of a login.
 inline constexpr std::size_t most_banner_bytes = std::size_t{64} << 10;
@@ -57,8 +57,8 @@ struct file_order {
 /// The file is complete: the node opens its devices and replies with its own hello.
 struct begin_order {
     std::string backend;                   ///< as `--backend` takes it
-    std::optional<std::uint32_t> cpus;     ///< of the node that jobs may use; none: as the file or the machine says
-    std::optional<std::uint32_t> devices;  ///< CPU devices of the node; none: as the file says
+    std::optional<std::uint32_t> cpus;     ///< of the node that jobs may use; none: those of the file or the machine
+    std::optional<std::uint32_t> devices;  ///< CPU devices of the node; none: those of the file
 };
 /// All jobs that the node is to have, with their grants. It ends other jobs that it has.
 struct assigned_job {

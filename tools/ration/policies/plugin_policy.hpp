@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies and estimators from files, as this program uses them: each in a worker process of its own, or in this
-/// process where the jobs file says so.
+/// Policies and estimators from files, as this program uses them: each in a separate worker process, or in this
+/// process where the jobs file asks for that.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ struct plugin_description {
     bool worker_only = false;           ///< it must not share a process
 };
 
-/// How a policy from a file is used; what the jobs file says of it. No parameters, no isolation: nothing.
+/// How a policy from a file is used. `parameters` and `isolation` are those of the jobs file, or null.
 struct plugin_use {
     std::string_view path;
     position at;  ///< where the policy is named
@@ -41,7 +41,7 @@ struct plugin_use {
     nanoseconds deadline = milliseconds(100);         ///< for one answer of a worker
 };
 
-/// The word by which `ration` starts itself as a worker; no command of its own.
+/// The word by which `ration` starts itself as a worker; it is not a command for users.
 inline constexpr std::string_view worker_word = "policy-worker";
 [[nodiscard]] int plugin_worker();
 
@@ -66,7 +66,7 @@ inline constexpr std::string_view worker_word = "policy-worker";
 /// Where it runs: "worker", "in-process", or "none" for one that is compiled in.
 [[nodiscard]] std::string_view isolation_of(any_policy& policy);
 
-/// Whether the policy came from a file and made so many faults that it is never called again.
+/// Whether the policy came from a file and made too many faults, so that it is never called again.
 [[nodiscard]] bool is_quarantined(any_policy const& policy);
 
 /// The error in the last tick of a policy that came from a file, as a sentence; empty for all others.

@@ -68,8 +68,9 @@ std::vector<policy_line> policy_log::take() {
     bytes_ = 0;
     auto taken = std::exchange(lines_, {});
     if (std::uint64_t const missing = std::exchange(left_out_, 0); missing != 0)
-        taken.push_back({RATION_LOG_WARNING,
-                         fmt::format("{} more lines came faster than they could be told, and were left out", missing)});
+        taken.push_back(
+            {RATION_LOG_WARNING,
+             fmt::format("{} more lines came faster than they could be printed, and were dropped", missing)});
     return taken;
 }
 

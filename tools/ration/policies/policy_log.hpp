@@ -20,7 +20,7 @@ struct policy_line {
 
 /// "debug", "info", "warning", "error".
 [[nodiscard]] std::string_view name_of_level(std::uint32_t level) noexcept;
-/// Whether people are told, and not the event log alone.
+/// Whether the user gets the line, and not the event log alone.
 [[nodiscard]] constexpr bool is_for_people(std::uint32_t level) noexcept { return level >= RATION_LOG_WARNING; }
 
 /// Takes lines from any thread and gives them to one. Lines that do not fit are counted.
@@ -37,8 +37,8 @@ public:
     policy_log(policy_log const&) = delete;
     policy_log& operator=(policy_log const&) = delete;
 
-    /// One that lives as long as the program: a policy in quarantine may keep threads of its own until then, and they
-    /// may log.
+    /// One that lives as long as the program: a policy in quarantine may keep its threads until then, and they may
+    /// log.
     [[nodiscard]] static policy_log& for_good();
     /// The one, as long-lived, of all that is asked under this name, in whatever thread.
     [[nodiscard]] static policy_log& common_to(std::string const& policy);
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] showing classify(policy_line const& line);
 };
 
-/// Warnings and errors, where there is no run to tell them in: on standard error.
+/// Prints warnings and errors on standard error, where no run can report them.
 void print_to_stderr(policy_log& log, std::string_view policy);
 
 }  // namespace ration::program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The policies that this program knows, and how their parameters are read.
+/// The policies of this program, and how their parameters are read.
 #pragma once
 
 #include <memory>

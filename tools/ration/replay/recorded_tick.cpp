@@ -30,7 +30,7 @@ template <std::integral T>
     return fits;
 }
 
-/// A number, or one of the words that stand for what JSON has no number for.
+/// A number, or one of the words for values that JSON cannot write as numbers.
 template <std::floating_point T>
 [[nodiscard]] bool take(nlohmann::json const& value, T& into) {
     if (value.is_number()) {
@@ -54,7 +54,7 @@ template <ColumnValue T>
 [[nodiscard]] bool fill(snapshot_store& store, std::string const& name, std::size_t rows, column_shape shape,
                         nlohmann::json const& values) {
     if (!values.is_array()) return false;
-    if (rows == 0 && shape == column_shape::vector) return values.empty();  // how wide it is, only `begin` may know
+    if (rows == 0 && shape == column_shape::vector) return values.empty();  // only `begin` may have its width
     std::size_t const width = shape == column_shape::scalar ? 1 : values.size() / rows;
     if (width == 0 || values.size() != rows * width) return false;
     auto const column = store.declare<T>(name, static_cast<std::uint32_t>(width));
@@ -65,7 +65,7 @@ template <ColumnValue T>
     return true;
 }
 
-/// Rows of each table in one run: what a log says must not be what decides how much memory is taken.
+/// Rows of each table in one run: a log must not decide how much memory is taken.
 constexpr std::array<std::size_t, table_count> most_rows{max_jobs, 1024, std::size_t{1} << 16, max_tenants};
 /// The tables of schemas 1 and 2, which have no tenants.
 constexpr std::size_t tables_without_tenants = 3;
@@ -75,10 +75,10 @@ constexpr std::size_t tables_without_tenants = 3;
         return diagnostic{.text = fmt::format("rows names {} tables instead of {}", rows.size(), table_count)};
     for (std::size_t t = 0; t < rows.size(); ++t) {
         if (!rows[t].is_number_unsigned() || rows[t].get<std::size_t>() > most_rows[t])
-            return diagnostic{.text = fmt::format("rows says {} for table {}; a run has at most {}",
+            return diagnostic{.text = fmt::format("rows has {} for table {}; a run has at most {}",
                                                   quoted(rows[t].dump()), t, most_rows[t])};
         if (!store.resize(static_cast<table_id>(t), rows[t].get<std::size_t>()))
-            return diagnostic{.text = "there is no memory for its tables"};
+            return diagnostic{.text = "no memory is left for its tables"};
     }
     return {};
 }
@@ -126,7 +126,7 @@ result<void, diagnostic> recorded_tick::begin(nlohmann::json const& run) {
     *this = recorded_tick(also_);
     auto const widths = run.find("widths");
     if (widths == run.end()) return {};
-    if (!widths->is_object()) return diagnostic{.text = "its widths are no object"};
+    if (!widths->is_object()) return diagnostic{.text = "its widths are not an object"};
     for (auto const& [name, width] : widths->items()) {
         std::size_t const known = index_in_catalogue(name);
         if (known == catalogue_size || catalogue[known].shape != column_shape::vector) continue;
@@ -152,7 +152,7 @@ result<void, diagnostic> recorded_tick::load(nlohmann::json const& line) {
         if (auto const read = resize_tables(store_, line.at("rows")); !read) return read;
         for (auto const& [name, values] : line.at("columns").items())
             if (auto const read = load_column(name, values); !read) return read;
-        if (!declare_tenants(store_)) return diagnostic{.text = "there is no memory for its tables"};
+        if (!declare_tenants(store_)) return diagnostic{.text = "no memory is left for its tables"};
         if (!ascends(store_, "jobs/id", std::ranges::less{})) return diagnostic{.text = "column jobs/id has to ascend"};
         if (!ascends(store_, "held/job", std::ranges::less_equal{}))
             return diagnostic{.text = "column held/job has to ascend"};

@@ -14,7 +14,7 @@
 
 namespace ration::program {
 
-/// Filled from one line after another; columns that this ration does not know are left out.
+/// Filled from one line after another; columns that this ration does not have are left out.
 class recorded_tick {
     snapshot_store store_;
     tick_data data_;
@@ -32,7 +32,7 @@ public:
     /// Takes the line of one tick, or of one round of the cache for files.
     [[nodiscard]] result<void, diagnostic> load(nlohmann::json const& line);
 
-    /// Whether the store has all columns of the run by now. A log of version 1 does not tell them all before there are
+    /// Whether the store has all columns of the run by now. A log of version 1 does not list them all before there are
     /// jobs.
     [[nodiscard]] bool has_all_columns() const noexcept { return widths_known_ || store_.rows(table_id::jobs) > 0; }
     [[nodiscard]] snapshot_store const& store() const noexcept { return store_; }

@@ -44,8 +44,8 @@ function followTheme() {
 }
 
 /**
- * A card with a chart. `make(theme)` gives what Chart.js wants, `rows()` the numbers as {head, rows} for its table, `summary`
- * says in a sentence what there is to see.
+ * A card with a chart. `make(theme)` returns the settings for Chart.js, `rows()` the numbers as {head, rows} for its table.
+ * `summary` describes the chart in a sentence.
  */
 function figure(parent, {title, note, summary, height = 280, wide = false, make, rows}) {
   const made = el(
@@ -156,7 +156,7 @@ const lineSet = (t, i, label, data, more) => ({
   ...more
 });
 
-/** Lines over a common axis. `sets`: {label, points: [{x, y}], colour, more}. `tell(value)` is the text of a value. */
+/** Lines over a common axis. `sets`: {label, points: [{x, y}], colour, more}. `short(value)` is the default text of a value. */
 function lineFigure(parent, {sets, x, y, mode, tell = short, tellX = short, legend, ...rest}) {
   figure(parent, {
     ...rest,

@@ -45,7 +45,7 @@ using jobs_by_name = std::map<std::string_view, job_record const*>;
 }
 
 /// For each run its side. The runs of one comparison that was repeated are the rounds of their sides; otherwise every
-/// run is a side of its own.
+/// run is a separate side.
 [[nodiscard]] std::vector<std::string> sides_of(runs_list const& runs) {
     std::set<std::pair<std::string, std::int64_t>> seen;
     std::vector<std::string> labels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which job had which device when, from what a log says of the devices that jobs have.
+/// Which job had which device when, from the events of a log about the devices of jobs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class device_history {
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::size_t> places_;
     std::vector<device_segment> segments_;
-    std::unordered_map<std::size_t, std::vector<std::size_t>> open_;  // by job: stretches that go on
+    std::unordered_map<std::size_t, std::vector<std::size_t>> open_;  // by job: stretches without an end
     std::int64_t left_out_ = 0;
 
 public:
@@ -31,7 +31,7 @@ public:
     void know(std::string_view name) { (void)place_of(name); }
     /// From now on the job has these and no others: their names with commas between.
     void has(std::size_t job, std::string_view names, std::int64_t t);
-    /// Nothing goes on after `t`.
+    /// Ends all open stretches at `t`.
     void finish(std::int64_t t);
 
     [[nodiscard]] std::vector<std::string> const& names() const noexcept { return names_; }

@@ -27,7 +27,7 @@ function short(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-/** The unit for times of up to so many seconds, so that those of one chart can be compared. */
+/** The unit for times of up to `most` seconds, so that those of one chart can be compared. */
 function timeUnit(most) {
   if (most < 1e-3) return {name: "\u00b5s", seconds: 1e-6};
   if (most < 1) return {name: "ms", seconds: 1e-3};

@@ -30,10 +30,10 @@ public:
     [[nodiscard]] result<void, diagnostic> take(std::string const& text) {
         ++number_;
         auto const line = parse_json(text);
-        if (!line.is_object()) return diagnostic{.text = fmt::format("this is no event; {}", name_a_log)};
+        if (!line.is_object()) return diagnostic{.text = fmt::format("this is not an event; {}", name_a_log)};
         auto const event = line.find("event");
         if (event == line.end() || !event->is_string())
-            return diagnostic{.text = fmt::format("this is no event; {}", name_a_log)};
+            return diagnostic{.text = fmt::format("this is not an event; {}", name_a_log)};
         if (*event == "simulation") return simulation(line);
         if (*event == "measured") return measured(line);
         if (*event == "comparison") return {};  // of `ration run --json`: made from the runs before it

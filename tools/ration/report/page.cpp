@@ -25,7 +25,7 @@ constexpr std::string_view head = R"(<!DOCTYPE html>
 <link rel="icon" href="data:,">
 )";
 constexpr std::string_view body =
-    R"(</head><body><main id="page"><noscript><p>This page draws itself: allow its scripts. They ask nobody for anything.</p></noscript></main>
+    R"(</head><body><main id="page"><noscript><p>This page draws itself: allow its scripts. They send no requests.</p></noscript></main>
 )";
 
 [[nodiscard]] std::string title_of(report_input const& input) {

@@ -26,7 +26,7 @@ public:
     /// `to` is not below the last one. Amortised O(jobs).
     void add(std::int64_t to, std::vector<double> of);
     [[nodiscard]] std::vector<segment> const& segments() const noexcept { return segments_; }
-    /// Makes neighbours one until there are at most so many.
+    /// Joins neighbours until at most `most` segments are left.
     void fold_to(std::size_t most);
 
 private:
@@ -62,7 +62,7 @@ struct phase_segment {
 };
 
 struct job_record {
-    std::string name, metric, how, why;  ///< `how` is empty while nothing says how it ended
+    std::string name, metric, how, why;  ///< `how` is empty until its end, or that of the log
     std::optional<std::int64_t> arrived, started, acceptable_at, objective_at, ended_at;
     std::optional<double> acceptable, objective, level;  ///< of the target, if the jobs file has it
     std::optional<double> level_met;                     ///< as in `job_summary`, at its end
@@ -104,7 +104,7 @@ public:
     /// An entry that repeats one of the last few is counted there.
     void add(log_entry entry);
     [[nodiscard]] std::int64_t seen() const noexcept { return seen_; }
-    /// At most so many: the first half of them and the last.
+    /// At most `most` entries: the first half of them and the last.
     [[nodiscard]] std::vector<log_entry> cut_to(std::size_t most) const;
 
 private:
@@ -134,7 +134,7 @@ struct run_history {
     std::map<std::string, resource_record> resources;
     entry_list entries;
     device_history devices;
-    std::map<std::string, std::int64_t> unknown;  ///< events that this ration does not know
+    std::map<std::string, std::int64_t> unknown;  ///< events that this ration does not support
 
     /// Counts at most 40 different names, because a log from elsewhere may hold any number.
     void count_unknown(std::string const& name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Records of runs as the data that a page shows. docs/report.md says what is left out of what.
+/// Records of runs as the data that a page shows. docs/report.md lists the parts that are left out.
 #pragma once
 
 #include <string>

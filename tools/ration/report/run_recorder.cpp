@@ -151,7 +151,7 @@ void run_recorder::job_started(event_fields& f, std::int64_t t) {
     set_phase(job, t);
 }
 
-/// Each transition of a resize is a line of the decision log, and says which devices the job has since.
+/// Each transition of a resize is a line of the decision log, and names the devices that the job has since.
 void run_recorder::resize(event_fields& f, std::int64_t t) {
     auto const name = f.text("job"), what = f.text("what"), devices = f.text("devices"), why = f.text("why");
     auto const from = f.whole("from"), to = f.whole("to");
@@ -303,7 +303,7 @@ void run_recorder::lost(event_fields& f, std::int64_t t) {
     add(t, "lost", "", "", "", "", fmt::format("{} events are missing here", count));
 }
 
-/// The summary counts where it differs from what was told on the way.
+/// The summary counts where it differs from earlier events.
 void run_recorder::run_ended(event_fields& f, std::int64_t) {
     run_.makespan = f.whole("makespan");
     run_.mean_cpu = f.number("mean_cpu");

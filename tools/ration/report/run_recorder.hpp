@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Makes records of runs from the lines of an event log. Nothing of it is trusted; docs/event-log.md says what it
-/// should hold.
+/// Makes records of runs from the lines of an event log. Nothing of it is trusted; docs/event-log.md describes
+/// the lines.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@
 
 namespace ration::program {
 
-/// One run. Events that it does not know are counted by name.
+/// One run. Unknown events are counted by name.
 class run_recorder {
     run_history run_;
     std::unordered_map<std::string, std::size_t> places_;  ///< of jobs, by name
@@ -25,7 +25,7 @@ public:
     /// Takes one event after another, a `run` first. The diagnostic names neither file nor line.
     [[nodiscard]] result<void, diagnostic> take(nlohmann::json const& line);
 
-    /// All that was told. Jobs that have not ended by then are open to the end.
+    /// The record of all lines. Jobs that have not ended by then are open to the end.
     [[nodiscard]] run_history finish() &&;
 
 private:

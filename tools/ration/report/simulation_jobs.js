@@ -88,7 +88,7 @@ function simulatedJobFinder(all) {
   const look = event => {
     const wanted = event.target.value.trim().toLowerCase(), found = wanted ? matches(wanted) : [];
     hits.replaceChildren(...found.map(i => el("button", {type: "button", onclick: () => show(i)}, nameOf(i))),
-                         wanted && !found.length ? el("p", {class: "soft"}, "there is no such job on this page") : "");
+                         wanted && !found.length ? el("p", {class: "soft"}, "no such job exists on this page") : "");
     shown.replaceChildren();
     if (found.length === 1) show(found[0]);
   };

@@ -85,7 +85,7 @@ private:
         return array.size() > most ? std::span<json const>() : std::span(array.get_ref<json::array_t const&>());
     }
 
-    /// A label that is indented in the table of `ration sim` goes on the one before it.
+    /// A label that is indented in the table of `ration sim` continues the last one that is not.
     [[nodiscard]] static std::string label_of(figure_line const& line) {
         std::string_view above;
         for (auto const& one : figure_lines()) {

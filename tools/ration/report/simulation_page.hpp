@@ -8,7 +8,7 @@
 
 namespace ration::program {
 
-/// A whole page. The measurements stand between "<!-- measured -->" and "<!-- /measured -->"; all else is the same on
+/// A whole page. The measurements are between "<!-- measured -->" and "<!-- /measured -->"; all else is the same on
 /// every run.
 [[nodiscard]] std::string report_html(simulation_results const& all);
 

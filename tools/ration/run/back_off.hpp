@@ -21,7 +21,7 @@ public:
         until_ = now + nanoseconds{first_.count << std::min(failures_, most_doublings)};
         ++failures_;
     }
-    /// The next failure counts as the first. A rest that has begun goes on.
+    /// The next failure counts as the first. A rest that has begun continues.
     void succeed() noexcept { failures_ = 0; }
     [[nodiscard]] bool is_over(nanoseconds now) const noexcept { return now >= until_; }
 };

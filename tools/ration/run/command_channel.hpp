@@ -39,7 +39,7 @@ public:
     [[nodiscard]] result<std::uint64_t> send(live_job const& job, progress::command const& what);
     /// The same; from now on `is_refusal` compares with this command.
     [[nodiscard]] result<std::uint64_t> send_and_follow(live_job const& job, progress::command const& what);
-    /// Whether a report says that the job does not know the last command that was followed.
+    /// Whether a report refuses the last command that was followed, because the job does not support it.
     [[nodiscard]] bool is_refusal(live_job const& job, progress::report const& reply) const noexcept;
 
 private:

@@ -22,7 +22,7 @@ struct core_choice {
 
 /// A file with one lock for each CPU (fcntl(2), F_SETLK), which every run that uses the CPU holds for reading. The
 /// kernel releases the locks when the process ends, however it ends. Move-only; without a file it claims nothing and
-/// knows of no other run.
+/// finds no other run.
 class core_claims {
     process::descriptor file_;
 

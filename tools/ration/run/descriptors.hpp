@@ -16,7 +16,7 @@ namespace ration::program {
 /// Raises the soft limit on open files to the hard one. Returns the limits before that, which are those of the jobs.
 [[nodiscard]] rlimit raise_open_files() noexcept;
 
-/// Whether so many jobs can be held at once. Error: `limit`, with the number of open files that they need.
+/// Whether this number of jobs can be held at once. Error: `limit`, with the number of open files that they need.
 [[nodiscard]] result<void> check_open_files(std::size_t jobs, std::size_t files_per_job) noexcept;
 
 }  // namespace ration::program

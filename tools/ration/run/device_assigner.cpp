@@ -127,7 +127,7 @@ void device_assigner::warn_of_missing_limits(live_job const& job, nanoseconds no
     if (auto const why = node_.gpus().why_unfiltered(job.id); why && filtered_)
         events_.warn_once(job.config->name, fmt::format("its mask is advice: {}", to_text(*why)), now);
     if (auto const why = node_.gpus().why_without_memory_limit(job.id))
-        events_.warn_once(job.config->name, fmt::format("its gpu_memory is no limit: {}", to_text(*why)), now);
+        events_.warn_once(job.config->name, fmt::format("its gpu_memory is not a limit: {}", to_text(*why)), now);
 }
 
 void device_assigner::warn_of_ways_past(live_job const& job, std::span<std::string const> environment,

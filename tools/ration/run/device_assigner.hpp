@@ -71,7 +71,7 @@ public:
     [[nodiscard]] control controls(std::vector<std::string>& advice);
     /// Of limits that the kernel was to keep for the job, and does not.
     void warn_of_missing_limits(live_job const& job, nanoseconds now);
-    /// Of entries by which a job with shares is no client of MPS.
+    /// Of entries by which a job with shares is not a client of MPS.
     void warn_of_ways_past(live_job const& job, std::span<std::string const> environment, nanoseconds now);
 
 private:

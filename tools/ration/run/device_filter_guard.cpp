@@ -28,7 +28,7 @@ namespace {
     return out;
 }
 
-/// Says whose it is, so that a later start finds what a killed one has left.
+/// The name contains this process as owner, so that a later start finds the guards of a killed run.
 [[nodiscard]] result<std::string> guard_name(cgroup::io& machine, std::string const& job) {
     auto const self = cgroup::self_as_owner(machine);
     return self ? result<std::string>(cgroup::group_name_of({job, *self})) : self.failure();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Keeps jobs from the device files of GPUs that are not theirs: the kernel refuses to open those, whatever a job does
-/// to its mask. By a filter on the job's own group of cgroup v2, else by a group of its own in the v1 hierarchy of
+/// to its mask. The guard is a filter on the job's own group of cgroup v2, else a separate group in the v1 hierarchy of
 /// devices.
 #pragma once
 
@@ -21,7 +21,7 @@
 namespace ration::program {
 
 /// By which version of cgroups jobs can be kept from the files of these GPUs here, found out by doing it. `own_groups`:
-/// each job has a group of its own on v2. Errors: why masks are advice.
+/// each job has its own group on v2. Errors: why masks are advice.
 [[nodiscard]] result<cgroup::version> find_device_filter(std::span<cuda::found_gpu const> gpus, bool own_groups);
 
 /// The GPUs that a job may open.
@@ -48,7 +48,7 @@ public:
     void close(job_id job, std::string const& name, cgroup::directory const* group, own_gpus const& gpus);
     /// A process of the job, while it is held back; those that it starts follow it.
     void place(job_id job, pid_t pid);
-    /// Nothing of the job is left, or it is to be launched anew.
+    /// Nothing of the job is left, or it is to be launched again.
     void open(job_id job) { jobs_.erase(job); }
 
     /// Why the job's mask is advice; nothing where the kernel keeps it, or the job has no device filter at all.

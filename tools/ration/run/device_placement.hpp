@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Which GPUs and which CPUs each job of a run has: near each other, as docs/placement.md says.
+/// Which GPUs and which CPUs each job of a run has: near each other, as docs/placement.md describes.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ public:
 
     /// The job has exactly these devices from now on, and gets CPUs beside them.
     [[nodiscard]] job_location settle(job_id job, device_list const& devices);
-    /// The job was found with these devices and bound to these CPUs; to all that the run may use when nobody has bound
-    /// it.
+    /// The job was found with these devices and bound to these CPUs. For an unbound job these are all that the run may
+    /// use.
     [[nodiscard]] job_location reattach(job_id job, device_list const& devices, process::cpu_set const& bound);
 
 private:

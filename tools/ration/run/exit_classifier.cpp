@@ -18,8 +18,8 @@ using exit_kind = process::exit_report::kind;
     return how.number == 0 ? "" : fmt::format("exit code {}", how.number);
 }
 
-/// Whether it has ended as a program does that is told to: well, or by its signal, of which launchers make exit code
-/// 128 + number.
+/// Whether the end can be that of a program that was asked to end: a success, an unknown end, or its signal. Launchers
+/// return 128 + number for a signal.
 [[nodiscard]] bool obeyed(process::exit_report const& how, int signal) noexcept {
     return how.how == exit_kind::unknown || how.success() ||
            how.number == (how.how == exit_kind::killed ? signal : 128 + signal);

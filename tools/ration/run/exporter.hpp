@@ -29,7 +29,7 @@ public:
     [[nodiscard]] static result<std::unique_ptr<exporter>> open(std::string const& where);
 
     void emit(event const& e) { metrics_.emit(e); }
-    /// Adds what is worth waking up for, and says when to come back at the latest, on CLOCK_MONOTONIC.
+    /// Adds the descriptors to wait for, and returns the latest time of the next call, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
     /// Never waits.
     void serve(run_state const& now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Locks files in memory in a thread of its own, because that takes as long as reading them.
+/// Locks files in memory in a separate thread, because that takes as long as reading them.
 #pragma once
 
 #include <condition_variable>

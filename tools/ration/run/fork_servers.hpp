@@ -33,7 +33,7 @@ public:
     [[nodiscard]] process::fork_server* ready_for(live_job const& job, nanoseconds now);
     /// After a launch with `spec`: starts the server of a job with modules, unless it has one or had one that failed.
     void start(live_job const& job, process::launch_spec spec, nanoseconds now);
-    /// The server did not launch the job. A warning; there is no further server.
+    /// The server did not launch the job. A warning; the job gets no other server.
     void fail(live_job const& job, std::string const& why, nanoseconds now);
     /// The job has ended.
     void end(live_job const& job) { jobs_[job].server.reset(); }

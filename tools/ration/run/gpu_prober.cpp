@@ -31,7 +31,7 @@ struct gpu_prober::state {
             lock.lock();
             hand_over(std::move(seen));
         }
-        probe = nullptr;  // with the driver that it keeps open, before anybody goes on
+        probe = nullptr;  // with the driver that it keeps open, before the destructor continues
         ended = true;
         changed.notify_all();
     }

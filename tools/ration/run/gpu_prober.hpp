@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Looks at the GPUs in a thread of its own: the driver takes some hundred ms to wake them up, and a broken one may
+/// Looks at the GPUs in a separate thread: the driver takes some hundred ms to wake them up, and a broken one may
 /// never answer.
 #pragma once
 
@@ -34,10 +34,10 @@ public:
     explicit gpu_prober(probe_function probe);
     gpu_prober(gpu_prober const&) = delete;
     gpu_prober& operator=(gpu_prober const&) = delete;
-    /// Waits for a look that goes on, a second at most: a driver that does not answer holds up nobody's end.
+    /// Waits a second at most for a look in progress: a driver that does not answer must not delay the caller's end.
     ~gpu_prober();
 
-    /// Asks for a look that begins from now on, and gives its number. Requests while another look goes on are one
+    /// Asks for a look that begins from now on, and returns its number. Requests during another look are one more
     /// look. Does not wait.
     std::uint64_t ask();
     /// The newest sight, each once. Does not wait.

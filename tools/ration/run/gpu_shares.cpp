@@ -66,7 +66,7 @@ constexpr nanoseconds patience_at_its_end = seconds(15);
     auto const reported = there->quit();
     if (!reported || daemon.pid() == 0 || daemon.wait_for(patience_at_its_end)) return reported;
     return error{.code = errc::timed_out,
-                 .operation = "end the MPS daemon, which was told to quit, process",
+                 .operation = "end the MPS daemon, which was ordered to quit, process",
                  .subject = text<120>(std::string_view(std::to_string(daemon.pid()))),
                  .remedy = "end it yourself: the GPU may be its own"};
 }

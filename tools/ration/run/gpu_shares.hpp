@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The MPS daemon behind the shares of a GPU: somebody else's, or one of the run's own, and what it says of its
+/// The MPS daemon behind the shares of a GPU, which another program or the run itself has started, and its list of
 /// clients.
 #pragma once
 

@@ -96,7 +96,7 @@ bool gpu_watch::in_use(std::span<std::string const> devices) const {
 std::optional<std::string> gpu_watch::trouble(nanoseconds now) const {
     if (asked_ == judged_ || now - waits_from_ < patience) return std::nullopt;
     constexpr std::string_view meanwhile =
-        "what runs goes on; jobs that are to start, or to change their GPUs, wait until it answers, and what jobs give back stays reserved";
+        "running jobs continue; jobs that are to start, or to change their GPUs, wait until it answers, and released GPUs stay reserved";
     if (failure_) return fmt::format("{}; {}", to_text(*failure_), meanwhile);
     return fmt::format(
         "their driver does not answer; {}; if nvidia-smi hangs too, end the run with Ctrl-C, see dmesg, and restart the machine",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The state of the GPUs of a run: they are looked at now and then, and on request; those that have shown a
 /// fault are cordoned and taken back by the rule of cuda::quarantine. A caller that needs the present state
-/// asks for a look, and goes on when that was judged.
+/// asks for a look, and continues when that was judged.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ public:
     [[nodiscard]] std::uint64_t judged() const noexcept { return judged_; }
     /// The last look; before the first one, the findings at the start.
     [[nodiscard]] cuda::inventory const& seen() const noexcept { return seen_; }
-    /// Whether it has shown a process that computes on one of these. Not of one with a fault, which is given to nobody
-    /// anyway.
+    /// Whether it has shown a process that computes on one of these. A GPU with a fault may show none, but no job gets
+    /// it anyway.
     [[nodiscard]] bool in_use(std::span<std::string const> devices) const;
     /// Why nothing new is known of the GPUs since longer than `patience`, and what to do; nothing while the driver
     /// answers.

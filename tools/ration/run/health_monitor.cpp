@@ -7,7 +7,7 @@
 namespace ration::program {
 
 std::string sentence_of_divergence(live_job const& job) {
-    return fmt::format("its {} is no finite number any more", job.config->target.metric);
+    return fmt::format("its {} is no longer a finite number", job.config->target.metric);
 }
 
 void health_monitor::observe(nanoseconds now) {
@@ -30,8 +30,7 @@ void health_monitor::observe(nanoseconds now) {
 void health_monitor::classify(nanoseconds now) {
     for (auto& job : jobs_.jobs()) {
         if (!job.alive() || stopper_.is_stopping(job)) continue;
-        if (job.devices != nullptr && job.devices->state().is_restarting())
-            continue;  // a resize has deadlines of its own
+        if (job.devices != nullptr && job.devices->state().is_restarting()) continue;  // a resize has its own deadlines
         switch (states_[job].health.at(now)) {
             case progress::condition::diverged:
                 set_condition(job, condition::diverged, sentence_of_divergence(job), now, events_);

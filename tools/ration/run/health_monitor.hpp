@@ -59,7 +59,7 @@ public:
     }
 };
 
-/// "its loss is no finite number any more"
+/// "its loss is no longer a finite number"
 [[nodiscard]] std::string sentence_of_divergence(live_job const& job);
 
 }  // namespace ration::program

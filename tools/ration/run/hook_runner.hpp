@@ -18,7 +18,7 @@
 
 namespace ration::program {
 
-/// A hook runs once for a job and is no part of it: it has no limits, and its failure is a warning.
+/// A hook runs once for a job and is not part of it: it has no limits, and its failure is a warning.
 class hook_runner {
     struct running {
         std::string job;

@@ -120,7 +120,7 @@ diagnostics missing_devices(run_config const& config, host_devices const& device
     if (devices.of_shares() && there == 0) {
         out.add(
             config.devices.at,
-            "there is no whole GPU whose shares jobs could have; ration doctor says why, and devices = { count = 4, cpu = 0.25 } stands in for them");
+            "no whole GPU is left to share; run ration doctor for the reason, or write devices = { count = 4, cpu = 0.25 } instead");
         return out;
     }
     for (auto const& job : config.jobs) {
@@ -129,7 +129,7 @@ diagnostics missing_devices(run_config const& config, host_devices const& device
         std::int64_t const least = job.elastic->devices.minimum;
         std::string const helps =
             there == 0
-                ? "; ration doctor says why, and devices = { count = 4, cpu = 0.25 } at the top of the file stands in for them"
+                ? "; run ration doctor for the reason, or write devices = { count = 4, cpu = 0.25 } at the top of the file"
                 : "; make gpu.min smaller, or run it on a machine with more";
         out.add(job.elastic->at,
                 fmt::format("job {} needs at least {} device{}, and there {} {}{}", program::quoted(job.name), least,

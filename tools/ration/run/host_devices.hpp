@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The devices of this machine that a run shares out: its GPUs, shares of one of them, or shares of its CPU that stand
-/// for some.
+/// The devices of this machine that a run shares out: its GPUs, shares of one of them, or shares of its CPU in
+/// place of GPUs.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::string whole() const {
         return of_shares() && !gpus_.empty() ? std::string(gpus_.front().name().view()) : std::string();
     }
-    /// So many shares as MPS writes them; nothing for none, and where the devices are no shares.
+    /// `count` shares as MPS writes them; nothing for 0, and where the devices are not shares.
     [[nodiscard]] std::optional<cuda::mps_share> share_of(std::size_t count) const;
     /// "CUDA mask", "MPS, 4 shares of 25 % of GPU-...", "CPU devices of 0.5 cores".
     [[nodiscard]] std::string description() const;

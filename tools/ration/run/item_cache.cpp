@@ -133,7 +133,7 @@ void item_cache::open_files_of(live_job const& job, nanoseconds now) {
     }
 }
 
-/// The row of the tenant; the largest number of tenants if there is no row left.
+/// The row of the tenant; the largest number of tenants if all rows are taken.
 std::size_t item_cache::tenant_of(std::string const& name) {
     auto const known = static_cast<std::size_t>(std::ranges::find(tenants_, name, &tenant::name) - tenants_.begin());
     if (known == tenants_.size() && known < most_tenants_) tenants_.push_back({++last_tenant_, name});

@@ -48,9 +48,9 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     shares_.start_incarnation(job);
     if (!job.started_at) job.started_at = now;
     if (job.config->memory && !node_.jobs().limits_memory())
-        events_.warn_once(job.config->name,
-                          "its limit on memory is not kept: this machine's backend cannot; ration doctor says why",
-                          now);
+        events_.warn_once(
+            job.config->name,
+            "its limit on memory is not kept: this machine's backend cannot; run ration doctor for the reason", now);
     job.launching = true;
     record_.save();  // the token, by which a later start finds a process that was started and not recorded yet
     auto const command = command_of(job, static_cast<std::int64_t>(assigned.ranks));

@@ -65,7 +65,7 @@ public:
     virtual void handle(live_job const& job, progress::report const& reply) = 0;
     /// A limit of the job has changed; `reason` is the policy's.
     virtual void handle_change(live_job const& job, std::string_view reason) = 0;
-    /// How the present incarnation of a job ended, if the kernel did not tell this process; none: that is not known.
+    /// How the present incarnation of a job ended, if the kernel did not report it to this process; none: unknown.
     [[nodiscard]] virtual std::optional<process::exit_report> end_of(live_job const& job) const = 0;
     /// Whether a process of the job writes down each end, so that `end_of` has none only if that process was killed.
     [[nodiscard]] virtual bool records_ends() const noexcept { return false; }

@@ -60,7 +60,7 @@ void job_stopper::warn_if_it_trains_on(live_job const& job, nanoseconds now) {
                       now);
 }
 
-/// A job that was asked to stop at its Objective and does not know the command.
+/// A job that was asked to stop at its Objective and does not support the command.
 void job_stopper::let_train_on(live_job& job, nanoseconds now) {
     states_[job] = {};
     job.why.clear();
@@ -110,7 +110,7 @@ result<void> job_stopper::kill(live_job& job) {
     return node_.jobs().kill(job.id);
 }
 
-/// A job that does not know the command to stop gets its signal, or trains on.
+/// A job that does not support the command to stop gets its signal, or trains on.
 void job_stopper::handle(live_job& job, progress::report const& reply, nanoseconds now) {
     if (!states_[job].terminate_at || !commands_.is_refusal(job, reply)) return;
     needs_command(*job.config, reason(job)) ? let_train_on(job, now) : terminate(job, now);
@@ -123,7 +123,7 @@ void job_stopper::keep_deadlines(nanoseconds now) {
         if (state.terminate_at && now >= *state.terminate_at && !state.kill_at) {
             events_.warn_once(
                 job.config->name,
-                fmt::format("it was told to stop and has not within {}", duration_text(stop_timeout(*job.config))),
+                fmt::format("it was asked to stop and has not within {}", duration_text(stop_timeout(*job.config))),
                 now);
             terminate(job, now);
         }

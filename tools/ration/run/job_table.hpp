@@ -23,7 +23,7 @@ namespace ration::program {
 struct host_supply {
     millicores cpu;
     bytes memory;
-    std::optional<std::int64_t> devices{};  ///< none: this run knows of no devices, and offers no columns for them
+    std::optional<std::int64_t> devices{};  ///< none: this run shares out no devices, and offers no columns for them
     tenant_tree tenants{};                  ///< of the jobs file
     bool open = false;                      ///< further jobs can be added
     phase_models phases{};                  ///< none: this run offers no columns for phases
@@ -98,7 +98,7 @@ public:
 
     /// Gives rows to the jobs whose time has come. True when there are new ones.
     bool arrive(nanoseconds now) noexcept;
-    /// Brings the columns that only ration knows up to date. `progress`: by slot. O(jobs).
+    /// Updates the columns that only ration can fill. `progress`: by slot. O(jobs).
     void refresh(nanoseconds now, std::span<training_progress const> progress) noexcept;
     /// The columns of devices; null without devices.
     [[nodiscard]] device_columns* devices() noexcept { return devices_ ? &*devices_ : nullptr; }

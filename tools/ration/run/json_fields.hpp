@@ -17,7 +17,7 @@
 namespace ration::program {
 
 /// Copies a value if it has the type of `into`; returns false otherwise. Numbers are finite and not negative. An empty
-/// word is no value of an enumeration.
+/// word is not a value of an enumeration.
 [[nodiscard]] bool take(nlohmann::json const& value, std::string& into);
 [[nodiscard]] bool take(nlohmann::json const& value, bool& into);
 [[nodiscard]] bool take(nlohmann::json const& value, double& into);

@@ -44,7 +44,7 @@ struct live_job {
     std::optional<nanoseconds> launched_at;
     bool launching = false;  ///< between the decision and the process
     bool trains_on = false;  ///< after its Objective: ration does not end it, and the policy sees its Acceptable tier
-    bool placed = false;     ///< the backend knows it: a process of it may be alive
+    bool placed = false;     ///< the backend has it: a process of it may be alive
 
     // --- as the user sees it
     condition now = condition::waiting;

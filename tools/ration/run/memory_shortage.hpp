@@ -12,7 +12,7 @@ namespace ration::program {
 /// Processes that the kernel has killed for that since the machine's start, of whatever user or group.
 [[nodiscard]] std::int64_t oom_kills_of_machine();
 
-/// For a job with a group of its own; empty when nothing was killed.
+/// For a job with its own group; empty when nothing was killed.
 [[nodiscard]] std::string sentence_of(cgroup::memory_shortage const& found);
 
 }  // namespace ration::program

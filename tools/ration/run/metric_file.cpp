@@ -132,7 +132,7 @@ std::vector<metric_file::candidate> metric_file::matches() const {
     return out;
 }
 
-/// A folder of TensorBoard stands for the event files in it; those of its folders are of other writers.
+/// A folder of TensorBoard means the event files in it; those in its subfolders are of other writers.
 void metric_file::add_match(std::string const& path, std::vector<candidate>& into) const {
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0) return;

@@ -22,7 +22,7 @@
 namespace ration::program {
 
 /// Follows the newest file that matches a path, or of TensorBoard events the newest one in matching folders. A file
-/// that is written anew is read from its start; rows that were read before are skipped. For any content of the file,
+/// that is written again is read from its start; rows that were read before are skipped. For any content of the file,
 /// polling reads at most 1 MiB and reports one problem at most.
 class metric_file {
 public:

@@ -61,7 +61,7 @@ void model_delivery::handle(live_job const& job, progress::report const& reply, 
     if (model.now == phase::none || model.now == phase::done) return;
     if (reply.type == progress::message_type::acknowledge && !reply.taken_in && model.now == phase::asked &&
         reply.command == model.command)
-        return await(job, "it does not know the command to save", now);
+        return await(job, "it does not support the command to save", now);
     if (reply.type != progress::message_type::checkpoint) return;
     if (reply.durable && reply.step >= model.from) return deliver(job, reply.step, now);
     if (!reply.durable && model.now == phase::asked) await(job, "its checkpoint failed", now);

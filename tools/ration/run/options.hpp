@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What `ration run` is asked to do besides what the jobs file says.
+/// The options of `ration run`, beside the jobs file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ration::program {
 
-/// Stands for the first backend that this machine allows.
+/// Means the first backend that this machine allows.
 inline constexpr std::string_view automatic_backend = "auto";
 
 struct run_options {

@@ -56,7 +56,7 @@ struct service_job {
     int pid;
 };
 
-/// A service gives each job the folder STATE/jobs/LABEL.checkpoint; none: this is no such folder.
+/// A service gives each job the folder STATE/jobs/LABEL.checkpoint; none: this is not such a folder.
 [[nodiscard]] std::optional<service_job> service_job_of(std::string const& checkpoint, int pid) {
     fs::path const path(checkpoint);
     auto const state = path.parent_path().parent_path().string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The remains of killed runs: jobs that go on, groups, folders.
+/// The remains of killed runs: jobs that continue, groups, folders.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ struct job_traces {
     std::vector<process::process_info> processes;
 };
 
-/// A job that goes on, or a process of a job that cannot be named.
+/// A job that continues, or a process of a job that cannot be named.
 struct orphan_process {
     std::string job;    ///< empty: unknown
     std::string reply;  ///< "vae (process 123)", "cnn (between two launches)", "process 123"
@@ -49,7 +49,7 @@ struct orphaned_run {
 /// and how to start it. `remedy`: static text, for the others.
 [[nodiscard]] error error_of_alive(std::span<orphaned_run const> runs, char const* remedy);
 
-/// "the record of the run 7-1234 cannot be read: it is no whole JSON object"; empty when nothing is wrong with it.
+/// "the record of the run 7-1234 cannot be read: it is missing"; empty when nothing is wrong with it.
 [[nodiscard]] std::string sentence_of_damage(orphaned_run const& what);
 
 /// "process 456, which its first process left"; the pids of several.
@@ -77,7 +77,7 @@ private:
 };
 
 /// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
-/// or in the groups that a record names. Says nothing: there is nothing to decide.
+/// or in the groups that a record names. Prints nothing, since the user has nothing to decide.
 void remove_empty_groups(std::string const* memberships = nullptr);
 
 struct clean_options {

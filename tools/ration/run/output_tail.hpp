@@ -11,7 +11,7 @@
 
 namespace ration::program {
 
-/// Follows a file that somebody else appends to.
+/// Follows a file that another process appends to.
 class output_tail {
     std::string path_;
     process::descriptor file_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Folders that only this user can change, opened so that nobody can exchange them between the check and the use.
+/// Folders that only this user can change, opened so that no other user can exchange them between check and use.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace ration::program {
 
 /// Opens a folder (O_PATH) from "/" on, one component at a time. Each folder and each symbolic link on the way must
-/// belong to root or to this user; a folder that others may write to must be sticky, as /tmp is. So nobody else can put
-/// another folder in its place. Errors: `denied` with the component that fails, those of openat(2).
+/// belong to root or to this user; a folder that others may write to must be sticky, as /tmp is. So no other user can
+/// put another folder in its place. Errors: `denied` with the component that fails, those of openat(2).
 [[nodiscard]] result<process::descriptor> open_trusted_folder(std::string const& path);
 
 /// Opens the folder `name` in `parent`: it belongs to this user, and its mode gives others no more than `mode` does.

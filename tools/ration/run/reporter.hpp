@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Everybody who is told what happens: the event log, `--json`, the terminal or the pipe, and who counts it.
+/// Passes each event to all receivers: the event log, `--json`, the terminal or the pipe, the metrics, a listener.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class reporter {
     static void close(event_log& log);
 
 public:
-    static constexpr nanoseconds status_interval = seconds(5);  // of the status line where there is no terminal
+    static constexpr nanoseconds status_interval = seconds(5);  // of the status line without a terminal
 
     /// Errors: the log or the place for metrics cannot be opened.
     [[nodiscard]] static result<reporter> open(run_options const& options);
@@ -43,9 +43,9 @@ public:
     void show(view_model const& model, nanoseconds now);
     /// Writes out what is buffered.
     void flush(nanoseconds now);
-    /// The last frame stays on the screen; the log goes on to the next run.
+    /// The last frame stays on the screen; the log continues with the next run.
     void end_of_run(view_model const& model, nanoseconds now);
-    /// Closes the log; says what is missing from it.
+    /// Closes the log, and prints what is missing from it.
     void close();
 
     /// Of `--metrics`; null without it.

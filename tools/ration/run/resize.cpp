@@ -43,7 +43,7 @@ void resize::advance_steady(nanoseconds now) {
     if (is_as_wanted || state_.is_finishing) return state_.timer.end_wait();
     if (!state_.can_change(now)) return;
     if (devices.can_have_wanted()) return begin(now);
-    // The policy hears of it by what there is to share
+    // The policy sees it in the devices that it can share out
     if (devices.wanted() <= devices.size()) return state_.timer.end_wait();
     if (state_.timer.wait(now)) return state_.note(resize_step::waiting, "for devices that others give back");
     if (!state_.timer.has_waited(now)) return;
@@ -112,7 +112,7 @@ exit_meaning resize::exited(bool clean, bool done, nanoseconds now) {
     return exit_meaning::part_of_resize;
 }
 
-/// Whether its end is that of one of its devices, and there is a checkpoint to go on from.
+/// Whether its end is that of one of its devices, and there is a checkpoint to continue from.
 bool resize::loses_a_device(bool clean) const {
     return !clean && state_.outlives_a_device() && state_.devices.has_cordoned();
 }
@@ -140,7 +140,7 @@ void resize::ended(bool clean, nanoseconds now) {
         state_.devices.release();
         state_.phase = resize_phase::over;
     } else {
-        state_.phase = resize_phase::clearing;  // untold: the end of the job is told, and so is what takes long
+        state_.phase = resize_phase::clearing;  // no event: the end of the job is one, and so is a long delay
         state_.timer.begin(resize_phase::clearing, now);
     }
 }
@@ -160,7 +160,7 @@ bool resize::restore(resize_record const& from, bool alive, nanoseconds now) {
 
 void resize::continue_alive(nanoseconds now) {
     switch (state_.phase) {
-        case resize_phase::saving: return abort("ration was started anew in the middle of it", now);
+        case resize_phase::saving: return abort("ration was restarted in the middle of it", now);
         case resize_phase::stopping:
         case resize_phase::terminating: return state_.enter(resize_phase::terminating, now);
         case resize_phase::killing:

@@ -40,7 +40,7 @@ std::string resize_launch::wrong_world(std::uint32_t world) const {
     auto const ranks = everywhere > 0 ? everywhere : here;
     return world == 0 || world == ranks
                ? ""
-               : fmt::format("it says that it has {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
+               : fmt::format("it reports {} ranks on {} device{}", world, ranks, ranks == 1 ? "" : "s");
 }
 
 std::string resize_launch::wrong_devices(std::string_view devices) const {
@@ -108,7 +108,7 @@ void resize_launch::stepped(nanoseconds now) {
 void resize_launch::time_out(nanoseconds now) {
     if (stage_ >= stage::received || !state_.next.falls_back()) return settle();
     auto const limit = state_.timer.rules().deadlines.start;
-    reject(fmt::format("it has not said hello within {}", duration_text(limit)), now);
+    reject(fmt::format("it has not sent its first message within {}", duration_text(limit)), now);
 }
 
 bool resize_launch::ended(std::string why, nanoseconds now) {

@@ -8,7 +8,7 @@ namespace ration::program {
 char const* resize_state::why_not(nanoseconds now) const noexcept {
     if (devices.held().empty()) return "";
     if (*devices.why_frozen() != '\0') return devices.why_frozen();
-    if (!can_be_saved()) return "it has neither said where it takes commands nor reported a checkpoint";
+    if (!can_be_saved()) return "it has neither opened a socket for commands nor reported a checkpoint";
     return rest.is_over(now) ? "" : "its last change failed a short while ago";
 }
 

@@ -26,7 +26,7 @@ struct resize_state {
     back_off rest;
     restart_cost cost;
     resize_outbox outbox;
-    bool takes_commands = false;  ///< the job has told an address for them
+    bool takes_commands = false;  ///< the job has sent an address for them
     bool has_saved = false;       ///< the job has reported a checkpoint
     bool is_finishing = false;    ///< the job is to end: no launch follows
     nanoseconds seen{};           ///< the last `resize::advance`

@@ -39,7 +39,7 @@ public:
         deadline_ = now + limit_of(phase);
         repeats_ = false;
     }
-    /// The launch was made, or the job has said hello: it has the time of a start from now on.
+    /// The launch was made, or the job has sent hello: it has the time of a start from now on.
     void allow_start(nanoseconds now) noexcept { deadline_ = now + rules_.deadlines.start; }
     [[nodiscard]] bool is_due(nanoseconds now) const noexcept { return now >= deadline_; }
     /// The phase has passed its deadline and lasts on; the next deadline follows. True the first time.

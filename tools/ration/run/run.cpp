@@ -155,7 +155,7 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
         if (options.compare && wants && !wants->checkpoint.empty())
             problems.add(
                 wants->checkpoint_at,
-                "with --compare every policy begins anew, and this folder would hand on checkpoints; leave 'checkpoint' out");
+                "with --compare every policy starts from the beginning, and this folder would hand on checkpoints; leave 'checkpoint' out");
         if (problems.size() > before || any_policy == nullptr) continue;
         if (auto const bound = any_policy->bind(board.store().schema(), {.jobs = config.jobs.size(), .nodes = 1});
             !bound)
@@ -192,7 +192,7 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
     return {};
 }
 
-/// Jobs that the file says something else of than when the run began: its processes know nothing of that.
+/// Jobs whose definition has changed since the run began: the processes of the run still have the old one.
 [[nodiscard]] diagnostics changed_jobs(run_config const& config, run_record const& record) {
     diagnostics problems(config.file);
     for (auto const& recorded : record.jobs) {
@@ -208,8 +208,8 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
     return problems;
 }
 
-/// Ends and removes what does not go on, and says what cannot be read. Returns what goes on, and with `--reattach` what
-/// this file continues.
+/// Ends and removes dead runs, and prints why a record cannot be read. Returns the runs with live jobs, and with
+/// `--reattach` those that this file continues.
 [[nodiscard]] std::vector<orphaned_run> remove_dead_runs(std::vector<orphaned_run> found, run_options const& options,
                                                          run_config const& config) {
     std::vector<orphaned_run> left;
@@ -239,7 +239,7 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
     auto left = remove_dead_runs(std::move(found).value(), options, config);
     if (left.empty()) return std::optional<orphaned_run>();
     if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
-        return error_of_alive(left, "ration clean ends them: without their record nobody can take them over");
+        return error_of_alive(left, "end them by ration clean: without their record no run can take them over");
     bool const has_service = std::ranges::any_of(
         left, [](orphaned_run const& l) { return !l.alive.empty() && state_folder_of(l.record.file); });
     if (!options.reattach || has_service)

@@ -69,7 +69,7 @@ constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
     return file;
 }
 
-/// At most so much: `longest_record` and one byte more are too long. Nothing where there is no such file.
+/// At most `longest_record` and one byte more, which shows that it is too long. Nothing if the file does not exist.
 [[nodiscard]] std::optional<std::string> text_of(int folder, char const* name) {
     process::descriptor const file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::nullopt;
@@ -81,7 +81,7 @@ constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
     return text;
 }
 
-/// Numbers of processes are other processes' now, or nobody's.
+/// The numbers of processes now belong to other processes, or are unused.
 void forget_processes(run_record& run) {
     run.owner = 0;
     run.owner_start_time = 0;
@@ -106,7 +106,7 @@ void forget_processes(run_record& run) {
     run.record.run = fs::path(run.folder.path()).filename().string();
     std::istringstream tokens(text_of(run.folder.get(), "launches").value_or(""));
     for (std::string token; tokens >> token;) run.launches.insert(token);
-    // Its clock goes on as if no time had passed
+    // Its clock continues as if no time had passed
     if (run.record.boot != this_boot()) run.record.written_ns = process::now().count;
     if (run.record.boot != this_boot() || run.record.pid_namespace != this_pid_namespace())
         forget_processes(run.record);

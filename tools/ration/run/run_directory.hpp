@@ -96,10 +96,10 @@ struct present_run {
 /// One of them by its name; none if it has ended. Errors: as of `abandoned_runs`.
 [[nodiscard]] result<std::optional<present_run>> present_run_named(std::string const& run);
 
-/// The kernel's number of this boot; empty where it does not tell.
+/// The kernel's number of this boot; empty where the kernel does not report it.
 [[nodiscard]] std::string this_boot();
 
-/// The number of the PID namespace that this process is in; 0 where the kernel does not tell.
+/// The number of the PID namespace that this process is in; 0 where the kernel does not report it.
 [[nodiscard]] std::uint64_t this_pid_namespace();
 
 /// Whether every process of the machine can be seen from here.

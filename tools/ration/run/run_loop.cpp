@@ -245,7 +245,7 @@ void run_loop::handle_change(live_job& job, checked_grant const& grant, nanoseco
         c_.health.suspend(job, now);
 }
 
-/// A job that reaches its Objective before its first limit holds nothing yet, so that its release is no change.
+/// A job that reaches its Objective before its first limit holds nothing yet, so that its release is not a change.
 void run_loop::stop_released(tick_report const& report) {
     auto const ids = std::as_const(c_.jobs).store()[c_.jobs.columns().id];
     for (auto const& g : report.grants) {

@@ -130,7 +130,7 @@ public:
     return fmt::format("its field {} is missing or cannot be", quoted(field));
 }
 
-/// FNV-1a of 64 bits: enough to tell a record that is as it was written from one with a bit less. Source: RFC 9923.
+/// FNV-1a of 64 bits: enough to detect a record from which a part is missing. Source: RFC 9923.
 [[nodiscard]] std::string sum_of(std::string_view text) {
     std::uint64_t sum = 0xcbf29ce484222325;
     for (char const c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -180,7 +180,7 @@ std::string read_record(std::string_view text, run_record& into) {
     into = {};
     auto const whole = parse_json(text);
     if (!whole.is_object() || !whole.contains("run") || !whole.contains("sum"))
-        return "it is no record, or part of one";
+        return "it is not a record, or part of one";
     auto const& run = whole["run"];
     if (!run.is_object() || whole["sum"] != sum_of(text_of(run))) return "it is not as it was written";
     field_reader reader{run};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The record with which a later start can go on with the jobs of a run, as text and back.
+/// The record with which a later start can continue the jobs of a run, as text and back.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct run_record {
     std::uint64_t owner_start_time = 0;
     std::string file, policy;
     std::string output;  ///< the folder for the output of its jobs, absolute
-    /// The owner's /proc/self/cgroup: its groups lie below, wherever the next start comes from
+    /// The owner's /proc/self/cgroup: its groups are below, wherever the next start comes from
     std::string memberships;
     /// The kernel's number of this boot: neither processes nor clocks of another one are meant
     std::string boot;
@@ -71,7 +71,7 @@ inline constexpr std::string_view job_list_of_service = "/jobs.db";
 /// letter less is better than none.
 [[nodiscard]] std::string to_json(run_record const& record);
 
-/// Why this is no record of a run, as a sentence; empty: `into` holds one that can be acted upon. Everything in it is
+/// Why this is not a record of a run, as a sentence; empty: `into` holds one that can be used. Everything in it is
 /// doubted: it is as it was written, each number is in its range, a process is named by its number and its start or not
 /// at all, no two jobs have the same name, process, token or device.
 [[nodiscard]] std::string read_record(std::string_view text, run_record& into);

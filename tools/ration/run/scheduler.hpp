@@ -74,7 +74,7 @@ public:
     void release(job_id job) noexcept { engine_.release(job); }
     /// The job holds this amount, whatever was granted.
     void set_held(setting const& held, nanoseconds now) noexcept { engine_.reattach(held, now); }
-    /// Tells the policy that a grant of devices had no effect.
+    /// Reports to the policy that a grant of devices had no effect.
     void report_failed_grant(live_job const& job, std::int64_t devices, nanoseconds now) noexcept;
     /// Restores limits that another program, or the job, has changed. A job whose limits cannot be kept holds nothing.
     /// Pre: the job has a process.

@@ -25,7 +25,7 @@ class tick_reporter {
     event_sink& events_;
     policy_log_filter filter_;
     per_job<std::optional<deferral>> waits_;  // why a grant of the job waits, as it was emitted last
-    per_job<std::uint32_t> advised_;          // a bit for each bottleneck of which the user has been told
+    per_job<std::uint32_t> advised_;          // a bit for each bottleneck that was reported to the user
 
 public:
     tick_reporter(std::string policy_name, std::string fallback_name, replaceable_policy const& policy, policy_log& log,

@@ -42,7 +42,7 @@ inline constexpr auto folder_for_all = "/var/lib/ration-serve";
 /// or `folder_for_all` if only that has a socket.
 [[nodiscard]] service_folder service_folder_named(std::string const& word);
 
-/// Returns only if the service cannot start or go on.
+/// Returns only if the service cannot start or continue.
 [[nodiscard]] exit_code serve(serve_options const& options);
 
 }  // namespace ration::program

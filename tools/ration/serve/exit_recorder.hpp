@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The first process of a job of the service. It waits for the job's own program and writes down how that ended, since
-/// the kernel tells only the parent, and the service may be gone by then.
+/// the kernel reports it only to the parent, and the service may be gone by then.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@ inline constexpr std::size_t longest_head = 8192, longest_body = std::size_t{4} 
 
 enum class message_state : unsigned char { partial, complete, too_long };
 
-/// Whether `received` is a whole request: a head, and as many bytes as its Content-Length says. O(length of the head).
+/// Whether `received` is a whole request: a head, and as many bytes as its Content-Length gives. O(length of the head).
 [[nodiscard]] message_state state_of_request(std::string_view received);
 
 struct http_reply {

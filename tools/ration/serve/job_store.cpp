@@ -197,7 +197,7 @@ result<std::optional<submitted>> job_store::find_key(submission const& what) {
     if (is_same_job(found->front().what, what))
         return std::optional(submitted{.job = found->front().id, .is_new = false});
     return refusal(errc::conflict, "submit a job with the key", what.key,
-                   "another job has it: give each job a key of its own");
+                   "another job has it: give each job a unique key");
 }
 
 result<submitted> job_store::insert(submission const& what, std::int64_t now_ms) {

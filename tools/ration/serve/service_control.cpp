@@ -110,7 +110,7 @@ device_rule rule_of(any_policy const& policy, std::string_view name, run_config 
     }
     bool const by_arrival = about.id == "ration.fifo" || about.id == "ration.gang";
     if (by_arrival && !heeds_quotas) return out;
-    out.rule = about.summary.empty() ? "in an order of its own" : printable(about.summary);
+    out.rule = about.summary.empty() ? "in its own order" : printable(about.summary);
     if (heeds_quotas) out.rule += ", with the quotas of tenants";
     return out;
 }

@@ -22,7 +22,7 @@ struct logged_stage {
     process_end end;  ///< of a final stage
 };
 
-/// A connection of its own, which sees committed changes alone. For one thread. Errors of every call: those of
+/// A separate connection, which sees committed changes alone. For one thread. Errors of every call: those of
 /// `database`.
 class stage_log {
     database file_;

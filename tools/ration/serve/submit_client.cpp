@@ -107,9 +107,10 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
     if (word.empty()) return 0;
     auto const limit = parse_duration(word);
     if (!limit || *limit < milliseconds(1))
-        return diagnostic{.text = fmt::format("--time-limit: {} is no time from 1 ms on; write \"90s\" or \"2h\", or "
-                                              "leave it out",
-                                              quoted(word))};
+        return diagnostic{
+            .text = fmt::format("--time-limit: {} is not a time of at least 1 ms; write \"90s\" or \"2h\", or "
+                                "leave it out",
+                                quoted(word))};
     return limit->count / 1'000'000;
 }
 

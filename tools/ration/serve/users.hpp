@@ -24,7 +24,7 @@ namespace ration::program {
 /// Whether jobs of the user may count for a tenant: it is named after the user, or after a group that has this user.
 [[nodiscard]] bool is_tenant_of(job_owner const& owner, std::string const& tenant);
 
-/// The number of the group that a name of the configuration means; none: there is no such group.
+/// The number of the group that a name of the configuration means; none: the group does not exist.
 [[nodiscard]] std::optional<gid_t> group_named(std::string const& name);
 
 }  // namespace ration::program

@@ -35,8 +35,8 @@ using earliest = std::optional<std::int64_t>;
     return jobs == 1 ? "1 job is ahead" : fmt::format("{} jobs are ahead", jobs);
 }
 
-/// When jobs have returned so many places or devices; none: that is unknown. Jobs that start before then are taken not
-/// to end before then.
+/// When jobs have returned this number of places or devices; none: that is unknown. Jobs that start before then are
+/// taken not to end before then.
 class returns {
     std::vector<std::pair<std::int64_t, std::int64_t>> ends_;  // time, amount
 

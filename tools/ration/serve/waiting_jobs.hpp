@@ -62,7 +62,7 @@ class start_order {
 public:
     /// `running`: jobs of the tenant in the run.
     void add(ready_jobs const& ready, double share, double running);
-    /// None: there is no further one.
+    /// None: all have been returned.
     [[nodiscard]] std::optional<std::int64_t> next() noexcept;
     /// The jobs that `next` returns before this one. Pre: `next` was not called; the job is in `ready`, which was
     /// added. O(tenants x log jobs), and a step for each list.

@@ -37,7 +37,7 @@ public:
     /// Seconds; 0 when there was no decision.
     [[nodiscard]] double mean() const noexcept { return number_ == 0 ? 0 : sum_ / static_cast<double>(number_) * 1e-9; }
     [[nodiscard]] double longest() const noexcept { return longest_ * 1e-9; }
-    /// The upper end of the class in which this part of all lies. O(classes).
+    /// The upper end of the class that contains this quantile, at most `longest()`. O(classes).
     [[nodiscard]] double quantile(double part) const noexcept {
         double const wanted = part * static_cast<double>(number_);
         std::uint64_t seen = 0;
@@ -84,7 +84,7 @@ private:
         lost_ = true;
         first_ = {.number = t.number, .at = t.now, .why = trouble_of(inner())};
         if (first_.why.empty())
-            first_.why = "it said " + std::to_string(static_cast<int>(reply)) + ", see docs/errors.md";
+            first_.why = "it returned " + std::to_string(static_cast<int>(reply)) + ", see docs/errors.md";
     }
 };
 

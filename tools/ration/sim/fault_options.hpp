@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What `ration sim` is told to let go wrong.
+/// The faults that `ration sim` is asked to simulate.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace ration::program {
 /// may be half changed.
 [[nodiscard]] result<void, diagnostic> add_fault_kind(std::string_view text, sim::fault_rates& into);
 
-/// Gives every sample faults of its own, from its seed. A trace becomes as many samples as there are seeds. What is
+/// Gives every sample separate faults, from its seed. A trace becomes as many samples as there are seeds. What is
 /// wrong is added to `problems`.
 void draw_faults(simulation_options const& options, simulation_input& input, diagnostics& problems);
 

@@ -41,7 +41,7 @@ namespace {
         return diagnostic{
             .line = 1,
             .text =
-                "this is no file of models: its first column is called model in one of measured rates, and name in one of fitted losses"};
+                "this is not a file of models; write one whose first column is called model (measured rates) or name (fitted losses)"};
     }
     sim::profile_options how{.interference = interference, .devices_per_node = {}};
     for (auto const& group : machines.groups)

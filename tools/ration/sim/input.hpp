@@ -54,7 +54,7 @@ struct simulation_input {
     std::vector<std::string> remarks;  ///< whole sentences on what was left out or not done as asked
 };
 
-/// "60", "90s", "2h": seconds where no unit says otherwise. At most 365 days.
+/// "60", "90s", "2h": seconds where the unit is missing. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
 
 /// Everything that the options name. If one is added to `problems`, the returned input is incomplete.

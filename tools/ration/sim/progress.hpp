@@ -21,7 +21,7 @@ struct progress_state {
 /// there is one.
 [[nodiscard]] std::string progress_text(progress_state const& state, bool bar, std::uint32_t width);
 
-/// Tells of `progress` from its own thread until it ends; the bar is gone then.
+/// Prints `progress` from its own thread until it ends, and then clears the bar.
 class progress_view {
     std::jthread thread_;
 

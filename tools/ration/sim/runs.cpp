@@ -291,7 +291,7 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
                        std::ranges::any_of(estimated_columns_of(options.estimates),
                                            [&](std::string const& column) { return policy->reads(column); })});
     }
-    for (auto& one : all)  // two files of one name are told apart by their folders
+    for (auto& one : all)  // the folders distinguish two files of one name
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);
     return all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Runs every policy on every sample, in parallel, and keeps what is told of each.
+/// Runs every policy on every sample, in parallel, and keeps the results of each.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct simulated_run {
     std::vector<job_history> nodes;
     drawn_series there, queue;  ///< jobs that are submitted and not done; those of them that wait
     std::optional<lost_tick> lost;
-    std::string failure;       ///< why there was no run; then the rest says nothing
+    std::string failure;       ///< why there was no run; then the other fields mean nothing
     decision_times decisions;  ///< measured, as is `wall`
     double wall = 0;           ///< seconds
 };

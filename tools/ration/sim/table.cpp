@@ -133,7 +133,7 @@ constexpr figure_line lines[] = {
                        short_number(bounds.makespan / times.seconds), times.name);
 }
 
-/// Whether any policy has this figure, and it is not 0 everywhere when 0 means that there is nothing to tell.
+/// Whether any policy has this figure. Zeros alone count only for a line that reports them.
 [[nodiscard]] bool is_reported(simulation_results const& all, figure_line const& line) {
     for (std::size_t p = 0; p < all.policies.size(); ++p) {
         auto const figure = figure_of(all, p, line);

@@ -60,7 +60,7 @@ struct time_unit {
 /// One sentence for each thing that did not go well or was left out.
 [[nodiscard]] std::vector<std::string> all_remarks(simulation_results const& all);
 
-/// Titles, then a line for each figure that there is something to tell of.
+/// Titles, then a line for each figure that has something to report.
 [[nodiscard]] std::vector<std::vector<std::string>> figure_cells(simulation_results const& all);
 /// A line for each tenant under each policy; empty without --tenants. Means over the samples that have the tenant.
 [[nodiscard]] std::vector<std::vector<std::string>> tenant_cells(simulation_results const& all);

@@ -75,7 +75,7 @@ void add_whole(std::string const& path, sim::model_library const& library, sim::
                simulation_options const& options, simulation_input& input, diagnostics& problems) {
     auto read = sim::trace::read_file(path.c_str(), library, as);
     if (!read) return problems.add(in_file(path, read.failure()));
-    if (read->jobs.empty()) return problems.add({.file = path, .text = "there is no job in it that needs a device"});
+    if (read->jobs.empty()) return problems.add({.file = path, .text = "it has no job that needs a device"});
     note_left_out(read->left_out, path, input);
     add_samples(std::move(*read), options, input);
 }

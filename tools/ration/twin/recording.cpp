@@ -163,7 +163,7 @@ public:
         auto const line = parse_json(text);
         auto const event = line.is_object() ? line.find("event") : line.end();
         if (!line.is_object() || event == line.end())
-            return diagnostic{.text = fmt::format("this is no event; {}", name_a_log)};
+            return diagnostic{.text = fmt::format("this is not an event; {}", name_a_log)};
         try {
             if (*event == "comparison") return {};
             if (*event == "run") {

@@ -67,7 +67,7 @@ void guard_cursor() noexcept {
     handle(SIGTSTP, on_stop, SA_RESTART);
 }
 
-/// A description of its own, so that making it non-blocking changes nothing for others who have the terminal open.
+/// A separate open file description where possible, so that non-blocking mode does not affect other programs.
 [[nodiscard]] process::descriptor own_description(int terminal) noexcept {
     char path[64];
     if (::ttyname_r(terminal, path, sizeof path) == 0)

@@ -66,7 +66,7 @@ namespace {
     return e.for_people ? fmt::format("{} of policy {}: {}", e.level, e.policy, e.text) : std::string();
 }
 
-/// The step stands before the reason, which can be a long sentence.
+/// The step comes before the reason, which can be a long sentence.
 [[nodiscard]] std::string sentence(job_ended const& e) {
     std::string const step = e.step > 0 ? fmt::format(" at step {}", e.step) : "";
     std::string const level = e.level_met ? fmt::format(", {}", level_text(*e.level_met)) : "";
@@ -79,7 +79,7 @@ namespace {
                        e.summary.mean_cpu);
 }
 
-/// Of the steps on the way only the ends are told.
+/// Only results, warnings and the wait in the queue are printed, not the steps between them.
 [[nodiscard]] std::string sentence(resize_changed const& e) {
     auto const devices = [](std::int64_t n) { return fmt::format("{} device{}", n, n == 1 ? "" : "s"); };
     switch (e.what) {
@@ -105,7 +105,7 @@ namespace {
 [[nodiscard]] std::string sentence(device_changed const& e) {
     return e.what == device_change::back
                ? fmt::format("{} is given to jobs again", e.device)
-               : fmt::format("warning: {} is given to nobody for a while: {}", e.device, e.why);
+               : fmt::format("warning: {} is withheld from jobs for a while: {}", e.device, e.why);
 }
 
 [[nodiscard]] std::string sentence(item_changed const& e) {
@@ -113,7 +113,7 @@ namespace {
                        : fmt::format("{} is released from memory{}", e.item, cordoned(e.reason));
 }
 
-/// Too many of them to be told.
+/// These events are too many to print.
 template <class Body>
 [[nodiscard]] std::string sentence(Body const&) {
     return {};

@@ -55,7 +55,7 @@ constexpr std::uint32_t longest_name = 16, short_name = 10, longest_state = 30, 
 }
 
 /// With two tiers the way to Acceptable is the first half of the bar and the way on to Objective the second: on one
-/// scale the marks of most losses would stand at the far end, since a loss falls fast first and slowly then.
+/// scale the marks of most losses would be at the far end, since a loss falls fast first and slowly then.
 [[nodiscard]] std::string job_bar(job_view const& job, std::uint32_t cells, bool unicode) {
     if (job.level) return bar(job.window_met.value_or(0), cells, {}, unicode);
     bool const both = job.acceptable && job.objective;
@@ -159,7 +159,7 @@ public:
         for (auto const& job : jobs)
             if (is_over(job.now) == over) order.push_back(&job);
     if (order.size() > room) order.resize(room);
-    std::ranges::sort(order);  // they stand in one vector: the order of addresses is that of the file
+    std::ranges::sort(order);  // they are in one vector: the order of addresses is that of the file
     return order;
 }
 

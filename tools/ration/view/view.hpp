@@ -64,7 +64,7 @@ struct view_style {
 /// How far from `first` to `goal`, 0 to 1: the length of a bar.
 [[nodiscard]] double fraction_of_way(double first, double value, double goal) noexcept;
 
-/// One sentence without newline for an event worth telling where there is no terminal; empty for the others.
+/// One sentence without newline for an event that is worth a line of text; empty for the others.
 [[nodiscard]] std::string plain_line(event const& e);
 
 /// One line without newline: "[ 1:05] vae loss 121.3, holds 0.50, uses 0.49; mlp ...".

@@ -217,8 +217,8 @@ struct forecast {
 };
 
 /// `done`: the steps of the job. Fits both models to all points but the newest fifth, and the better one on that fifth
-/// to all points. The first quarter of the points is left out: most losses begin with a fast part that says little
-/// about the rest. The steps left are those of that curve, within a quarter and 4 times those by `expected_step`, which
+/// to all points. The first quarter of the points is left out: most losses begin with a fast part that hardly predicts
+/// the rest. The steps left are those of that curve, within a quarter and 4 times those by `expected_step`, which
 /// counts alone if the curve does not reach the value.
 ///
 /// The interval reaches over the expected step and the curves of that model, with and without the newest fifth, and of

@@ -152,8 +152,8 @@ private:
         return last.per_second * (1 + share_of_further * more);
     }
 
-    /// The point of the present devices. If there is no place for a new one, the one that was measured longest ago is
-    /// removed.
+    /// The point of the present devices. A new point replaces the one that was measured longest ago if the list is
+    /// full.
     [[nodiscard]] speed_point& point_of_devices() noexcept {
         std::size_t at = 0, oldest = 0;
         while (at < used_ && points_[at].devices < devices_) ++at;

@@ -100,7 +100,7 @@ inline constexpr std::uint16_t this_machine = EM_X86_64;
 #elif defined(__aarch64__)
 inline constexpr std::uint16_t this_machine = EM_AARCH64;
 #else
-#error "ration: the plugin host knows x86-64 and aarch64"
+#error "ration: the plugin host supports x86-64 and aarch64"
 #endif
 
 /// Reads the header and the section table.
@@ -108,10 +108,10 @@ inline constexpr std::uint16_t this_machine = EM_AARCH64;
     elf_sections found{.view = elf_view(file), .all = {}, .header = {}};
     auto& h = found.header;
     if (!found.view.read(0, h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        return elf_error(errc::invalid_value, "header", "it is no ELF file: name a .so that was built as a policy");
+        return elf_error(errc::invalid_value, "header", "it is not an ELF file: name a .so that was built as a policy");
     if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_machine != this_machine ||
         h.e_type != ET_DYN)
-        return elf_error(errc::not_supported, "header", "it is no shared object for this machine: build it here");
+        return elf_error(errc::not_supported, "header", "it is not a shared object for this machine: build it here");
     if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shnum == 0 || h.e_shstrndx >= h.e_shnum)
         return elf_error(errc::invalid_value, "section table",
                          "the file is damaged, or stripped of its sections: build it again");
@@ -181,14 +181,14 @@ inline void add_stack_fact(elf_sections const& s, elf_facts& facts) {
 }
 
 /// The manifest in the file. A shorter one, of an older header, is filled with zeros. Errors: those
-/// of `inspect`; not_found if there is no section.
+/// of `inspect`; not_found without the section.
 [[nodiscard]] inline result<ration_manifest> manifest_in(std::span<std::byte const> file) {
     auto const sections = detail::sections_of(file);
     if (!sections) return sections.failure();
     auto const* const section = sections->find(std::string_view(RATION_ABI_SECTION));
     if (section == nullptr)
         return detail::elf_error(errc::not_found, "section ration",
-                                 "it has no manifest, so it is no policy: end its source with RATION_EXPORT_POLICY");
+                                 "it has no manifest, so it is not a policy: end its source with RATION_EXPORT_POLICY");
     auto const bytes = section->sh_type == SHT_NOBITS ? std::span<std::byte const>{}
                                                       : sections->view.bytes(section->sh_offset, section->sh_size);
     ration_manifest manifest{};

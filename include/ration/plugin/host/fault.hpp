@@ -77,7 +77,7 @@ public:
     [[nodiscard]] bool reads(std::string_view column) const noexcept final {
         return needs(described_.manifest(), column);
     }
-    /// True if the manifest says so.
+    /// True if the manifest has the flag.
     [[nodiscard]] bool follows_changes() const noexcept final {
         return (described_.manifest().flags & RATION_F_FOLLOWS_CHANGES) != 0;
     }
@@ -100,14 +100,14 @@ public:
 /// The code as a sentence about the plugin.
 [[nodiscard]] constexpr std::string_view text_of(std::int32_t code) noexcept {
     switch (code) {
-        case RATION_E_CAPACITY: return "says that the space for its grants is too small";
-        case RATION_E_ARG: return "says that its input is wrong";
-        case RATION_E_STATE: return "says that it lost its state";
-        case RATION_E_UNSUPPORTED: return "says that it cannot do this";
+        case RATION_E_CAPACITY: return "reports that the space for its grants is too small";
+        case RATION_E_ARG: return "reports that its input is wrong";
+        case RATION_E_STATE: return "reports that it lost its state";
+        case RATION_E_UNSUPPORTED: return "reports that it cannot do this";
         case RATION_E_NOMEM: return "ran out of memory";
         case RATION_E_DEADLINE: return "gave up at its deadline";
         case RATION_E_EXCEPTION: return "threw an exception";
-        case RATION_E_INTERNAL: return "reports a fault of its own";
+        case RATION_E_INTERNAL: return "reports an internal fault";
         default: return "returned a code that does not exist";
     }
 }

@@ -73,7 +73,7 @@ namespace detail {
     return tried.failure();
 }
 
-/// Opens a file whose manifest says what it is.
+/// Opens a file whose manifest has its kind.
 [[nodiscard]] inline result<plugin_file> open_file(std::string const& path, open_options const& options) {
     if (options.config.size() > largest_config)
         return file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");

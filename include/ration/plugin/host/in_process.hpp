@@ -97,7 +97,7 @@ public:
         }
         if (code != RATION_OK) return fail(fault_kind::refused, t.number, text_of(code), known_status(code));
         if (answer_.count > space.size())
-            return fail(fault_kind::malformed, t.number, "says that it wrote more grants than there is space for");
+            return fail(fault_kind::malformed, t.number, "reports more grants than there is space for");
         out.commit(answer_.count);
         return status::ok;
     }

@@ -162,7 +162,7 @@ inline constexpr std::uint32_t known_flags = RATION_F_DETERMINISTIC | RATION_F_O
         return refuse(errc::invalid_value, "id and name", "both must be given: see ration::meta");
     if ((m.flags & ~known_flags) != 0)
         return refuse(errc::not_supported, "flags",
-                      "the plugin asks for what this host does not know: upgrade the host");
+                      "the plugin requires a feature that this host lacks: upgrade the host");
     if (m.extensions[0] != '\0')
         return refuse(errc::not_supported, detail::first_extension(m),
                       "this host does not offer it: choose a plugin that does without, or a host that does");

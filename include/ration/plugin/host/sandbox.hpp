@@ -3,8 +3,7 @@
 /// them), sleeping. It cannot start programs or threads, use a network, write files or affect other
 /// processes. Source: seccomp(2), prctl(2).
 ///
-/// Also used by `ration check`, with rules of its own.
-/// own.
+/// Also used by `ration check`, with other rules.
 #pragma once
 
 #include <cerrno>

@@ -74,7 +74,7 @@ namespace detail {
                           errno);
     struct stat about{};
     if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
-        return file_error(errc::invalid_value, path, "it is no regular file: name the .so of a policy");
+        return file_error(errc::invalid_value, path, "it is not a regular file: name the .so of a policy");
     if (!detail::only_we_can_change(about))
         return file_error(
             errc::denied, path,

@@ -71,7 +71,7 @@ public:
         bool const listed = changed != all_rows && of_ != 0;
         std::size_t const fetched = once(reply.written_again) != 0 ? 0 : fetched_;
         forget();
-        if (count > space || count > most_) return "says that it wrote more grants than there is space for";
+        if (count > space || count > most_) return "reports more grants than there is space for";
         if (listed && (changed > places.most_changed || count > rows_.size()))
             return "lists more changes than there can be";
         // Rows that were fetched during the answer are final unless the worker wrote them again.

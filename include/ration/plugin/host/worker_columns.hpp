@@ -97,7 +97,7 @@ private:
         if (!c.is_copied) return shared_->offset_of(values) | in_columns;
         std::size_t const used = table.rows * c.row_bytes;
         RATION_ASSERT(on_line(used) <= c.room,
-                      "worker: more rows than bind() was told: call it again with higher limits");
+                      "worker: more rows than bind() was given: call it again with higher limits");
         if (changed == nullptr || !was_copied)
             std::memcpy(input + c.place, values, used);
         else

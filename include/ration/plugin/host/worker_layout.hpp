@@ -145,7 +145,7 @@ struct output_layout {
     [[nodiscard]] std::size_t size() const noexcept { return state(2); }
 };
 
-/// Offsets are multiples of 64, so their lowest bit can tell in which file a column is.
+/// Offsets are multiples of 64, so their lowest bit can hold the file of a column.
 inline constexpr std::uint64_t in_columns = 1;
 
 /// The space of columns in `input`: one after the other, each for the largest number of rows.

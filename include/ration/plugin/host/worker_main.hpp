@@ -289,7 +289,7 @@ private:
             out.struct_size != sizeof out || out.flags != 0 || out.capacity != capacity || out.grant != space ? 1 : 0;
         r.count = out.count;
         r.changed_rows = known && changes_ <= changed_.capacity && out.count <= same_ ? changes_ : all_rows;
-        r.written_again = r.written == changed_rows::anew ? 1 : 0;
+        r.written_again = r.written == changed_rows::rewritten ? 1 : 0;
         r.written = 0;
         reported_ = r.code == RATION_OK ? sequence : 0;
         if (r.changed_rows == all_rows) same_ = out.count;

@@ -35,7 +35,7 @@ public:
 
     /// The saved state; empty if there is none.
     [[nodiscard]] std::span<std::byte const> state() const noexcept { return state_; }
-    /// True if so many events were sent since the last saved state that the worker should save now.
+    /// True if the events since the last saved state are many enough that the worker should save now.
     [[nodiscard]] bool wants_state() const noexcept { return reported_.size() > most_worker_events / 2; }
 
     /// Records events that were sent with this tick.

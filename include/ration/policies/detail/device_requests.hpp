@@ -73,7 +73,7 @@ public:
     [[nodiscard]] std::int64_t all_wanted() const noexcept { return all_wanted_; }
     /// The devices that active jobs hold.
     [[nodiscard]] std::int64_t all_held() const noexcept { return all_held_; }
-    /// Rows of which a host says that they have changed since the last tick, and all rows after they have moved. Only
+    /// Rows that the host reports as changed since the last tick, and all rows after they have moved. Only
     /// those that differ, if the host lists no changes.
     [[nodiscard]] std::span<std::uint32_t const> renewed() const noexcept { return renewed_.view(); }
 

@@ -21,7 +21,7 @@ public:
     void reserve(std::size_t items) noexcept { items_.reserve(items); }
     /// Removes all items.
     void clear() noexcept { items_.clear(); }
-    /// True if there is no item.
+    /// True without items.
     [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
     /// The first item. Precondition: not empty.
     [[nodiscard]] T const& top() const noexcept { return items_[0]; }

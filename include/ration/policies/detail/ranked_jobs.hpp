@@ -25,7 +25,7 @@ struct ranked_job {
 };
 
 /// The order in which a job is. Those of the second one change their ranks among the first ones as time passes, while
-/// each order stays as it is; `divide_merged` knows the ranks at present.
+/// each order stays as it is; `divide_merged` has the present ranks.
 enum class job_order : std::uint8_t { first, second };
 
 /// A node of a tree of jobs, by the row of its job. One cache line, since each step down the tree reads another node.

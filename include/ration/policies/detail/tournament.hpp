@@ -12,7 +12,7 @@
 
 namespace ration::policies::detail {
 
-/// A complete binary tree in which each node has the first item of the two below it. `Item{}` stands for none, and
+/// A complete binary tree in which each node has the first item of the two below it. `Item{}` means none, and
 /// comes last. `Before` is the order. O(log rows) for each change of an item.
 template <class Item, class Before>
 class tournament {

@@ -70,7 +70,7 @@ struct layout {
     /// A trace of a real cluster: times can be timestamps, the first job is submitted at 0, and rows without devices
     /// or run time are skipped
     bool real = false;
-    bool rigid_too = false;  ///< a model that is not in the library is no error: the run time is enough
+    bool rigid_too = false;  ///< a model that is not in the library is not an error: the run time is enough
     bool untitled = false;   ///< the line of titles can be missing; the columns are in this order then
 };
 

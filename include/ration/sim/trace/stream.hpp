@@ -23,7 +23,7 @@ namespace ration::sim::trace {
 
 namespace detail {
 
-/// A file as blocks of whole lines. Several threads can read one descriptor, each with an object of its own.
+/// A file as blocks of whole lines. Several threads can read one descriptor, each with its own object.
 class line_blocks {
     process::descriptor const& file_;
     std::size_t block_;

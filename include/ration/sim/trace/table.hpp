@@ -24,7 +24,7 @@ class table_reader {
     row_scanner rows_;
     std::vector<field> columns_;  // what each column of the file is
     result<void, diagnostic> status_;
-    bool first_ = false;  // the row that the scanner stands on is the first, and is no line of titles
+    bool first_ = false;  // the current row of the scanner is the first, and has no titles
 
 public:
     /// Both arguments have to outlive the reader.

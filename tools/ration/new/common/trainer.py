@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Stands in for a training script, so that the policy has something to share out: python3 trainer.py SECONDS.
+"""A substitute for a training script, so that the policy has something to share out: python3 trainer.py SECONDS.
 
 Its loss falls from 1 to 0 with the CPU time that it gets, whatever the policy does to the time on the wall.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The policy: what it reads stands in `inputs`, what it grants goes through `grant`."""
+"""The policy: it reads the columns of `inputs`, and grants by `grant`."""
 from ration.policy import CPU, LEAST_CPU, RUNNING, Policy
 
 

@@ -136,7 +136,7 @@ function take(job) {
 
 async function takeStage(stage) {
   const job = jobs.get(stage.job);
-  // A job is queued again with what the stage does not tell: whether it is paused
+  // A job that is queued again may be paused, which the stage does not contain
   if (!job || stage.stage === "QUEUED") return take(await request("GET", `/v1/jobs/${stage.job}`));
   Object.assign(job, {stage: stage.stage, stage_ms: stage.at_ms, step: stage.step, why: stage.why, incarnation: stage.incarnation});
   if (stage.stage === "PENDING") job.paused = false;

@@ -96,7 +96,7 @@ public:
         return with(id, "kill", [](detail::job_group& job) { return job.group().kill(); });
     }
 
-    /// Asks the job to end: SIGTERM to every process of it and below it, thawed so that it hears.
+    /// Asks the job to end: SIGTERM to each process in and below its group, which is thawed to receive it.
     [[nodiscard]] result<void> ask_to_end(job_id id) noexcept {
         return with(id, "ask to end", [](detail::job_group& job) { return job.ask_to_end(); });
     }
@@ -116,7 +116,7 @@ public:
                     [&](detail::job_group& job) -> result<drift> { return job.reconcile(pid, state_->scratch); });
     }
 
-    /// For clone3 with CLONE_INTO_CGROUP; -1 where there is no v2 group: then start the process held back, and `place`
+    /// For clone3 with CLONE_INTO_CGROUP; -1 without a v2 group: then start the process held back, and `place`
     /// it. `place` it in any case. Error: busy when the group is frozen: the new process would hang before its first
     /// instruction.
     [[nodiscard]] result<int> clone_directory(job_id id) noexcept {
@@ -181,7 +181,7 @@ public:
         if (!job) return job.failure();
         auto const done = (*job)->write(op.new_value);
         if (!done && done.failure().code != errc::gone && done.failure().code != errc::not_found)
-            static_cast<void>((*job)->write(op.old_value));  // the first error is the one to tell
+            static_cast<void>((*job)->write(op.old_value));  // the first error is reported
         return done;
     }
     /// Writes the old value and reads it back. Errors: those of `apply`; unverified.

@@ -69,8 +69,8 @@ inline constexpr ability abilities[] = {
 
 }  // namespace detail
 
-/// Makes a group as a run would, looks, and removes it. Never fails as a whole: where no group can be made, every row
-/// says why.
+/// Creates a group as a run would, examines it, and removes it. Never fails as a whole: if no group can be created,
+/// each row has the reason.
 [[nodiscard]] inline std::vector<capability> examine(io& machine) {
     std::vector<capability> rows;
     auto const fail = [&](error const& why) {

@@ -104,14 +104,14 @@ public:
         return failed != ENOENT && failed != ENODEV;
     }
 
-    /// The error of a call on `file`: tells a removed group from an absent file.
+    /// The error of a call on `file`: distinguishes a removed group from an absent file.
     [[nodiscard]] error failure(char const* operation, std::string_view file, int number) const noexcept {
         bool const lost = number == ENODEV || (number == ENOENT && !alive());
         errc const code = lost ? errc::gone : code_of(number);
         return problem(code, operation, file, number, remedy_of(code));
     }
 
-    /// An error about `file`, whose cause the caller knows.
+    /// An error about `file`, with the cause from the caller.
     [[nodiscard]] error problem(errc code, char const* operation, std::string_view file, int number,
                                 char const* remedy) const noexcept {
         return {.code = code,

@@ -111,8 +111,8 @@ struct dmem_view {
     return out;
 }
 
-/// Whether dmem.max of a group says so of a region, less what the driver rounds down. Errors: `unverified`, and those
-/// of `directory::read`.
+/// Whether dmem.max of a group has this value for a region, up to the rounding of the driver. Errors: `unverified`, and
+/// those of `directory::read`.
 [[nodiscard]] inline result<void> verify_dmem_max(directory const& group, std::string_view region, bytes most) {
     std::string scratch;
     auto const shown = group.read("dmem.max", scratch);
@@ -127,9 +127,10 @@ struct dmem_view {
                                  "another program writes this file too: stop that one");
 }
 
-/// Lets a group have at most so much of a region; `unlimited` for no limit. Live: an allocation beyond it fails, what
-/// is held stays. Errors: `not_supported` (NVIDIA's regions: its driver has to be told, a write to the file alone is
-/// not passed on; or a group without dmem), `out_of_range`, `unverified`, and those of `directory::write`.
+/// Limits the memory of a group in a region; `unlimited` for no limit. Live: an allocation beyond it fails, held
+/// memory stays. Errors: `not_supported` (NVIDIA's regions: its driver needs a call, since the kernel does not
+/// pass a write to the file on; or a group without dmem), `out_of_range`, `unverified`, and those of
+/// `directory::write`.
 [[nodiscard]] inline result<void> set_dmem_max(directory const& group, std::string_view region, bytes most) {
     if (region.starts_with("nvidia/")) {
         return make_error(

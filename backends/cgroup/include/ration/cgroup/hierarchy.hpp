@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Which hierarchy owns each controller here, and the directory of our own group in it. A machine may be v1, v2 or both
-/// at once (hybrid), per controller; what /proc says is checked against the file system and by creating a group.
+/// at once (hybrid), per controller. The file system, and a group that is created, confirm the contents of /proc.
 #pragma once
 
 #include <algorithm>
@@ -65,11 +65,11 @@ struct ownership {
 class tree {
     std::vector<branch> branches_;
     std::array<ownership, controller_count> owners_{};
-    std::string probe_;  // a name that says whose it is, should we die between making and removing it
+    std::string probe_;  // a name with the owner, in case this process dies before it removes the group
 
 public:
     /// Reads /proc, opens every hierarchy that has a controller for us and creates and removes a group in each. A
-    /// controller that cannot be used is no error: its `owner` says why. Errors: /proc cannot be read.
+    /// controller that cannot be used is not an error: its `owner` has the reason. Errors: /proc cannot be read.
     [[nodiscard]] static result<tree> discover(io& machine) {
         std::string memberships;
         if (int const failed = machine.read_system("/proc/self/cgroup", memberships))

@@ -20,8 +20,8 @@ enum class version : std::uint8_t { none, v1, v2 };
     return which == version::v1 ? "v1" : which == version::v2 ? "v2" : "none";
 }
 
-/// The identity of a directory. The kind comes from the file system, never from the path; the inode tells one group
-/// from a later one of the same name.
+/// The identity of a directory. The kind comes from the file system, never from the path; the inode differs between
+/// a group and a later one of the same name.
 struct identity {
     version kind = version::none;
     std::uint64_t inode = 0;
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] virtual int open_child(int parent, char const* name, int& directory) noexcept = 0;
     virtual void close(int directory) noexcept = 0;
     [[nodiscard]] virtual int identify(int directory, identity& who) noexcept = 0;
-    /// The number under which the kernel itself knows the directory (a descriptor), or -1.
+    /// The kernel's own number of the directory (a descriptor), or -1.
     [[nodiscard]] virtual int native(int directory) noexcept = 0;
 
     /// The whole text of a file.

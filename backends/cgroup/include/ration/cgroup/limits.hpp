@@ -78,7 +78,7 @@ public:
     friend constexpr bool operator==(cpu_quota const&, cpu_quota const&) noexcept = default;
 };
 
-/// A share relative to the siblings, in the units of v2: 1 to 10000, 100 if nothing is said.
+/// A share relative to the siblings, in the units of v2: 1 to 10000, by default 100.
 class weight {
     std::int64_t value_ = 100;
     constexpr explicit weight(std::int64_t value) noexcept : value_(value) {}

@@ -29,7 +29,8 @@ inline constexpr char const* memory_remedy =
     return number_in(where, file, scratch);
 }
 
-/// File pages and slab that the kernel can drop. Shared memory counts as file and cannot: the lists tell them apart.
+/// File pages and slab that the kernel can drop. Shared memory counts as file and cannot be dropped: the lists separate
+/// them.
 [[nodiscard]] inline result<std::int64_t> reclaimable(directory const& where) noexcept {
     std::string text;
     if (auto const shown = where.read("memory.stat", text); !shown) return shown.failure();
@@ -45,7 +46,7 @@ inline constexpr char const* memory_remedy =
     return *used - *spare;
 }
 
-/// Puts memory.high back in its destructor: left below what a job needs, it slows the job down for ever.
+/// Puts memory.high back in its destructor: left below what a job needs, it slows the job down forever.
 class high_guard {
     directory const& where_;
     text<64> old_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 /// Names of groups. A job's name becomes a directory in cgroupfs, so it must be one that can only ever mean that
-/// directory; a run's group says who owns it, so that the next start can tell a dead run from a live one without any
-/// file of its own.
+/// directory; a run's group has its owner in its name, so that the next start recognizes a dead run without a
+/// separate file.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ class device_id {
     static constexpr std::array<std::size_t, 5> group_ends{4, 6, 8, 10, 16};  // of bytes, as a UUID is written
 
 public:
-    /// The zero UUID, which is no device.
+    /// The zero UUID, which no device has.
     constexpr device_id() noexcept = default;
     /// A device with this UUID.
     constexpr device_id(device_kind kind, std::array<std::uint8_t, 16> const& uuid) noexcept

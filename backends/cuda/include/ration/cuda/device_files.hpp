@@ -93,7 +93,7 @@ namespace detail {
     for (found_gpu const& one : gpus) {
         bool const part = std::ranges::any_of(one.what.instances, has);
         if (has(one.what.id)) continue;
-        // Off the bus: there is no file to open
+        // Off the bus: it has no file to open
         if (one.minor < 0 && one.fault && one.fault->code == errc::gone) continue;
         if (one.minor < 0 || !numbers.gpus)
             return unknown(one,

@@ -231,7 +231,7 @@ template <std::size_t Capacity>
         return error{.code = errc::io,
                      .operation = "ask the CUDA driver",
                      .subject = "libcuda.so.1",
-                     .remedy = "the driver ended the process that asked: see dmesg for what nvidia says"};
+                     .remedy = "the driver ended the process that asked: check dmesg for messages of nvidia"};
     if (words.reached == driver_words::stage::load) return library::missing("libcuda.so.1");
     if (words.reached != driver_words::stage::done)
         return driver_failure(words.code, operations[static_cast<std::size_t>(words.reached)], "libcuda.so.1");
@@ -255,7 +255,7 @@ template <std::size_t Capacity>
 [[nodiscard]] inline result<driver_view> visible_to_driver(std::span<std::string const> changes,
                                                            nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA driver", "libcuda.so.1",
-                         "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
+                         "the driver does not answer: try nvidia-smi, and check dmesg for messages of nvidia"};
     auto const reply = detail::ask(about, at_most, [changes](int to) {
         detail::stay_away_from_mps();
         detail::change_environment(changes);

@@ -95,7 +95,7 @@ namespace detail {
         out.fault = error{.code = errc::not_found,
                           .operation = "read the name of a GPU",
                           .subject = out.what.pci.view(),
-                          .remedy = "the driver has not brought this GPU up: see what nvidia-smi says"};
+                          .remedy = "the driver has not brought this GPU up: check the output of nvidia-smi"};
     return out;
 }
 
@@ -142,7 +142,7 @@ inline void mark_doubles(std::vector<found_gpu>& gpus) noexcept {
         });
         if (same > 1 && !one.fault)
             one.fault = error{.code = errc::conflict,
-                              .operation = "tell GPUs apart",
+                              .operation = "distinguish GPUs",
                               .subject = one.what.id.name().view(),
                               .remedy = "two GPUs report this name: see nvidia-smi -L; neither is handed out"};
     }

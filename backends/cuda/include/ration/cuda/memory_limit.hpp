@@ -34,7 +34,7 @@ namespace ration::cuda {
     if (reply->ended.success()) return {};
     auto const lines = detail::lines_of(reply->text);
     return error{.code = errc::not_supported,
-                 .operation = "limit GPU memory with nvidia-smi, which says",
+                 .operation = "limit GPU memory with nvidia-smi, which printed",
                  .subject = text<120>(lines.empty() ? "nothing" : lines.front()),
                  .remedy = "it needs a driver r615 or later, and the right to set limits: run ration as root"};
 }

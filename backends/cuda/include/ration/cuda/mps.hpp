@@ -267,7 +267,7 @@ private:
     [[nodiscard]] result<std::string> run(std::vector<std::string> words, std::string_view input) const noexcept {
         question const about{
             "ask the MPS daemon in", text<120>(std::string_view(place_.pipe_directory)),
-            "the MPS daemon does not answer: see control.log in CUDA_MPS_LOG_DIRECTORY; start it anew when its clients have ended"};
+            "the MPS daemon does not answer: see control.log in CUDA_MPS_LOG_DIRECTORY; restart it when its clients have ended"};
         words.insert(words.begin(), place_.program);
         auto reply = run_program(about, words, detail::environment_at(place_), input, at_most_);
         return reply ? result<std::string>(std::move(reply->text)) : result<std::string>(reply.failure());
@@ -303,9 +303,9 @@ private:
     [[nodiscard]] static error strange(std::string_view answer) noexcept {
         auto const lines = detail::lines_of(answer);
         return {.code = errc::not_supported,
-                .operation = "understand the MPS daemon, which says",
+                .operation = "understand the MPS daemon, which answered",
                 .subject = text<120>(lines.empty() ? std::string_view("nothing") : lines.front()),
-                .remedy = "this form of answer is not known here: shares by MPS cannot be verified, so none are given"};
+                .remedy = "this form of answer is unknown: shares by MPS cannot be verified, so none are given"};
     }
 };
 

@@ -25,7 +25,7 @@ namespace ration::cuda {
 }
 
 /// The state of each GPU. A fault cordons it; after a wait, `proofs` successful probes in a row
-/// return it. The wait doubles with each relapse, and halves for each period of its own length
+/// return it. The wait doubles with each relapse, and halves for each period of that length
 /// without a fault. It never exceeds `longest`, so no GPU is lost. No clock, no I/O: the caller
 /// probes and passes the time.
 class quarantine {

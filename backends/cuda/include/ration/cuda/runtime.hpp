@@ -31,7 +31,7 @@ struct runtime_view {
     if (seen.code == 0) return {};
     error out = driver_failure(seen.code, "count GPUs with the CUDA runtime", seen.library.view());
     if (seen.code == 35 && seen.driver == 0)
-        out.remedy = "there is no NVIDIA driver: install it, or run jobs that need no GPU";
+        out.remedy = "no NVIDIA driver is loaded: install it, or run jobs that need no GPU";
     if (seen.code == 35 && seen.driver != 0)
         out.remedy =
             "the driver is older than this runtime: update the driver, or use programs built for an older CUDA";
@@ -68,7 +68,7 @@ inline void report_runtime(int to) noexcept {
 /// `not_found` (no libcudart: PyTorch and others bring their own), `timed_out`, `io`.
 [[nodiscard]] inline result<runtime_view> find_runtime(nanoseconds at_most = seconds(30)) noexcept {
     question const about{"ask the CUDA runtime", "libcudart.so",
-                         "the driver does not answer: see whether nvidia-smi does, and dmesg for what nvidia says"};
+                         "the driver does not answer: try nvidia-smi, and check dmesg for messages of nvidia"};
     auto const reply = detail::ask(about, at_most, detail::report_runtime);
     if (!reply) return reply.failure();
     runtime_view out;
@@ -76,7 +76,7 @@ inline void report_runtime(int to) noexcept {
         return error{.code = errc::io,
                      .operation = about.operation,
                      .subject = about.subject,
-                     .remedy = "it ended the process that asked: see dmesg for what nvidia says"};
+                     .remedy = "it ended the process that asked: check dmesg for messages of nvidia"};
     std::memcpy(static_cast<void*>(&out), reply->text.data(), sizeof out);
     if (out.library.empty())
         return error{.code = errc::not_found,

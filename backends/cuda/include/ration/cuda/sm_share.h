@@ -177,10 +177,10 @@ static inline int ration_sm_share_begin(ration_sm_share* s, int ordinal) {
     if (asked == NULL) return s->state;
     s->per_mille = ration_sm_per_mille_(asked);
     if (s->per_mille == 1000) return s->state;
-    if (s->per_mille == 0) return ration_sm_refuse_(s, "RATION_SM_SHARE is no number from 1 to 1000", 0);
+    if (s->per_mille == 0) return ration_sm_refuse_(s, "RATION_SM_SHARE is not a number from 1 to 1000", 0);
     if (!ration_sm_load_(s, &driver))
         return ration_sm_refuse_(s,
-                                 s->library_ == NULL ? "there is no NVIDIA driver"
+                                 s->library_ == NULL ? "no NVIDIA driver is installed"
                                                      : "the driver has no green contexts: CUDA 12.4 or later is needed",
                                  0);
     return ration_sm_take_(s, &driver, ordinal);

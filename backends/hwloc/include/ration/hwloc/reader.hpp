@@ -216,7 +216,7 @@ private:
     void read_links() noexcept {
         auto const from = find_distances("NVLinkBandwidth");
         if (!from) return;
-        // Fails without an effect if there is no switch.
+        // Without a switch it fails and has no effect.
         hwloc_distances_transform(from_, from.get(), HWLOC_DISTANCES_TRANSFORM_MERGE_SWITCH_PORTS, nullptr, 0);
         std::size_t const n = from->nbobjs, count = gpus_.size();
         std::vector<std::uint32_t> owner(n);
@@ -309,7 +309,7 @@ private:
 [[nodiscard]] inline result<machine> read_this_machine() noexcept {
     auto started = detail::begin_topology();
     if (!started) return started.failure();
-    return detail::load(std::move(*started), "this machine", "hwloc cannot read it: see what lstopo says", true);
+    return detail::load(std::move(*started), "this machine", "hwloc cannot read it: check the output of lstopo", true);
 }
 
 /// Reads a machine that `lstopo machine.xml` wrote. Errors: `not_found` (no such file),
@@ -324,7 +324,7 @@ private:
         return detail::cannot_read(text.failure().code, file.native(),
                                    "name a file that lstopo wrote: lstopo machine.xml", text.failure().system);
     static constexpr char const* remedy =
-        "this is no machine that hwloc of this version reads: write it again with lstopo machine.xml";
+        "this is not a machine that this version of hwloc reads: write it again with lstopo machine.xml";
     auto started = detail::begin_topology();
     if (!started) return started.failure();
     bool const is_whole = detail::has_all_sets(*text);

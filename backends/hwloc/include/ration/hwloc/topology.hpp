@@ -135,8 +135,8 @@ template <class T>
         return std::ranges::adjacent_find(list) != list.end();
     };
     if (twice(pus)) return unsound("CPUs", "give each CPU to one core");
-    if (twice(nodes)) return unsound("NUMA nodes", "give each NUMA node a number of its own");
-    if (twice(gpus)) return unsound("GPUs", "give each GPU a PCI address of its own");
+    if (twice(nodes)) return unsound("NUMA nodes", "give each NUMA node a unique number");
+    if (twice(gpus)) return unsound("GPUs", "give each GPU a unique PCI address");
     return {};
 }
 

@@ -92,7 +92,7 @@ public:
         return out;
     }
 
-    /// The CPUs on which a thread may run now; 0 is the caller. Empty if there is no such thread.
+    /// The CPUs on which a thread may run now; 0 is the caller. Empty if the thread does not exist.
     [[nodiscard]] static cpu_set of_thread(pid_t thread) noexcept {
         cpu_set out;
         long const filled = ::syscall(SYS_sched_getaffinity, thread, sizeof out.words_, out.words_.data());

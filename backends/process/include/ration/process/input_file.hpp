@@ -41,7 +41,7 @@ namespace detail {
     return system_error(cause, path, system, rules.remedy);
 }
 
-/// An error with a code of its own.
+/// An error with a code that no errno has.
 [[nodiscard]] inline error refusal(errc code, char const* cause, std::string_view path,
                                    input_rules const& rules) noexcept {
     error out = input_error(cause, path, 0, rules);

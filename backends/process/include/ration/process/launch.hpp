@@ -226,7 +226,7 @@ struct streams {
                 "not permitted to execute it: check it, its #! interpreter, and whether the disk is mounted noexec";
             break;
         case E2BIG: remedy = "arguments and environment are too long together; put them into a file"; break;
-        case ETXTBSY: remedy = "somebody is writing to the program file; wait until it is finished"; break;
+        case ETXTBSY: remedy = "another process is writing to the program file; wait until it is finished"; break;
         default: break;
     }
     return system_error("execute", program, reply.system, remedy);

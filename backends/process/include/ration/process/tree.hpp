@@ -50,7 +50,7 @@ public:
     struct member {
         /// As of the last scan.
         process_info info;
-        nanoseconds cpu{};   ///< of its own threads, as last read
+        nanoseconds cpu{};   ///< of its threads, as last read
         bool fresh = false;  ///< first seen in the last refresh
         bool kin =
             false;  ///< by descent or session; otherwise by its environment alone, which any process can be given

@@ -164,7 +164,7 @@ private:
         if (::fstat(file, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == owner_) return file;
         ::close(file);
         return detail::cannot_send(errc::denied, to, 0,
-                                   "what lies there must be a socket of your own: end the job that put it there");
+                                   "the file there must be a socket of your own: end the job that created it");
     }
 
     /// A path to the opened file.
@@ -178,7 +178,7 @@ private:
     [[nodiscard]] static error refused(std::string_view to, int why) noexcept {
         if (why == ENOENT || why == ECONNREFUSED || why == ECONNRESET) {
             return detail::cannot_send(errc::gone, to, why,
-                                       "the job has ended or has closed its socket: nothing can be said to it");
+                                       "the job has ended or has closed its socket: no command can reach it");
         }
         if (why == EAGAIN || why == EWOULDBLOCK || why == ENOBUFS) {
             return detail::cannot_send(errc::busy, to, why,

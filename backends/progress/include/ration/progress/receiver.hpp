@@ -65,7 +65,7 @@ public:
         auto const place = find(name);
         bool const named = place != jobs_.end() && place->name == name;
         if (known != jobs_.end() ? !named || place != known : named)
-            return refused(errc::already_exists, name, "each job needs a name and an id of its own");
+            return refused(errc::already_exists, name, "each job needs a unique name and id");
         if (named && run <= place->run)
             return refused(errc::conflict, name,
                            "every launch of a job needs a higher incarnation than the one before");

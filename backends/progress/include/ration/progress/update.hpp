@@ -65,7 +65,7 @@ struct report {
     std::string_view control{};
     std::uint32_t wanted = 0;   ///< want: devices that the job requests; 0 withdraws the request
     std::uint64_t command = 0;  ///< acknowledge: the number of the command
-    bool taken_in = false;      ///< acknowledge: the job knows the command and follows it
+    bool taken_in = false;      ///< acknowledge: the job supports the command and follows it
 };
 
 /// A validated report, and its job.

@@ -169,7 +169,7 @@ impl<'a> Tick<'a> {
 }
 
 impl Out {
-    /// False when there is no place left.
+    /// False when all places are taken.
     pub fn set(&mut self, grant: Grant) -> bool {
         if self.count == self.capacity {
             return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-//! The policy: what it reads stands in `COLUMNS`, what it grants goes into `out`. `abi.rs` is the rest of a plugin.
+//! The policy: it reads the columns of `COLUMNS`, and writes grants into `out`. `abi.rs` is the rest of a plugin.
 mod abi;
 
 use abi::{Grant, Kind, Manifest, Out, Tick};
@@ -18,7 +18,7 @@ const LEAST: usize = 2;
 const MOST: usize = 3;
 const CAPACITY: usize = 4;
 
-/// Read from the file before any code runs, so what it needs stands here a second time.
+/// The host reads it from the file before any code runs, so it repeats the list of columns.
 #[used]
 #[link_section = "ration"]
 static MANIFEST: Manifest = Manifest {

@@ -29,7 +29,7 @@ namespace detail {
     return cpu_set::parse(list);
 }
 
-/// Which cpus a cap of so many cores means: the lowest of ours, so that it is always the same ones.
+/// The cpus of a cap in cores: the lowest of ours, so that they are always the same.
 [[nodiscard]] inline result<cpu_cap> as_set_where_possible(group const& run, cpu_cap const& wanted) {
     auto const* const amount = std::get_if<millicores>(&wanted);
     bool const whole = amount != nullptr && amount->count > 0 && amount->count % 1000 == 0;

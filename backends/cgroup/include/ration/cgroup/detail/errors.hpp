@@ -16,7 +16,7 @@ namespace ration::cgroup {
         case EINVAL: return errc::invalid_value;
         case ERANGE: return errc::out_of_range;
         case EEXIST: return errc::already_exists;
-        case ENOENT:  // a file that this kernel does not offer; a lost group is told apart by `directory`
+        case ENOENT:  // a file that this kernel does not offer; `directory` distinguishes a lost group
         case EOPNOTSUPP:
         case ENOSYS: return errc::not_supported;
         case EACCES:
@@ -40,10 +40,10 @@ namespace ration::cgroup {
 [[nodiscard]] constexpr char const* remedy_of(errc code) noexcept {
     switch (code) {
         case errc::denied:
-            return "start it as root, or with a group of its own: systemd-run --user --scope -p Delegate=yes ...";
-        case errc::gone: return "somebody removed the group: the job runs on without limits until it is started again";
+            return "start it as root, or in a separate group: systemd-run --user --scope -p Delegate=yes ...";
+        case errc::gone: return "the group was removed: the job runs without limits until it is restarted";
         case errc::busy: return "another program is using the group: try again";
-        case errc::conflict: return "a limit above or below this group stands against it: change that one first";
+        case errc::conflict: return "a limit above or below this group contradicts it: change that one first";
         case errc::empty_set: return "the group has no usable cpus or memory nodes: give it some that its parent has";
         case errc::limit: return "raise the limit on groups, processes or open files";
         case errc::no_memory: return "free memory on this machine, or raise the limit of this process, and try again";

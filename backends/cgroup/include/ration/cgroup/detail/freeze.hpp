@@ -23,7 +23,7 @@ inline constexpr char const* late_remedy =
     return where.kind() == version::v2 ? (frozen ? "1" : "0") : (frozen ? "FROZEN" : "THAWED");
 }
 
-/// v2 tells of the change in cgroup.events.
+/// v2 reports the change in cgroup.events.
 [[nodiscard]] inline result<void> await_frozen_v2(directory const& where, nanoseconds deadline) noexcept {
     io& machine = where.machine();
     std::string text;
@@ -61,7 +61,7 @@ inline constexpr char const* late_remedy =
 
 }  // namespace detail
 
-/// Whether the group itself was told to freeze (not whether a group above it was).
+/// Whether the group itself was ordered to freeze, not a group above it.
 [[nodiscard]] inline result<bool> is_frozen(directory const& where) noexcept {
     std::string text;
     auto const state = where.read(where.kind() == version::v2 ? "cgroup.freeze" : "freezer.self_freezing", text);
@@ -82,11 +82,11 @@ inline constexpr char const* late_remedy =
         frozen = where.kind() == version::v2 ? detail::await_frozen_v2(where, deadline)
                                              : detail::await_frozen_v1(where, deadline);
     }
-    if (!frozen) static_cast<void>(thaw(where));  // the first error is the one to tell
+    if (!frozen) static_cast<void>(thaw(where));  // the first error is reported
     return frozen;
 }
 
-/// Thaws in its destructor unless told not to.
+/// Thaws in its destructor unless it was released.
 class thaw_guard {
     directory const* where_;
 

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::vector<directory> const& places() const noexcept { return places_; }
 
     /// For clone3 with CLONE_INTO_CGROUP: the v2 directory's descriptor, or -1. The child still has to be placed in the
-    /// v1 hierarchies with `place`, before it runs anything of its own.
+    /// v1 hierarchies with `place`, before it runs its program.
     [[nodiscard]] int clone_directory() const noexcept {
         directory const* const v2 = place_of(controller::core);
         return v2 != nullptr ? v2->machine().native(v2->handle()) : -1;

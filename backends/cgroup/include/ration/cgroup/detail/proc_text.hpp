@@ -98,7 +98,7 @@ namespace detail {
                     .read_only = detail::has(detail::split(left[5], ','), "ro") || detail::has(super, "ro"),
                     .controllers = {}};
         if (found.kind == version::v1) {
-            // More than controllers stand there ("rw", "xattr"): they match no controller's name
+            // Other words ("rw", "xattr") are there too: they match no controller's name
             found.controllers = super;
         }
         mounts.push_back(std::move(found));
@@ -154,7 +154,7 @@ void for_each_membership(std::string_view text, Visit visit) {
     if (!outside && detail::below(path, mounted.root))
         return mounted.point + std::string(path.substr(mounted.root.size()));
     return make_error(errc::namespace_mismatch, "find the own group below", mounted.point, 0,
-                      "mount the hierarchy anew inside this namespace: mount -t cgroup2 none /sys/fs/cgroup");
+                      "mount the hierarchy again inside this namespace: mount -t cgroup2 none /sys/fs/cgroup");
 }
 
 }  // namespace ration::cgroup

@@ -33,8 +33,8 @@ public:
     void keep(limit const& value) noexcept { last_[value.index()] = value; }
     void forget() noexcept { last_ = {}; }
 
-    /// One read for each limit, and a write where it is another. A file that cannot be read is passed over: a plan says
-    /// why.
+    /// One read for each limit, and a write where it differs. Skips a file that cannot be read: a plan reports the
+    /// reason.
     void restore(group const& where, drift& found, std::string& scratch) const {
         for (auto const& value : last_) {
             if (!value) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// `set(group, limit)`: one function for each kind of limit, the same on v1 and v2. Each writes, reads back, and tells
-/// which hierarchy has the controller if none does here.
+/// `set(group, limit)`: one function for each kind of limit, the same on v1 and v2. Each writes, reads back, and
+/// reports the hierarchy of the controller if none has it here.
 #pragma once
 
 #include <string>

@@ -44,8 +44,8 @@ namespace ration::cgroup {
 }
 
 /// Writes a checked value.
-/// Errors: conflict, when the kernel refuses a value that is right in itself, so that a group above or below must stand
-/// against it; gone; denied.
+/// Errors: conflict, when the kernel refuses a value that is valid by itself, so that a group above or below
+/// contradicts it; gone; denied.
 [[nodiscard]] inline result<void> write_value(directory const& where, char const* file,
                                               std::string_view text) noexcept {
     if (auto const written = where.write(file, text); !written) {

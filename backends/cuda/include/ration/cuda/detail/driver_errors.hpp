@@ -29,9 +29,8 @@ inline constexpr driver_sentence driver_sentences[] = {
     {36, errc::not_supported, "the driver lacks a function that the CUDA runtime calls: update the driver"},
     {46, errc::busy,
      "the GPU lets one process compute at a time, or none: end the process that has it, or let an administrator set nvidia-smi -c DEFAULT"},
-    {100, errc::not_found,
-     "there is no GPU that this mask and this container allow: see CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
-    {101, errc::not_found, "there is no device of this number: count again under the same mask"},
+    {100, errc::not_found, "this mask and this container allow no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi -L"},
+    {101, errc::not_found, "no device has this number: count again under the same mask"},
     // Rights and versions on this machine.
     {800, errc::denied, "let this user read and write /dev/nvidiactl, /dev/nvidia-uvm and /dev/nvidia*"},
     {801, errc::not_supported, "the driver is too old for this, or the GPU has no such ability"},
@@ -63,7 +62,7 @@ inline constexpr driver_sentence driver_sentences[] = {
     return {.code = found ? known->means : errc::io,
             .operation = operation,
             .subject = subject,
-            .remedy = found ? known->remedy : "see dmesg for what nvidia says, and nvidia-smi"};
+            .remedy = found ? known->remedy : "check dmesg for messages of nvidia, and nvidia-smi"};
 }
 
 }  // namespace ration::cuda

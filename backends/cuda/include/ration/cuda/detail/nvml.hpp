@@ -164,7 +164,8 @@ public:
 
     /// The error of a code.
     [[nodiscard]] static error failure_of(status code, char const* operation, std::string_view subject) noexcept {
-        error out{.code = errc::io, .operation = operation, .subject = subject, .remedy = "see what nvidia-smi says"};
+        error out{
+            .code = errc::io, .operation = operation, .subject = subject, .remedy = "check the output of nvidia-smi"};
         switch (code) {
             case not_supported:
                 out.code = errc::not_supported;
@@ -185,11 +186,11 @@ public:
                 break;
             case gpu_lost:
                 out.code = errc::gone;
-                out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs go on";
+                out.remedy = "the GPU fell off the bus: reset it or restart the machine; the other GPUs keep working";
                 break;
             case reset_required:
                 out.code = errc::gone;
-                out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs go on";
+                out.remedy = "the GPU waits for a reset: nvidia-smi --gpu-reset; the other GPUs keep working";
                 break;
             case version_mismatch:
                 out.code = errc::conflict;
