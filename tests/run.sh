@@ -154,7 +154,9 @@ check_fuzz() {
     skip fuzz "clang++-19 or its libFuzzer (libclang-rt-19-dev) is not installed"
     return
   fi
-  build fuzz && RATION_FUZZ_SECONDS=$fuzz_seconds suite fuzz
+  local plain=()
+  [[ $extent != usual || -f build/fuzz/CMakeCache.txt ]] || plain=(-D CMAKE_C_FLAGS_DEBUG=-g1 -D CMAKE_CXX_FLAGS_DEBUG=-g1)  # half of the time to compile
+  configure fuzz "${plain[@]}" && compile fuzz && RATION_FUZZ_SECONDS=$fuzz_seconds suite fuzz
 }
 
 # What each target's last run came to.

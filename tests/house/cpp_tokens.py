@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """C++ text as tokens, each with its line: comments are gone, literals are one token, preprocessor lines are marked."""
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -26,13 +27,15 @@ _TOKEN = re.compile(r"""
 _LITERALS = ("raw", "string", "character")
 
 
+@functools.cache  # six rules read each file
 def _matches(text):
     """(kind, token) of each token and comment."""
-    line, at = 1, 0
+    found, line, at = [], 1, 0
     for match in _TOKEN.finditer(text):
         line += text.count("\n", at, match.start())
         at = match.start()
-        yield (match.lastgroup if match.lastgroup != "mark" else "raw"), Token(match.group().strip(), line)
+        found.append((match.lastgroup if match.lastgroup != "mark" else "raw", Token(match.group().strip(), line)))
+    return found
 
 
 def tokens(text):
