@@ -66,10 +66,15 @@ skip() {
   record "$1" skipped "$2"
 }
 
+# may_save_time PRESET: not with --all, and not in a tree that is configured already.
+may_save_time() {
+  [[ $extent != all && ! -f build/$1/CMakeCache.txt ]]
+}
+
 # configure PRESET [cmake-argument...]: in a new tree the files of a folder are compiled together, which takes less time.
 configure() {
   local together=()
-  [[ $extent == all || -f build/$1/CMakeCache.txt ]] || together=(-D CMAKE_UNITY_BUILD=ON)
+  ! may_save_time "$1" || together=(-D CMAKE_UNITY_BUILD=ON)
   step "$1: configure" cmake --preset "$@" "${together[@]}"
 }
 
@@ -116,7 +121,7 @@ esac
 
 check_gcc() {
   local information=()
-  [[ $extent == all || -f build/debug/CMakeCache.txt ]] || information=(-D CMAKE_CXX_FLAGS_DEBUG=-g1)  # less, which is faster
+  ! may_save_time debug || information=(-D CMAKE_CXX_FLAGS_DEBUG=-g1)  # less, which is faster
   configure debug "${information[@]}" && compile debug --target all all_verify_interface_header_sets && suite debug "${labels[@]}"
 }
 
@@ -155,7 +160,8 @@ check_fuzz() {
     return
   fi
   local plain=()
-  [[ $extent != usual || -f build/fuzz/CMakeCache.txt ]] || plain=(-D CMAKE_C_FLAGS_DEBUG=-g1 -D CMAKE_CXX_FLAGS_DEBUG=-g1)  # half of the time to compile
+  [[ $extent == fuzz ]] || ! may_save_time fuzz ||
+    plain=(-D CMAKE_C_FLAGS_DEBUG=-g1 -D CMAKE_CXX_FLAGS_DEBUG=-g1)  # without -O1: half of the time to compile
   configure fuzz "${plain[@]}" && compile fuzz && RATION_FUZZ_SECONDS=$fuzz_seconds suite fuzz
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plain English in programs: comments and messages keep to the words of the pages, and the verbs of people are not those of programs."""
+"""Plain English in programs: comments and messages keep to the words of the pages, and programs have no verbs of people."""
 
 import ast
 import io
@@ -11,7 +11,7 @@ from prose import REFUSED, refused_words, without_code
 from tree import CPP, Problem
 
 _REFUSED = REFUSED | {r"\b(?:says|said|knows?)\b": "reports, returns, has, supports"}
-_TESTS = "tests/"  # which name the texts of others, and cases by sentences
+_TESTS = "tests/"  # their strings quote faults, and name cases by sentences
 
 
 def _is_text(node):
