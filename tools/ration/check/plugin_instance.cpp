@@ -93,6 +93,7 @@ std::int32_t guest::estimate(ration_tick const& tick, ration_out& out) {
     auto* const first = reinterpret_cast<unsigned char*>(out.grant);
     std::memset(first, 0, out.capacity * sizeof(ration_grant));
     std::vector<void*> columns;
+    columns.reserve(computed_.all().size());
     for (std::size_t k = 0; k < computed_.all().size(); ++k) columns.push_back(first + computed_.offset(k, rows));
     ration_estimates const to{sizeof to, static_cast<std::uint32_t>(columns.size()), rows, columns.data()};
     auto const before = allocations_of_this_thread();

@@ -121,6 +121,7 @@ void find_namesakes(std::vector<tenant_config> const& all, diagnostics& problems
 
 void find_unknown_parents(std::vector<tenant_config> const& all, diagnostics& problems) {
     std::vector<std::string_view> names;
+    names.reserve(all.size());
     for (auto const& tenant : all) names.push_back(tenant.name);
     for (auto const& tenant : all)
         if (!tenant.parent.empty() && find(all, tenant.parent) == nullptr)

@@ -32,6 +32,7 @@ struct pipe_ends {
 
 [[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words) {
     std::vector<char*> out;
+    out.reserve(words.size() + 1);
     for (auto& word : words) out.push_back(word.data());
     out.push_back(nullptr);
     return out;
