@@ -39,8 +39,72 @@ class Files(ServiceTest):
         done = subprocess.run([RATION, "serve", "--state", self.state], env=self.environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 3)
         self.assertIn("the file is damaged: remove it with its files -wal and -shm, and put its backup, .backup, in its place", done.stderr)
+        self.assertIn("jobs/ has the files of 1 job, up to number 1, and ends/ has 0 ends", done.stderr)
         self.assertTrue((self.state / "jobs.db.backup").exists())
         self.wait_for((self.folder / "lived").exists)
+
+    def warnings(self) -> str:
+        """Those of the service, which ends."""
+        self.service.kill()
+        return self.service.communicate()[1]
+
+    def test_a_new_list_is_reported_its_numbers_are_new_and_a_better_backup_is_kept(self) -> None:
+        for name in ("first", "second"):
+            self.ration("wait", self.submit("--name", name, "--", "sh", "-c", 'echo "model of $RATION_JOB" > $RATION_CHECKPOINT/model'))
+        self.kill(signal.SIGTERM)
+        self.assertEqual((self.state / "jobs.db-wal").stat().st_size, 0)
+        self.start()  # makes the backup
+        self.ration("wait", self.submit("--name", "third", "--", "true"))
+        self.kill()
+        for name in ("jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.confirmed"):
+            (self.state / name).unlink(missing_ok=True)
+        (self.state / "ends" / "lost-9.1").touch()
+        self.start()
+        label = self.submit("--name", "first", "--", "sh", "-c", "cat $RATION_CHECKPOINT/model")
+        self.assertEqual(label, "first-10")
+        self.ration("wait", label, code=1)
+        said = self.warnings()
+        self.assertIn("the list is new, while jobs/ has the files of 3 jobs, up to number 9, and ends/ has ", said)
+        self.assertIn("jobs.db.backup: it has 2 jobs that the list lacks, and is kept", said)
+        for name in ("jobs.db-wal", "jobs.db-shm"):
+            (self.state / name).unlink(missing_ok=True)
+        shutil.copy(self.state / "jobs.db.backup", self.state / "jobs.db")  # as in docs/serve.md
+        self.start()
+        self.assertEqual([job["label"] for job in json.loads(self.ration("status", "--json"))["jobs"]], ["first-1", "second-2"])
+        self.assertEqual(self.submit("--name", "first", "--", "true"), "first-11")
+        self.assertNotIn("that the list lacks", self.warnings())
+        self.assertEqual((self.state / "jobs" / "first-1.checkpoint" / "model").read_text(), "model of first-1\n")
+
+    def test_a_damaged_log_of_the_list_takes_no_job_with_it(self) -> None:
+        self.kill()
+        self.start("--max-running", "1")
+        labels = [self.submit("--", "sleep", "60") for _ in range(3)]
+        self.wait_for(lambda: self.job(labels[0])["stage"] == "PROCESSING")
+        self.kill()
+        with open(self.state / "jobs.db-wal", "r+b") as log:
+            log.seek(4096)
+            log.write(bytes(8192))
+        self.start("--max-running", "1")
+        self.assertEqual([job["label"] for job in json.loads(self.ration("status", "--json"))["jobs"]], labels)
+
+    def test_a_job_in_an_unknown_stage_is_named_and_the_others_live(self) -> None:
+        old = self.submit("--name", "old", "--", "true")
+        self.ration("wait", old)
+        lives = self.submit("--name", "lives", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
+        after = self.submit("--name", "after", "--after", old, "--", "true")
+        self.ration("wait", after)
+        self.wait_for(lambda: self.job(lives)["stage"] == "PROCESSING")
+        self.kill()
+        with contextlib.closing(sqlite3.connect(self.state / "jobs.db")) as jobs, jobs:
+            jobs.execute("UPDATE submissions SET stage = 'LATER' WHERE id IN (1, 2)")
+        self.start()
+        self.assertEqual([job["label"] for job in json.loads(self.ration("status", "--json"))["jobs"]], [lives, after])
+        self.assertEqual(self.ask("GET", "/v1/jobs/1")[0], 500)
+        self.ration("cancel", self.submit("--name", "other", "--", "sleep", "60"))
+        (self.folder / "end").touch()
+        self.ration("wait", lives)
+        self.assertEqual(self.job(lives)["incarnation"], 1)
+        self.assertIn("job old-1: its stage 'LATER' is unknown", self.warnings())
 
 
     def refusal(self) -> str:

@@ -48,10 +48,10 @@ TEST_CASE("a queued job waits for its user, an operator, a time or devices") {
     job.paused = true;
     CHECK(queued(job, in, 0) == "waits until ration resume, since its user has paused it");
     job.paused = false;
-    job.not_before_ms = now + 3500;
+    in.rest_ms = 3500;
     CHECK(queued(job, in) == "waits for its next launch after one that failed; earliest start in 4 s");
     CHECK(wait_in_queue(job, {}, std::nullopt, false, in).earliest_ms == now + 3500);
-    job.not_before_ms = now;
+    in.rest_ms = 0;
     CHECK(queued(job, in, 0, true) == "waits for devices, of which the service has none");
     CHECK(queued(job, in) == "waits for its turn; its earliest start is unknown");
     in.draining = true;

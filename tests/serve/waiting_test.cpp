@@ -56,7 +56,7 @@ struct world {
         stage_change change{.job = job.id, .at_ms = now, .why = {}, .end = {}, .boot = {}};
         bool const again = job.now != stage::queued && rng.below(2) == 0;
         change.to = again ? stage::queued : static_cast<stage>(rng.below(stage_names.size()));
-        if (change.to == stage::queued) change.not_before_ms = now + static_cast<std::int64_t>(rng.below(20));
+        if (change.to == stage::queued) change.rest_ms = static_cast<std::int64_t>(rng.below(20));
         static_cast<void>(store.advance(change));  // refused, where it may not follow
     }
 
@@ -146,7 +146,7 @@ TEST_CASE("the order of starts, jobs that can never start and the next time are 
             if (w.rng.below(3) != 0) continue;
             w.end_transaction();
             INFO("seed " << seed << ", step " << i);
-            REQUIRE(w.waiting.refresh(w.store, w.now));
+            REQUIRE(w.waiting.refresh(w.store, {w.now, w.now}));
             auto const order = w.order();
             REQUIRE(order == w.expected_order());
             auto const view = w.waiting.order(w.running, share_of);
@@ -168,4 +168,30 @@ TEST_CASE("the order of starts, jobs that can never start and the next time are 
     CHECK(starts > 1000);
     CHECK(lost > 100);
     CHECK(times > 10);
+}
+
+TEST_CASE("a rest is as long as it was, whatever the wall clock shows meanwhile") {
+    world w(1);
+    w.submit();
+    REQUIRE(w.store.advance({.job = 1, .to = stage::pending, .at_ms = 1'000, .why = {}, .end = {}, .boot = {}}));
+    stage_change again{.job = 1, .to = stage::queued, .at_ms = 1'000'000, .why = {}, .end = {}, .boot = {}};
+    again.rest_ms = 500;
+    REQUIRE(w.store.advance(again));
+    REQUIRE(w.store.commit());
+    REQUIRE(w.waiting.refresh(w.store, {1'000'000, 70}));
+    CHECK(w.waiting.next_ms() == 570);
+    // An hour back, and a year ahead, also when the row is read again
+    for (std::int64_t const wall : {std::int64_t{-2'600'000}, std::int64_t{31'536'000'000}}) {
+        REQUIRE(w.store.note(1, wish::paused, false));
+        REQUIRE(w.store.commit());
+        REQUIRE(w.waiting.refresh(w.store, {wall, 80}));
+        CHECK(w.waiting.next_ms() == 570);
+        CHECK(w.waiting.rest_left_ms(1, 80) == 490);
+    }
+    REQUIRE(w.waiting.refresh(w.store, {1'000, 570}));
+    CHECK(w.order() == ids{1});
+    // After a restart with a clock that was set back
+    waiting_jobs later;
+    REQUIRE(later.refresh(w.store, {1'000, 20}));
+    CHECK(later.next_ms() == 520);
 }

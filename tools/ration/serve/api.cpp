@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 #include <fmt/format.h>
 #include <optional>
 #include <pwd.h>
@@ -155,6 +156,12 @@ std::int64_t wall_clock_ms() {
     return duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
+clock_reading read_clocks() {
+    timespec since_boot{};
+    ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    return {wall_clock_ms(), std::int64_t{since_boot.tv_sec} * 1000 + since_boot.tv_nsec / 1'000'000};
+}
+
 stage_change change_to(stored_job const& job, stage what) {
     return {.job = job.id, .to = what, .at_ms = wall_clock_ms(), .step = job.step, .why = {}, .end = {}, .boot = {}};
 }
@@ -233,7 +240,10 @@ std::string error_json(std::string_view sentence) {
 api_reply refusal(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
 
 api_reply failed(error const& why) {
-    int const status = why.code == errc::conflict ? 409 : why.code == errc::not_found ? 404 : 503;
+    int const status = why.code == errc::conflict     ? 409
+                       : why.code == errc::not_found  ? 404
+                       : why.code == errc::unverified ? 500
+                                                      : 503;
     return refusal(status, to_text(why));
 }
 

@@ -13,6 +13,7 @@
 #include "serve/definition.hpp"
 #include "serve/job_store.hpp"
 #include "serve/wait_reason.hpp"
+#include "serve/waiting_jobs.hpp"
 
 namespace ration::program {
 
@@ -30,6 +31,8 @@ struct api_reply {
 inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
 
 [[nodiscard]] std::int64_t wall_clock_ms();
+/// The wall clock, and one that runs on through a suspension and is never set.
+[[nodiscard]] clock_reading read_clocks();
 /// The change of a job to a stage now, which keeps its step.
 [[nodiscard]] stage_change change_to(stored_job const& job, stage what);
 

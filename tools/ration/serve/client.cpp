@@ -62,6 +62,9 @@ namespace {
 [[nodiscard]] exit_code show_all(job_reader& reader, service_folder const& folder, bool json) {
     auto const jobs = reader.all();
     if (!jobs) return unreachable(jobs.failure(), folder);
+    auto const problems = reader.problems();
+    if (!problems) return unreachable(problems.failure(), folder);
+    for (auto const& one : *problems) std::fprintf(stderr, "ration: warning: %s\n", printable(one).c_str());
     if (json)
         std::puts(jobs_json(*jobs, folder).c_str());
     else if (jobs->empty())

@@ -20,6 +20,7 @@
 #include "run/run_folder.hpp"
 #include "serve/configuration.hpp"
 #include "serve/job_queue.hpp"
+#include "serve/list_findings.hpp"
 #include "serve/recovery.hpp"
 #include "serve/takeover.hpp"
 #include "serve/users.hpp"
@@ -75,6 +76,20 @@ void reduce_environment() {
 }
 
 [[nodiscard]] exit_code cannot_serve(error const& why) { return program::fail(exit_code::no_backend, to_text(why)); }
+
+/// The list of jobs, which is compared with the files of the jobs.
+[[nodiscard]] result<job_store, diagnostic> open_list(service_folder const& folder) {
+    auto const files = find_job_files(folder);
+    auto store = job_store::open(folder.database(), wall_clock_ms(), files.highest);
+    if (!store) {
+        auto const damaged = store.failure().code == errc::unverified;
+        return diagnostic{.text = to_text(store.failure()) + (damaged ? "; " + text_of(files) : "")};
+    }
+    auto const found = findings(*store, folder, files);
+    if (!found) return diagnostic{.text = to_text(found.failure())};
+    for (auto const& sentence : *found) std::fprintf(stderr, "ration: warning: %s\n", printable(sentence).c_str());
+    return std::move(store).value();
+}
 
 /// A log that cannot be opened costs a warning.
 void open_log(service_folder const& folder, reporter& out) {
@@ -194,8 +209,8 @@ exit_code serve(serve_options const& options) {
     folder.of_root = ::geteuid() == 0;
     auto const lock = open_state(folder, options.replace);
     if (!lock) return cannot_serve(lock.failure());
-    auto store = job_store::open(folder.database(), wall_clock_ms());
-    if (!store) return cannot_serve(store.failure());
+    auto store = open_list(folder);
+    if (!store) return program::fail(exit_code::no_backend, to_text(store.failure()));
     auto config = read_configuration(options, *store, folder);
     if (!config) return exit_code::bad_input;
     auto const admins = find_admins(config->config, folder);

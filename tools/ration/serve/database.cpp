@@ -193,6 +193,12 @@ result<std::vector<sql_row>> database::query(std::string const& sql, std::vector
     return rows;
 }
 
+result<std::int64_t> database::number(std::string const& sql) {
+    auto const rows = query(sql);
+    if (!rows) return rows.failure();
+    return number_in(rows->front().front());
+}
+
 result<void> database::execute(std::string const& sql) {
     if (int const status = ::sqlite3_exec(connection_->get(), sql.c_str(), nullptr, nullptr, nullptr);
         status != SQLITE_OK)

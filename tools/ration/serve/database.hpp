@@ -49,6 +49,8 @@ public:
 
     /// Performs one statement with these values for its parameters, and returns its rows. Statements are kept prepared.
     [[nodiscard]] result<std::vector<sql_row>> query(std::string const& sql, std::vector<sql_value> const& values = {});
+    /// The first number that a query returns, which has a row.
+    [[nodiscard]] result<std::int64_t> number(std::string const& sql);
     /// Performs several statements without parameters.
     [[nodiscard]] result<void> execute(std::string const& sql);
     /// The key of the row that was inserted last.

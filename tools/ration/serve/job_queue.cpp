@@ -53,7 +53,7 @@ void job_queue::restore(stored_job job) {
 }
 
 std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
-    bool const due = next_ms_ != 0 && wall_clock_ms() >= next_ms_;
+    bool const due = next_ms_ != 0 && read_clocks().boot_ms >= next_ms_;
     if (control_.draining() || (!dirty_ && !due)) return {};
     std::vector<admitted_job> admitted;
     auto const room = std::min(slots, max_running_ - std::min(max_running_, tracked_.size()));
@@ -63,13 +63,13 @@ std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
     store_.roll_back();
     for (auto const& one : admitted) tracked_.erase(one.config->name);
     dirty_ = false;
-    next_ms_ = wall_clock_ms() + store_rest_ms;
+    next_ms_ = read_clocks().boot_ms + store_rest_ms;
     return {};
 }
 
 result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out) {
     dirty_ = false;
-    if (auto read = waiting_.refresh(store_, wall_clock_ms()); !read) return read;
+    if (auto read = waiting_.refresh(store_, read_clocks()); !read) return read;
     next_ms_ = waiting_.next_ms();
     if (auto failed = fail_lost(); !failed) return failed;
     auto order = start_order_now();
@@ -314,12 +314,13 @@ stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_chan
     if (!again) return change;
     auto const rest = rest_after(t.job.attempts());
     change.to = stage::queued;
-    change.not_before_ms = change.at_ms + rest;
+    change.rest_ms = rest;
     change.why += fmt::format("{}next launch in {} s", change.why.empty() ? "" : "; ", rest / 1000);
     return change;
 }
 
 void job_queue::interrupted() {
+    store_.finish();
     std::fflush(nullptr);
     std::_Exit(0);
 }

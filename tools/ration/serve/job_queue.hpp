@@ -47,7 +47,7 @@ class job_queue final : public job_source {
     std::map<std::string, tracked, std::less<>> tracked_;  // by label
     waiting_jobs waiting_;
     bool dirty_ = true;         // queued jobs may start
-    std::int64_t next_ms_ = 0;  // the time from which another one may
+    std::int64_t next_ms_ = 0;  // since the boot: from then on another one may
 
 public:
     job_queue(job_store& store, service_api& api, service_control& control, api_server& server, event_streams& events,

@@ -6,6 +6,7 @@
 
 #include "events/json_reader.hpp"
 #include "serve/job_words.hpp"
+#include "serve/list_findings.hpp"
 #include "serve/service_call.hpp"
 
 namespace ration::program {
@@ -143,6 +144,15 @@ job_wait job_reader::wait_of(stored_job const& job) const {
         return out;
     });
     return wait ? std::move(*wait) : job_wait{};
+}
+
+result<std::vector<std::string>> job_reader::problems() {
+    std::vector<std::string> out;
+    if (!list_) return out;  // the service reports them to root
+    auto const jobs = list_->unreadable();
+    if (!jobs) return jobs.failure();
+    for (auto const& job : *jobs) out.push_back(sentence_on(job));
+    return out;
 }
 
 result<std::vector<stored_job>> job_reader::all() {

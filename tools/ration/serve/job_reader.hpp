@@ -38,6 +38,9 @@ public:
     /// Those that this user sees, without histories. Errors: as of `find`.
     [[nodiscard]] result<std::vector<stored_job>> all();
 
+    /// Sentences on the jobs that cannot be read. Errors: as of `find`.
+    [[nodiscard]] result<std::vector<std::string>> problems();
+
     /// Why a job waits, by the service; an empty sentence: it does not wait. A service that does not answer is a
     /// reason.
     [[nodiscard]] job_wait wait_of(stored_job const& job) const;

@@ -12,6 +12,7 @@
 
 #include <ration/result.hpp>
 
+#include "serve/confirmed_list.hpp"
 #include "serve/database.hpp"
 #include "serve/stage.hpp"
 
@@ -27,17 +28,21 @@ struct submission {
     std::string directory;   ///< absolute: where it was submitted
     std::vector<std::string> environment;  ///< "NAME=VALUE", of the submitter
     std::int64_t priority = 0;
-    std::int64_t retries = 0;         ///< further launches after failed ones
-    std::int64_t time_limit_ms = 0;   ///< of one launch; 0: none
-    std::vector<std::int64_t> after;  ///< jobs that have to complete before
+    std::int64_t retries = 0;             ///< further launches after failed ones
+    std::int64_t time_limit_ms = 0;       ///< of one launch; 0: none
+    std::vector<std::int64_t> after;      ///< jobs that have to complete before
+    std::optional<std::int64_t> umask{};  ///< of the submitter; none: that of the service
+    /// In place of the command in the definition, which is text, if a word is not UTF-8; else empty
+    std::vector<std::string> command{};
 
     friend bool operator==(submission const&, submission const&) = default;
 };
 
-/// Whether a submission that is repeated with its key is the same job. The environment of the first one counts: that of
-/// another shell differs in many variables that no job reads.
+/// Whether a submission that is repeated with its key is the same job. Environment and umask of the first one count:
+/// those of another shell differ in many variables that no job reads.
 [[nodiscard]] inline bool is_same_job(submission const& one, submission other) {
     other.environment = one.environment;
+    other.umask = one.umask;
     return one == other;
 }
 
@@ -58,7 +63,8 @@ struct stored_job {
     bool cancelled = false;          ///< its user wants it stopped
     bool paused = false;             ///< its user wants it to wait
     std::int64_t uncounted = 0;      ///< launches that its retries do not count, since they ended by a pause
-    std::int64_t not_before_ms = 0;  ///< the earliest time of its next launch
+    std::int64_t not_before_ms = 0;  ///< the earliest time of its next launch, by the clock at the failed one
+    std::int64_t rest_ms = 0;        ///< from the failed launch until then
     process_end end;                 ///< of its last incarnation that has ended
 
     /// The launches that its retries count.
@@ -71,7 +77,7 @@ struct brief_job {
     stage now = stage::queued;
     std::string tenant;
     std::int64_t priority = 0;
-    std::int64_t not_before_ms = 0;
+    std::int64_t not_before_ms = 0, rest_ms = 0;
     bool paused = false;
     std::vector<std::int64_t> after;
 };
@@ -84,7 +90,7 @@ struct stage_change {
     std::string why;
     std::optional<process_end> end;  ///< given: its present incarnation has ended, in this way
     std::string boot;                ///< of a launch: the kernel's number of this boot
-    std::int64_t not_before_ms = 0;  ///< of `queued`: the earliest time of the next launch
+    std::int64_t rest_ms = 0;        ///< of `queued`: until its next launch
     bool uncounted = false;          ///< of `queued`: the launch that has ended is none of the failed ones
 };
 
@@ -99,6 +105,19 @@ struct past_stage {
     std::string why;
 };
 
+/// A job in a stage that is unknown, as of a later version, or after damage.
+struct unreadable_job {
+    std::int64_t id = 0;
+    std::string name, stage;
+};
+
+/// The content of the list that `job_store::open` did not find.
+struct lost_content {
+    bool is_new = false;         ///< there was no list, or an empty file
+    std::int64_t of_backup = 0;  ///< jobs of the backup that the list lacks, so that the backup was kept
+    std::int64_t changes = 0;    ///< of stages, which were confirmed
+};
+
 struct submitted {
     std::int64_t job = 0;
     bool is_new = true;  ///< false: the key was known, with the same content
@@ -110,16 +129,30 @@ struct submitted {
 /// Errors of every call: those of `database`.
 class job_store {
     database file_;
-    std::string path_;
+    std::optional<confirmed_list> confirmed_;  // of a writer
+    list_extent durable_, now_;                // `now_`: with the changes of the transaction
+    lost_content lost_;
     bool open_ = false;               // a transaction
+    bool weighty_ = false;            // it has a submission or an end
     std::set<std::int64_t> changed_;  // jobs
 
-    job_store(database file, std::string path) noexcept : file_(std::move(file)), path_(std::move(path)) {}
+    explicit job_store(database file) noexcept : file_(std::move(file)) {}
 
 public:
     /// Opens or creates the file, checks all of it, replaces the backup beside it (`path` with ".backup"), and brings
-    /// older tables up to date. A damaged file keeps its backup. Errors: `not_supported` (a newer version).
-    [[nodiscard]] static result<job_store> open(std::string const& path, std::int64_t now_ms);
+    /// older tables up to date. A backup of a damaged file, or with jobs that the file lacks, is kept. Jobs get numbers
+    /// above `last_number`, those of the backup and those that were confirmed (`path` with ".confirmed"). Errors:
+    /// `not_supported` (a newer version).
+    [[nodiscard]] static result<job_store> open(std::string const& path, std::int64_t now_ms,
+                                                std::int64_t last_number = 0);
+    /// What `open` has not found.
+    [[nodiscard]] lost_content const& lost() const noexcept { return lost_; }
+    /// The jobs that no other call returns, since their stages are unknown. O(jobs).
+    [[nodiscard]] result<std::vector<unreadable_job>> unreadable();
+    /// Gives such a job a stage that is known.
+    [[nodiscard]] result<void> repair(std::int64_t job, stage now);
+    /// Writes everything into the file itself, which is complete without its log then.
+    void finish();
     /// For reading alone, also while another process writes. Errors: `not_found`, `not_supported` (another version).
     [[nodiscard]] static result<job_store> open_to_read(std::string const& path);
 
@@ -140,6 +173,7 @@ public:
     /// Gives up all changes since the last commit.
     void roll_back();
 
+    /// Errors: `unverified` (its stage is unknown).
     [[nodiscard]] result<std::optional<stored_job>> find(std::int64_t job);
     /// In ascending order of their ids. `uid`: only jobs of this user. O(jobs).
     [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
@@ -158,15 +192,11 @@ public:
     [[nodiscard]] result<std::string> boot_of(stored_job const& job);
 
 private:
-    [[nodiscard]] result<void> back_up();
     [[nodiscard]] result<void> begin();
     template <class Change>
     [[nodiscard]] auto whole(Change change) -> decltype(change());
     [[nodiscard]] result<submitted> insert(submission const& what, std::int64_t now_ms);
-    [[nodiscard]] result<std::optional<submitted>> find_key(submission const& what);
     [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
-    [[nodiscard]] result<std::vector<stored_job>> select(std::string const& condition,
-                                                         std::vector<sql_value> const& values);
 };
 
 }  // namespace ration::program

@@ -115,6 +115,17 @@ private:
            run.record.jobs.end();
 }
 
+/// A job that lives runs, also if its row cannot be read.
+[[nodiscard]] result<void> repair_living(job_store& store, std::optional<orphaned_run> const& run) {
+    if (!run) return {};
+    auto const unreadable = store.unreadable();
+    if (!unreadable) return unreadable.failure();
+    for (auto const& job : *unreadable)
+        if (std::ranges::find(run->alive, label_of(job.name, job.id), &orphan_process::job) != run->alive.end())
+            if (auto repaired = store.repair(job.id, stage::processing); !repaired) return repaired;
+    return {};
+}
+
 /// A job that lives and that the list does not have, as when an older copy of the list was put in place.
 [[nodiscard]] orphan_process const* stranger(recovered const& what) {
     if (!what.run) return nullptr;
@@ -140,6 +151,7 @@ result<recovered> recover(job_store& store, service_folder const& folder) {
 result<recovered> settle_jobs(job_store& store, service_folder const& folder, std::optional<orphaned_run> run) {
     recovered out{.run = std::move(run), .launched = {}};
     constexpr std::array begun{stage::pending, stage::deploying, stage::downloading, stage::processing, stage::storing};
+    if (auto repaired = repair_living(store, out.run); !repaired) return repaired.failure();
     auto jobs = store.in_stages(begun);
     if (!jobs) return jobs.failure();
     settlement others(store, folder, out.run.has_value());

@@ -58,13 +58,10 @@ constexpr std::array steps{
          name TEXT PRIMARY KEY,
          value TEXT NOT NULL) STRICT, WITHOUT ROWID;)",
     R"(CREATE TABLE unhandled_ends (
-         job INTEGER PRIMARY KEY REFERENCES submissions (id)) STRICT;)"};
-
-[[nodiscard]] result<std::int64_t> version_of(database& file) {
-    auto const rows = file.query("PRAGMA user_version");
-    if (!rows) return rows.failure();
-    return number_in(rows->front().front());
-}
+         job INTEGER PRIMARY KEY REFERENCES submissions (id)) STRICT;)",
+    R"(ALTER TABLE submissions ADD COLUMN rest_ms INTEGER NOT NULL DEFAULT 300000;
+       ALTER TABLE submissions ADD COLUMN umask INTEGER;
+       ALTER TABLE submissions ADD COLUMN command BLOB NOT NULL DEFAULT x'';)"};
 
 [[nodiscard]] error unknown_version(char const* remedy) {
     return {.code = errc::not_supported,
@@ -93,7 +90,7 @@ constexpr char const* newer = "a newer ration has written it: use that one";
 std::int64_t newest_schema() noexcept { return static_cast<std::int64_t>(steps.size()); }
 
 result<void> migrate(database& file, std::int64_t now_ms) {
-    auto const version = version_of(file);
+    auto const version = file.number("PRAGMA user_version");
     if (!version) return version.failure();
     if (*version == newest_schema()) return {};
     if (*version < 0 || *version > newest_schema()) return unknown_version(newer);
@@ -105,7 +102,7 @@ result<void> migrate(database& file, std::int64_t now_ms) {
 }
 
 result<void> check_schema(database& file) {
-    auto const version = version_of(file);
+    auto const version = file.number("PRAGMA user_version");
     if (!version) return version.failure();
     if (*version == newest_schema()) return {};
     return unknown_version(*version > newest_schema() ? newer : "start ration serve once, which brings it up to date");

@@ -6,12 +6,6 @@
 namespace ration::program {
 namespace {
 
-[[nodiscard]] result<std::int64_t> one_number(database& file, char const* sql) {
-    auto const rows = file.query(sql);
-    if (!rows) return rows.failure();
-    return number_in(rows->front().front());
-}
-
 [[nodiscard]] std::optional<std::int64_t> end_in(sql_value const& value) {
     return is_null(value) ? std::nullopt : std::optional(number_in(value));
 }
@@ -25,12 +19,12 @@ result<stage_log> stage_log::open(std::string const& path) {
 }
 
 result<bool> stage_log::take_changed() {
-    auto const version = one_number(file_, "PRAGMA data_version");
+    auto const version = file_.number("PRAGMA data_version");
     if (!version) return version.failure();
     return std::exchange(version_, *version) != *version;
 }
 
-result<std::int64_t> stage_log::newest() { return one_number(file_, "SELECT coalesce(max(id), 0) FROM stages"); }
+result<std::int64_t> stage_log::newest() { return file_.number("SELECT coalesce(max(id), 0) FROM stages"); }
 
 result<std::vector<logged_stage>> stage_log::read(std::int64_t after, std::int64_t uid, std::int64_t most) {
     auto rows = file_.query(

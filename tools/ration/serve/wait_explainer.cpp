@@ -45,7 +45,8 @@ constexpr double longest_estimate = 1e9;
 result<job_wait> wait_explainer::reason_of(stored_job const& job, run_view const& run, start_order const& order) const {
     if (is_final(job.now)) return job_wait{};
     auto const& supply = control_.supply();
-    wait_context in{.now_ms = wall_clock_ms(),
+    auto const clocks = read_clocks();
+    wait_context in{.now_ms = clocks.wall_ms,
                     .draining = control_.draining(),
                     .places = max_running_,
                     .devices = std::ssize(supply.devices.names()),
@@ -54,6 +55,7 @@ result<job_wait> wait_explainer::reason_of(stored_job const& job, run_view const
                     .tenants = supply.config.tenants};
     in.run = members_of(run, in.now_ms);
     if (job.now != stage::queued) return wait_in_run(job.id, in);
+    in.rest_ms = waiting_.rest_left_ms(job.id, clocks.boot_ms);
     auto const before = predecessors_of(job, in.run);
     if (!before) return before.failure();
     bool const lacks_devices = supply.devices.names().empty() && needs_devices(job);
@@ -65,6 +67,10 @@ result<std::vector<open_predecessor>> wait_explainer::predecessors_of(stored_job
     std::vector<open_predecessor> out;
     for (auto const id : job.what.after) {
         auto const found = store_.find(id);
+        if (!found && found.failure().code == errc::unverified) {
+            out.push_back({std::to_string(id)});
+            continue;
+        }
         if (!found) return found.failure();
         auto const& other = *found;
         if (!other || other->now == stage::completed) continue;

@@ -162,10 +162,10 @@ job_wait wait_in_queue(stored_job const& job, std::vector<open_predecessor> cons
     if (job.paused) return {"waits until ration resume, since its user has paused it"};
     if (!predecessors.empty()) return wait_for_jobs(predecessors, in);
     if (in.draining) return {"waits until ration drain --undo, since the service starts no job"};
-    if (job.not_before_ms > in.now_ms)
+    if (in.rest_ms > 0)
         return {fmt::format("waits for its next launch after one that failed; earliest start in {}",
-                            rough_duration(job.not_before_ms - in.now_ms)),
-                job.not_before_ms};
+                            rough_duration(in.rest_ms)),
+                in.now_ms + in.rest_ms};
     if (lacks_devices) return {"waits for devices, of which the service has none"};
     if (!ahead) return {"waits for its turn; its earliest start is unknown"};
     return wait_for_place(*ahead, in);

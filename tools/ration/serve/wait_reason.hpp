@@ -40,6 +40,7 @@ struct wait_context {
     std::string_view rule{};  ///< by which the policy orders waiting jobs; empty: by their arrival
     tenant_tree const& tenants;
     std::vector<run_member> run{};  ///< in the order of their arrival
+    std::int64_t rest_ms = 0;       ///< of the queued job: left until its next launch after one that failed
 };
 
 /// A job to which another one is the successor.

@@ -70,13 +70,13 @@ std::size_t start_order::jobs_before(ready_jobs const& ready, std::int64_t prior
     return before;
 }
 
-result<void> waiting_jobs::refresh(job_store& store, std::int64_t now_ms) {
+result<void> waiting_jobs::refresh(job_store& store, clock_reading const& now) {
     auto const changed = store.take_changed();
-    auto done = loaded_ ? result<void>() : load(store);
+    auto done = loaded_ ? result<void>() : load(store, now);
     for (auto const id : changed)
-        if (done) done = read_again(store, id);
+        if (done) done = read_again(store, id, now);
     loaded_ = static_cast<bool>(done);
-    while (!resting_.empty() && resting_.begin()->first <= now_ms) {
+    while (!resting_.empty() && resting_.begin()->first <= now.boot_ms) {
         auto const id = resting_.extract(resting_.begin()).value().second;
         auto const& job = jobs_.at(id);
         ready_[job.tenant].add(job.priority, id);
@@ -84,31 +84,35 @@ result<void> waiting_jobs::refresh(job_store& store, std::int64_t now_ms) {
     return done;
 }
 
-result<void> waiting_jobs::load(job_store& store) {
+result<void> waiting_jobs::load(job_store& store, clock_reading const& now) {
+    auto due = std::move(due_);
     *this = {};
+    due_ = std::move(due);
     auto all = store.brief();
     if (!all) return all.failure();
     for (auto& job : *all)
-        if (auto added = add(store, std::move(job)); !added) return added;
+        if (auto added = add(store, std::move(job), now); !added) return added;
     return {};
 }
 
 /// And the jobs that come after it.
-result<void> waiting_jobs::read_again(job_store& store, std::int64_t id) {
+result<void> waiting_jobs::read_again(job_store& store, std::int64_t id, clock_reading const& now) {
     remove(id);
     auto found = store.brief(id);
     if (!found) return found.failure();
     bool const open = !found->empty() && !is_final(found->front().now);
-    if (!found->empty() && found->front().now == stage::queued)
-        if (auto added = add(store, std::move(found->front())); !added) return added;
+    if (found->empty() || found->front().now != stage::queued)
+        due_.erase(id);
+    else if (auto added = add(store, std::move(found->front()), now); !added)
+        return added;
     auto const after = successors_.find(id);
     if (open || after == successors_.end()) return {};
     for (auto const other : std::set(after->second))
-        if (auto again = read_again(store, other); !again) return again;
+        if (auto again = read_again(store, other, now); !again) return again;
     return {};
 }
 
-result<void> waiting_jobs::add(job_store& store, brief_job job) {
+result<void> waiting_jobs::add(job_store& store, brief_job job, clock_reading const& now) {
     auto const id = job.id;
     bool is_free = true;
     for (auto const other : job.after) {
@@ -121,8 +125,24 @@ result<void> waiting_jobs::add(job_store& store, brief_job job) {
         is_free = false;
     }
     auto const& added = jobs_.insert_or_assign(id, std::move(job)).first->second;
-    if (is_free && !added.paused) resting_.emplace(added.not_before_ms, id);
+    if (is_free && !added.paused) resting_.emplace(due_of(added, now), id);
     return {};
+}
+
+/// The rest counts from the moment in which it is seen first, so that a clock that is set changes nothing. After a
+/// restart the wall clock shows how much of it is over, and it is never longer than it was.
+std::int64_t waiting_jobs::due_of(brief_job const& job, clock_reading const& now) {
+    if (job.rest_ms == 0 || job.not_before_ms == 0) return 0;
+    auto& due = due_[job.id];
+    if (due.not_before_ms != job.not_before_ms)
+        due = {job.not_before_ms,
+               now.boot_ms + std::clamp<std::int64_t>(job.not_before_ms - now.wall_ms, 0, job.rest_ms)};
+    return due.boot_ms;
+}
+
+std::int64_t waiting_jobs::rest_left_ms(std::int64_t job, std::int64_t boot_ms) const {
+    auto const found = due_.find(job);
+    return found == due_.end() ? 0 : std::max<std::int64_t>(0, found->second.boot_ms - boot_ms);
 }
 
 void waiting_jobs::remove(std::int64_t id) {
@@ -136,7 +156,8 @@ void waiting_jobs::remove(std::int64_t id) {
         at->second.erase(id);
         if (at->second.empty()) successors_.erase(at);
     }
-    resting_.erase({job.not_before_ms, id});
+    auto const due = due_.find(id);
+    resting_.erase({due == due_.end() ? 0 : due->second.boot_ms, id});
     auto const ready = ready_.find(job.tenant);
     if (ready != ready_.end()) {
         ready->second.remove(job.priority, id);

@@ -18,6 +18,11 @@
 
 namespace ration::program {
 
+/// Both in ms: since 1970, and since the boot, on a clock that is never set. Waits are on the latter.
+struct clock_reading {
+    std::int64_t wall_ms = 0, boot_ms = 0;
+};
+
 /// A queued job that can never start, since another one did not complete.
 struct lost_job {
     std::int64_t job = 0, predecessor = 0;
@@ -70,20 +75,26 @@ public:
 };
 
 class waiting_jobs {
+    struct due_time {
+        std::int64_t not_before_ms = 0, boot_ms = 0;  // as in the list, and when that is
+    };
     std::map<std::int64_t, brief_job> jobs_;                     // by id
     std::map<std::int64_t, std::set<std::int64_t>> successors_;  // waiting ones, by the id of what they wait for
     std::map<std::string, ready_jobs> ready_;                    // by tenant; none is empty
-    std::set<std::pair<std::int64_t, std::int64_t>> resting_;    // time in ms, id
+    std::set<std::pair<std::int64_t, std::int64_t>> resting_;    // ms since the boot, id
+    std::map<std::int64_t, due_time> due_;                       // of those with a rest, also while they do not rest
     std::map<std::int64_t, std::int64_t> lost_;                  // and what did not complete
     bool loaded_ = false;
 
 public:
     /// Brings them in line with the list. O(changes), the first time and after an error O(jobs). Errors: those of
     /// `job_store`. Precondition: all changes of the list are committed or rolled back.
-    [[nodiscard]] result<void> refresh(job_store& store, std::int64_t now_ms);
-    /// The time from which another one may start; 0: none waits for a time alone.
+    [[nodiscard]] result<void> refresh(job_store& store, clock_reading const& now);
+    /// The ms since the boot from which another one may start; 0: none waits for a time alone.
     [[nodiscard]] std::int64_t next_ms() const noexcept { return resting_.empty() ? 0 : resting_.begin()->first; }
     [[nodiscard]] std::vector<lost_job> lost() const;
+    /// The ms until its next launch may be, after one that failed; 0: now.
+    [[nodiscard]] std::int64_t rest_left_ms(std::int64_t job, std::int64_t boot_ms) const;
     /// `running`: jobs in the run by tenant.
     [[nodiscard]] start_order order(std::map<std::string, double> const& running,
                                     std::function<double(std::string_view)> const& share_of) const;
@@ -91,9 +102,10 @@ public:
     [[nodiscard]] std::optional<std::size_t> jobs_before(std::int64_t job, start_order const& order) const;
 
 private:
-    [[nodiscard]] result<void> load(job_store& store);
-    [[nodiscard]] result<void> read_again(job_store& store, std::int64_t id);
-    [[nodiscard]] result<void> add(job_store& store, brief_job job);
+    [[nodiscard]] result<void> load(job_store& store, clock_reading const& now);
+    [[nodiscard]] result<void> read_again(job_store& store, std::int64_t id, clock_reading const& now);
+    [[nodiscard]] result<void> add(job_store& store, brief_job job, clock_reading const& now);
+    [[nodiscard]] std::int64_t due_of(brief_job const& job, clock_reading const& now);
     void remove(std::int64_t id);
 };
 
