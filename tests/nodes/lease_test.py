@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from nodes_case import LONG, PATIENCE, Nodes, children_of, is_alive, job
+from nodes_case import LONG, PATIENCE, RATION, Nodes, children_of, is_alive, job
 
 
 class LeaseTest(Nodes):
@@ -25,6 +25,51 @@ class LeaseTest(Nodes):
             time.sleep(0.05)
         self.assertFalse(any(is_alive(int(line[4])) for line in self.launches()))
         self.assertGreater(int((self.folder / "work" / "saved" / "step").read_text()), 0)
+
+    def suspend(self, *options: str, nodes: str = "local:2", jobs: str = "") -> None:
+        """Stops a controller until its agents have ended, because no message came within their lease."""
+        self.start(jobs or job("a", 60, more='checkpoint = "saved"') + job("b", 20, least=2), "--node-lease", "2s", *options, nodes=nodes)
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        self.agents = children_of(self.run.pid)
+        os.kill(self.run.pid, signal.SIGSTOP)
+        self.wait_for_end(self.agents)
+
+    def test_a_controller_that_was_suspended_starts_its_nodes_again(self) -> None:
+        self.suspend()
+        os.kill(self.run.pid, signal.SIGCONT)
+        self.finish()
+        self.assertEqual({event["how"] for event in self.events("job_ended")}, {"finished"})
+        self.assertGreater(int(self.launches("a")[-1][3]), 0, "from its checkpoint")
+        messages = [event["message"] for event in self.events("warning")]
+        self.assertIn("it has ended its jobs, since no message of this run came within its lease; it is started again, and they continue from "
+                      "their last checkpoints", messages)
+        self.assert_devices_used_once()
+        self.assert_nothing_left()
+
+    def test_without_a_node_the_jobs_wait_and_then_fail_with_the_reason(self) -> None:
+        self.suspend("--hosts", "n1", "--node-wait", "3s", nodes=f"[ -e away ] || exec {RATION} node # {{host}}", jobs=job("a", LONG, more='checkpoint = "saved"'))
+        (self.folder / "work" / "away").touch()
+        os.kill(self.run.pid, signal.SIGCONT)
+        self.finish(1)
+        self.assertEqual([(event["how"], event["why"]) for event in self.events("job_ended")], [("failed", "no node has answered for 3.0 s")])
+        warnings = [(event["subject"], event["message"]) for event in self.events("warning")]
+        self.assertIn(("nodes", "none answers; the jobs wait for one for 3.0 s, as --node-wait allows"), warnings)
+        self.assert_nothing_left()
+
+    def test_nodes_that_were_silent_beyond_their_lease_are_used_again(self) -> None:
+        self.start(job("a", 60, more='checkpoint = "saved"'), "--node-lease", "2s")
+        self.until(lambda: (self.folder / "work" / "saved" / "step").exists(), "the job has saved")
+        stopped = [pid for agent in children_of(self.run.pid) for pid in (agent, *children_of(agent))]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(3)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        self.finish()
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+        self.assertEqual(len(self.launches()), 2)
+        self.assertGreater(int(self.launches()[1][3]), 0, "from its checkpoint")
+        self.assert_nothing_left()
 
     def saved_job_without_controller(self, *options: str, more: str = "") -> tuple[int, int]:
         """The agent and the process of a job that has saved. Their controller was killed, so that no other agent starts."""
@@ -77,7 +122,7 @@ class LostNode(Nodes):
         self.assertNotEqual(first, second)
         self.assertGreater(int(self.launches()[1][3]), 0)
         messages = [event["message"] for event in self.events("warning")]
-        self.assertIn("it is lost; its jobs continue elsewhere from their last checkpoints", messages)
+        self.assertIn("it is lost; its jobs continue from their last checkpoints on any node that answers", messages)
 
     def test_the_job_of_a_stopped_agent_continues_and_never_runs_twice(self) -> None:
         agent, child = self.start_short(), int(self.launches()[0][4])

@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,14 @@ struct message_model {
     bool is_hello = false;
     bool is_resumed = false;  ///< a hello of an agent that has kept its jobs
     bool has_list = true;
+    bool has_ended = false;  ///< the last message of an agent whose lease is over
 };
+
+[[nodiscard]] inline message_model ended_message(std::string session, std::uint64_t number, nanoseconds clock) {
+    message_model out{.session = std::move(session), .number = number, .clock = clock, .jobs = {}};
+    out.has_ended = true;
+    return out;
+}
 
 struct in_flight {
     std::size_t node = 0;
@@ -82,6 +90,13 @@ inline constexpr nanoseconds beat = seconds(1), step = milliseconds(250);
 inline constexpr nanoseconds start_limit = seconds(8);
 inline constexpr int steps = 400;
 
+/// A process does nothing of the rest of its work while it is suspended.
+inline void delay_processes(std::span<machine_model> machines) {
+    for (auto& machine : machines)
+        for (auto& p : machine.processes)
+            if (p.ends_at) p.ends_at = *p.ends_at + step;
+}
+
 using rng = std::mt19937_64;
 [[nodiscard]] inline bool one_in(rng& random, unsigned n) { return random() % n == 0; }
 [[nodiscard]] inline nanoseconds up_to(rng& random, nanoseconds most) {
@@ -99,12 +114,33 @@ struct job_model {
     std::set<std::size_t> launched{};  ///< nodes that have reported their launches
 };
 
+inline void choose_nodes(job_model& job, rng& random) {
+    std::set<std::size_t> nodes{random() % nodes_count};
+    if (one_in(random, 2)) nodes.insert(random() % nodes_count);
+    job.wanted.assign(nodes.begin(), nodes.end());
+}
+
 /// The controller's side of a conversation.
 struct link_model {
     std::string session;
     std::uint64_t sent = 0, grants = 0, last = 0;
     nanoseconds clock{}, next_beat{}, next_start{};
     bool open = false;
+};
+
+/// What has happened in schedules, which shows that the model is alive.
+struct tally_model {
+    std::uint64_t launches = 0, moves = 0, losses = 0, gangs = 0, hangs = 0, lasting = 0, resumes = 0, crashes = 0,
+                  suspends = 0, returns = 0;
+
+    tally_model& operator+=(tally_model const& other) noexcept {
+        for (auto const member :
+             {&tally_model::launches, &tally_model::moves, &tally_model::losses, &tally_model::gangs,
+              &tally_model::hangs, &tally_model::lasting, &tally_model::resumes, &tally_model::crashes,
+              &tally_model::suspends, &tally_model::returns})
+            this->*member += other.*member;
+        return *this;
+    }
 };
 
 /// How many the test runs.

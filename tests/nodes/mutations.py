@@ -38,6 +38,8 @@ MUTATIONS = [
     Mutation("a later controller expects no jobs", "node_registry.cpp", "    for (auto const node : nodes) {\n        jobs_[job].parts.push_back(",
              "    for (auto const node : nodes) {\n        if (job > jobs_.size()) jobs_[job].parts.push_back("),
     Mutation("a later controller does not wait for the lease of a node", "node_registry.cpp", "nodes_[node].last_message = now;", "nodes_[node].last_message = {};"),
+    Mutation("a controller that was suspended counts that time as silence", "node_registry.cpp", "for (auto& n : nodes_) n.started = n.last_message = now;",
+             "for (auto& n : nodes_) n.started = now;"),
     Mutation("a start on several nodes that hangs is not withdrawn", "start_deadline.hpp", "return now - since_ >= limit;", "return now - since_ >= limit && limit == nanoseconds{};"),
 ]
 

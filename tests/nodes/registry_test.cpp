@@ -90,7 +90,7 @@ TEST_CASE("a job leaves its node once a report without it answers the list witho
     CHECK(nodes.may_assign(0, b));
 }
 
-TEST_CASE("the jobs of a silent node are free after its lease and the time to end them, and it stays away") {
+TEST_CASE("the jobs of a silent node are free after its lease and the time to end them") {
     auto nodes = two_nodes();
     nodes.assign(0, {{a, 1}});
     CHECK(nodes.message(a, "s", seconds(100)));
@@ -103,10 +103,62 @@ TEST_CASE("the jobs of a silent node are free after its lease and the time to en
     CHECK(nodes.state(a) == node_state::lost);
     CHECK(nodes.state(b) == node_state::up);
     CHECK(nodes.may_assign(0, b));
+    CHECK(nodes.is_away(a));
     CHECK(!nodes.message(a, "s", seconds(431)));
     CHECK(!nodes.hello(a, "t", seconds(431)));
     nodes.closed(a);
     CHECK(nodes.state(a) == node_state::lost);
+}
+
+TEST_CASE("a node that was lost can come again, without its earlier jobs") {
+    auto nodes = two_nodes();
+    nodes.assign(0, {{a, 1}});
+    nodes.advance(seconds(10));
+    nodes.advance(seconds(330));
+    REQUIRE(nodes.state(a) == node_state::lost);
+    nodes.start(a, "t", seconds(331));
+    CHECK(nodes.is_away(a));
+    nodes.advance(seconds(391));
+    CHECK(nodes.state(a) == node_state::lost);  // and not gone
+    nodes.start(a, "u", seconds(400));
+    nodes.closed(a);
+    CHECK(nodes.state(a) == node_state::lost);
+    nodes.start(a, "v", seconds(401));
+    CHECK(!nodes.hello(a, "v", seconds(402), true));  // its jobs may run elsewhere
+    CHECK(nodes.hello(a, "v", seconds(402)));
+    CHECK(nodes.state(a) == node_state::up);
+    CHECK(nodes.may_assign(0, a));
+    nodes.closed(a);
+    CHECK(nodes.state(a) == node_state::suspect);  // as after its first start
+}
+
+TEST_CASE("silence counts again from the end of a suspend of the controller") {
+    auto nodes = two_nodes();
+    nodes.assign(0, {{a, 1}});
+    nodes.start(b, "t", seconds(400));
+    nodes.resume(seconds(1000));
+    nodes.advance(seconds(1009));
+    CHECK(nodes.state(a) == node_state::up);
+    CHECK(nodes.state(b) == node_state::starting);
+    CHECK(!nodes.is_free(0));
+    nodes.advance(seconds(1010));
+    CHECK(nodes.state(a) == node_state::suspect);
+    nodes.advance(seconds(1330));
+    CHECK(nodes.state(a) == node_state::lost);
+}
+
+TEST_CASE("a node that has ended without its lease can come again, and one that ended by order stays away") {
+    auto nodes = two_nodes();
+    nodes.assign(0, {{a, 1}});
+    nodes.ended(a, node_end::without_lease);
+    CHECK(nodes.state(a) == node_state::lost);
+    CHECK(nodes.is_free(0));
+    CHECK(!nodes.message(a, "s", seconds(1)));
+    nodes.ended(b, node_end::by_order);
+    CHECK(nodes.state(b) == node_state::gone);
+    nodes.closed(a);
+    nodes.start(a, "t", seconds(2));
+    CHECK(nodes.hello(a, "t", seconds(3)));
 }
 
 TEST_CASE("the end of a connection frees no job; the hello of the next agent does") {
@@ -139,7 +191,7 @@ TEST_CASE("a node that has ended keeps no job, and a command that never came up 
     auto nodes = two_nodes();
     nodes.assign(0, {{a, 1}});
     REQUIRE(nodes.message(a, "s", seconds(1)));
-    nodes.ended(a);
+    nodes.ended(a, node_end::by_order);
     CHECK(nodes.state(a) == node_state::gone);
     CHECK(nodes.is_free(0));
     nodes.closed(a);

@@ -3,7 +3,7 @@
 import sys
 import unittest
 
-from nodes_case import HERE, RATION, Nodes, job
+from nodes_case import HERE, RATION, Nodes, children_of, job
 
 
 class RelayTest(Nodes):
@@ -19,6 +19,21 @@ class RelayTest(Nodes):
             self.assertEqual([event["step"] for event in self.events("progress") if event["job"] == name], list(range(1, 31)), "each step once")
         self.assertEqual(self.events("warning"), [])
         self.assert_nothing_left()
+
+    def test_a_banner_without_the_end_of_its_line_is_skipped(self) -> None:
+        self.start(job("a", 5), "--hosts", "n1", nodes=f"printf 'Welcome to {{host}}'; exec {RATION} node")
+        self.finish()
+        self.assertEqual(self.events("warning"), [])
+
+    def test_a_host_that_hangs_is_named_and_costs_the_others_nothing(self) -> None:
+        script = f"if [ {{host}} = n2 ]; then printf Welcome; exec sleep 1000; fi; exec {RATION} node"
+        self.start(job("a", 5), "--hosts", "n1,n2", nodes=script)
+        self.finish()
+        warnings = [(event["subject"], event["message"]) for event in self.events("warning")]
+        self.assertIn(("node n2", "its command has sent no message within 5 s; test it by hand"), warnings)
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["finished"])
+        self.assertEqual([one for one in warnings if "left out" in one[1]], [], "the run has not waited for its start")
+        self.assertEqual(children_of(self.run.pid), [])
 
     def test_a_message_that_is_cut_in_half_costs_only_that_message(self) -> None:
         self.start_behind_relay("cut", job("a", 100))

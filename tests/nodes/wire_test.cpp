@@ -126,7 +126,12 @@ TEST_CASE("a report is read as it was written") {
     auto const event = read_report(to_line(sent, event_report{R"({"event":"warning"})"}));
     REQUIRE(event);
     CHECK(std::get<event_report>(event->body).event == R"({"event":"warning"})");
-    CHECK(std::holds_alternative<ended_report>(read_report(to_line(sent, ended_report{}))->body));
+    for (bool const without_lease : {false, true})
+        CHECK(std::get<ended_report>(read_report(to_line(sent, ended_report{without_lease}))->body).without_lease ==
+              without_lease);
+    auto const first = to_line(sent, hello_report{});
+    CHECK(without_banner("Welcome to n1 " + first) == first);
+    CHECK(without_banner("Welcome to n1") == "Welcome to n1");
 }
 
 TEST_CASE("a message that is not of the wire costs a sentence") {

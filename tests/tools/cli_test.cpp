@@ -235,6 +235,11 @@ TEST_CASE("--seed: a value that is not a whole number of 64 bits earns one sente
     }
 }
 
+TEST_CASE("run: a wrong time of --node-wait earns one sentence") {
+    CHECK(refusal({"run", "f", "--nodes", "local:2", "--node-wait", "long"}) ==
+          "ration: --node-wait: 'long' is not a time; write 10min or 30s");
+}
+
 TEST_CASE("run: a wrong value of an option, or one that another excludes, earns one sentence") {
     CHECK(
         refusal({"run", "f", "--nodes", "local:0"}) ==

@@ -28,6 +28,11 @@ On several nodes:
     return diagnostic{.text = program::quoted(word) + " is not a time of at least two seconds; write 5min or 30s"};
 }
 
+[[nodiscard]] result<nanoseconds, diagnostic> parse_wait(std::string_view word) {
+    if (auto const time = parse_duration(word)) return *time;
+    return diagnostic{.text = program::quoted(word) + " is not a time; write 10min or 30s"};
+}
+
 /// The machines on which the jobs run, if it is not this one alone.
 void add_nodes_options(CLI::App& to, run_options& into) {
     auto* const nodes =
@@ -41,6 +46,12 @@ void add_nodes_options(CLI::App& to, run_options& into) {
           "How long the jobs of a node run on without the controller; default 5min")
         ->type_name("TIME")
         ->check(checked_by(parse_lease))
+        ->needs(nodes);
+    to.add_option_function<std::string>(
+          "--node-wait", [&into](std::string const& word) { into.node_wait = *parse_wait(word); },
+          "How long the jobs wait for any node once all are lost; default 10min")
+        ->type_name("TIME")
+        ->check(checked_by(parse_wait))
         ->needs(nodes);
     for (auto const* const other : {"--compare", "--dry-run", "--metrics", "--cpus"})
         nodes->excludes(to.get_option(other));

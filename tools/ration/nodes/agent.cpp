@@ -199,7 +199,7 @@ constexpr char const* no_devices =
                 [](run_summary const&) {});
     if (!ended) return give_up(session, exit_code::no_backend, to_text(ended.failure()));
     guard->release();
-    session.send(ended_report{});
+    session.send(ended_report{.without_lease = own.has_lost_lease()});
     session.channel.drain();
     return exit_code::ok;
 }

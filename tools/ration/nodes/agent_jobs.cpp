@@ -176,7 +176,10 @@ turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_prog
     turn_orders orders;
     new_list_ = false;
     // A lease that ended while this process was stopped is over, whatever messages the pipe holds
-    if (lease_.is_over(lease_clock())) end();
+    if (!ending_ && lease_.is_over(lease_clock())) {
+        has_lost_lease_ = true;
+        end();
+    }
     for (auto const& order : session_.receive(ending_ ? nullptr : &lease_)) take(order);
     limits_.guard.renew(lease_.until());
     if (session_.channel.at_end()) limits_.claims.are_requested() ? end() : reattach();

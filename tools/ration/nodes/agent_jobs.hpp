@@ -68,7 +68,7 @@ class agent_jobs final : public job_source {
     nanoseconds ends_at_{};  // when `ends_` are reported
     nanoseconds next_beat_{}, ending_since_{};
     std::uint64_t reported_ = 0;  // the list of the last state
-    bool ending_ = false, kill_ = false, dirty_ = true, new_list_ = false;
+    bool ending_ = false, has_lost_lease_ = false, kill_ = false, dirty_ = true, new_list_ = false;
 
 public:
     /// Sends its greeting. `known`: the jobs of the file.
@@ -78,6 +78,8 @@ public:
     /// Sends an event of the run to the controller.
     void report(event const& what);
 
+    /// It ends because no message of the controller came in time, so that the controller may start the node again.
+    [[nodiscard]] bool has_lost_lease() const noexcept { return has_lost_lease_; }
     [[nodiscard]] bool complete() const noexcept override { return ending_; }
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override;
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;

@@ -149,7 +149,8 @@ struct run_place {
                                                          run_clock clock, event_sink& events, run_place const& place) {
     auto const* const earlier = c.reattached != nullptr ? &c.reattached->record : nullptr;
     if (earlier != nullptr) expect_jobs(*earlier, c.config, nodes, clock.now());
-    auto early = await_nodes(nodes, c.signals, clock, earlier != nullptr);
+    auto early =
+        await_nodes(nodes, c.signals, clock, earlier != nullptr, [&] { return too_large(c.config, nodes).empty(); });
     if (!early) return exit_code::interrupted;
     if (!any_up(nodes)) return fail(exit_code::no_backend, "no node is up; test the command of --nodes by hand");
     replaceable_policy policy(c.policies.policy, *c.policies.fallback);
@@ -158,8 +159,8 @@ struct run_place {
     if (auto const bound = jobs.bind(); !bound) return fail(exit_code::no_backend, to_text(bound.failure()));
     if (earlier != nullptr) restore_jobs(*earlier, jobs, clock.now());
     cluster_record_writer record(place.folder, head_of(c, place.run, clock), nodes, jobs, events);
-    cluster_loop loop(c.config, c.planned, clock, c.out, c.signals, events, nodes, jobs, *c.policies.policy, policy,
-                      c.policies.log, record);
+    cluster_loop loop(c.config, c.planned, c.options.node_wait, clock, c.out, c.signals, events, nodes, jobs,
+                      *c.policies.policy, policy, c.policies.log, record);
     return loop.run(std::move(*early));
 }
 

@@ -23,7 +23,11 @@ namespace {
 
 [[nodiscard]] std::int64_t most_devices_of(run_config const& config, cluster_nodes const& nodes) {
     std::int64_t most = 1;
-    auto const largest = devices_of_largest(nodes);
+    auto largest = devices_of_largest(nodes);
+    // A node that still starts may have as many devices as the largest one
+    if (is_any_starting(nodes.registry()))
+        for (std::size_t other = 1; other < largest.size(); ++other)
+            largest[other] = largest[other - 1] + largest.front();
     for (auto const& job : config.jobs) most = std::max(most, reachable_devices(largest, job));
     return most;
 }
@@ -267,7 +271,9 @@ void cluster_jobs::describe(live_job const& job, std::int64_t reachable, nanosec
     auto const& wants = job.elastic();
     auto const& launch = launches_.of(number);
     auto const* const lead = launch.lead();
-    std::int64_t least = wants.devices.minimum, most = std::min(wants.devices.maximum, reachable);
+    std::int64_t least = wants.devices.minimum;
+    // A job that the nodes of now cannot hold waits for others
+    std::int64_t most = std::max(least, std::min({wants.devices.maximum, reachable, most_devices_}));
     store.at(request_, job.row) = most;
     if (lead != nullptr && lead->devices > 0 && wants.most_nodes == 1) {
         least = lead->least;

@@ -207,6 +207,13 @@ void cluster_launches::limit_start(live_job const& live, nanoseconds now) {
     }
 }
 
+void cluster_launches::resume(nanoseconds now) noexcept {
+    for (auto& launch : launches_) {
+        launch.start.resume(now);
+        if (launch.ends_since) launch.ends_since = now;
+    }
+}
+
 bool cluster_launches::can_return(std::size_t job, node_shares const& shares) const {
     auto const has_room = [&](node_share const& share) {
         std::int64_t granted = share.devices;
@@ -235,7 +242,7 @@ bool cluster_launches::is_lost(live_job const& live) {
     std::size_t const job = live.id.value - 1;
     auto const& registry = nodes_.registry();
     bool const has_lost_node = std::ranges::any_of(
-        grants_.grant_of(job).shares, [&](node_share const& share) { return is_away(registry.state(share.node)); });
+        grants_.grant_of(job).shares, [&](node_share const& share) { return registry.is_away(share.node); });
     bool const has_left = forget_left(job) && registry.is_free(job);
     // A job that waits has left one node for another
     return has_lost_node || registry.is_broken(job) || !launches_[job].failure.empty() || (has_left && !live.waiting());

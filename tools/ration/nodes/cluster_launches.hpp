@@ -94,6 +94,8 @@ public:
     void withdraw(std::size_t job);
     /// A start on several nodes fails at the deadline of its phase.
     void limit_start(live_job const& job, nanoseconds now);
+    /// The controller was suspended until now: deadlines begin again.
+    void resume(nanoseconds now) noexcept;
     /// Whether all nodes of these shares are up, with enough devices beside the grants of other jobs.
     [[nodiscard]] bool can_return(std::size_t job, node_shares const& shares) const;
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fmt/format.h>
 #include <poll.h>
 
+#include "common/quantity.hpp"
 #include "events/machine.hpp"
 #include "nodes/node_events.hpp"
 #include "policies/plugin_policy.hpp"
@@ -19,14 +21,14 @@ constexpr nanoseconds longest_cluster_wait = milliseconds(250);
 
 }  // namespace
 
-cluster_loop::cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
-                           stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
-                           any_policy& chosen, replaceable_policy& policy, policy_log& log,
+cluster_loop::cluster_loop(run_config const& config, planned_run const& planned, nanoseconds node_wait, run_clock clock,
+                           reporter& out, stop_signals& signals, event_sink& events, cluster_nodes& nodes,
+                           cluster_jobs& jobs, any_policy& chosen, replaceable_policy& policy, policy_log& log,
                            cluster_record_writer& record)
     : config_(config), planned_(planned), clock_(clock), out_(out), signals_(signals), events_(events), nodes_(nodes),
       jobs_(jobs), chosen_(chosen), policy_(policy),
       ticks_(planned.choice.policy, std::string(config.fallback_name()), policy, log, jobs.table(), events),
-      record_(record) {}
+      record_(record), node_wait_(node_wait) {}
 
 run_summary cluster_loop::run(std::vector<early_report> early) {
     announce(clock_.now());
@@ -35,10 +37,11 @@ run_summary cluster_loop::run(std::vector<early_report> early) {
         wait(clock_.now());
         nanoseconds const now = clock_.now();
         nodes_.receive([&](std::size_t node, node_report&& report) { handle(node, report, now); }, now);
-        nodes_.advance(now);
+        if (nodes_.advance(now)) resume(now);
+        note_nodes();
         handle_signals(now);
         restart_lost(now);
-        fail_without_nodes(now);
+        await_any_node(now);
         if (jobs_.table().arrive(now)) jobs_.request_tick();
         if (!interrupted_ && (jobs_.wants_tick() || now >= next_tick_)) tick(now);
         ticks_.emit_policy_log(now);
@@ -168,13 +171,40 @@ void cluster_loop::emit_failed_start(live_job const& job, nanoseconds now) {
                  now);
 }
 
-void cluster_loop::fail_without_nodes(nanoseconds now) {
+/// A node that has come, or has come back, changes the capacity.
+void cluster_loop::note_nodes() {
+    std::size_t up = 0;
     for (std::size_t node = 0; node < nodes_.registry().size(); ++node)
-        if (!is_away(nodes_.registry().state(node))) return;
+        up += nodes_.registry().state(node) == node_state::up ? 1 : 0;
+    if (std::exchange(nodes_up_, up) != up) jobs_.request_tick();
+}
+
+/// Time in which this process was suspended counts neither as silence of a node nor as a late start.
+void cluster_loop::resume(nanoseconds now) {
+    events_.emit(warning{"ration", "it was suspended, or its machine; its nodes get their whole time to answer again"},
+                 now);
+    jobs_.launches().resume(now);
+    without_nodes_since_.reset();
+}
+
+/// Nodes that were lost may answer again.
+void cluster_loop::await_any_node(nanoseconds now) {
+    if (is_any_there(nodes_.registry())) return without_nodes_since_.reset();
+    if (!may_any_return(nodes_.registry())) return end_all("no node is left", now);
+    auto const wait = duration_text(node_wait_);
+    if (!without_nodes_since_) {
+        without_nodes_since_ = now;
+        events_.emit(
+            warning{"nodes", fmt::format("none answers; the jobs wait for one for {}, as --node-wait allows", wait)},
+            now);
+    }
+    if (now - *without_nodes_since_ >= node_wait_) end_all(fmt::format("no node has answered for {}", wait), now);
+}
+
+void cluster_loop::end_all(std::string const& why, nanoseconds now) {
     for (auto& job : jobs_.table().jobs()) {
         if (job.over()) continue;
-        end_job(job, interrupted_ ? condition::stopped : condition::failed,
-                interrupted_ ? "interrupted" : "no node is left", now);
+        end_job(job, interrupted_ ? condition::stopped : condition::failed, interrupted_ ? "interrupted" : why, now);
     }
 }
 

@@ -2,6 +2,7 @@
 /// The loop of a run on several nodes: waits for the nodes, applies their reports, and asks the policy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,17 @@ class cluster_loop {
     tick_reporter ticks_;
     cluster_record_writer& record_;
     nanoseconds next_tick_{};
+    nanoseconds node_wait_;
+    std::optional<nanoseconds> without_nodes_since_{};
+    std::size_t nodes_up_ = 0;
     std::string notice_;
     bool interrupted_ = false;
 
 public:
-    /// `chosen`: the policy of the command line, at the start that of `policy`.
-    cluster_loop(run_config const& config, planned_run const& planned, run_clock clock, reporter& out,
-                 stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
+    /// `chosen`: the policy of the command line, at the start that of `policy`. `node_wait`: for any node, after all
+    /// were lost.
+    cluster_loop(run_config const& config, planned_run const& planned, nanoseconds node_wait, run_clock clock,
+                 reporter& out, stop_signals& signals, event_sink& events, cluster_nodes& nodes, cluster_jobs& jobs,
                  any_policy& chosen, replaceable_policy& policy, policy_log& log, cluster_record_writer& record);
 
     /// Until the last job has ended. The nodes still run. `early`: reports that came before.
@@ -57,7 +62,10 @@ private:
     void end_job(live_job& job, condition how, std::string why, nanoseconds now);
     void restart_lost(nanoseconds now);
     void emit_failed_start(live_job const& job, nanoseconds now);
-    void fail_without_nodes(nanoseconds now);
+    void note_nodes();
+    void resume(nanoseconds now);
+    void await_any_node(nanoseconds now);
+    void end_all(std::string const& why, nanoseconds now);
     void tick(nanoseconds now);
     void send(nanoseconds now);
     [[nodiscard]] view_model view(nanoseconds now) const;

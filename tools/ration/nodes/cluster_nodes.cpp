@@ -13,7 +13,10 @@ namespace ration::program {
 namespace {
 
 constexpr nanoseconds first_pause = milliseconds(500);
-constexpr int most_starts = 4;
+constexpr int most_starts = 4, most_doublings = 6;
+constexpr nanoseconds kill_patience = seconds(5), hello_patience = seconds(5), retry_pause = milliseconds(100);
+/// Between two calls of `advance`, which a run makes several times in a second.
+constexpr nanoseconds shortest_suspend = seconds(10);
 constexpr nanoseconds long_time = seconds(60);
 constexpr std::size_t most_node_devices = 4096;
 
@@ -33,6 +36,22 @@ void send_task(node_link& link, cluster_task const& task, bool reattach) {
         left.remove_prefix(part.size());
     }
     link.send(begin_order{.backend = task.backend, .cpus = link.spec().cpus, .devices = link.spec().devices});
+}
+
+void warn_of(node_link const& link, std::string_view sentence, event_sink& events, nanoseconds now) {
+    events.warn_once("node " + link.name(), printable(std::string(sentence.substr(0, 500))), now);
+}
+
+[[nodiscard]] std::string_view sentence_on_loss(bool has_ended) {
+    return has_ended
+               ? "it has ended its jobs, since no message of this run came within its lease; it is started again, "
+                 "and they continue from their last checkpoints"
+               : "it is lost; its jobs continue from their last checkpoints on any node that answers";
+}
+
+[[nodiscard]] std::string_view sentence_on_end(bool has_ended) {
+    return has_ended ? "it has ended by order, as after SIGTERM; it is left out"
+                     : "its command has sent no message; it is left out, so test the command of --nodes by hand";
 }
 
 /// In messages that are short enough.
@@ -68,11 +87,12 @@ void cluster_nodes::start(bool reattach, nanoseconds now) {
 void cluster_nodes::start(std::size_t node, nanoseconds now) {
     auto& m = members_[node];
     m.restart_at.reset();
+    m.started = now;
     ++m.starts;
     auto const started = m.link.start();
     registry_.start(node, m.link.session(), now);
     if (!started) {
-        warn(node, to_text(started.failure()), now);
+        warn_of(m.link, to_text(started.failure()), events_, now);
         return close(node, now);
     }
     m.lists = 0;
@@ -92,7 +112,7 @@ nanoseconds cluster_nodes::next_wakeup(nanoseconds now) const noexcept {
     auto next = std::min(registry_.next_change(), now + task_.hello.beat);
     for (std::size_t node = 0; node < members_.size(); ++node) {
         auto const& m = members_[node];
-        if (m.restart_at) next = std::min(next, *m.restart_at);
+        if (m.restart_at) next = std::min(next, std::max(*m.restart_at, now + retry_pause));
         bool const has_list = m.dirty && !registry_.awaits_report(node);
         if (has_list && !m.link.session().empty()) next = std::min(next, now);
     }
@@ -105,7 +125,7 @@ void cluster_nodes::receive(report_handler const& handle, nanoseconds now) {
         if (link.channel() == nullptr) continue;
         link.channel()->flush();  // a jobs file can be larger than a pipe
         link.receive([&](node_report&& report) { take(node, std::move(report), handle, now); },
-                     [&](std::string const& sentence) { warn(node, sentence, now); });
+                     [&](std::string const& sentence) { warn_of(link, sentence, events_, now); });
         bool const is_open = link.channel() != nullptr && !link.channel()->at_end();
         if (!is_open) close(node, now);
         show_state(node, now);
@@ -113,10 +133,14 @@ void cluster_nodes::receive(report_handler const& handle, nanoseconds now) {
 }
 
 void cluster_nodes::take(std::size_t node, node_report&& report, report_handler const& handle, nanoseconds now) {
-    if (auto* const error = std::get_if<error_report>(&report)) return warn(node, error->message, now);
+    if (auto* const error = std::get_if<error_report>(&report))
+        return warn_of(members_[node].link, error->message, events_, now);
     if (auto* const hello = std::get_if<hello_report>(&report)) return take_hello(node, std::move(*hello), now);
     if (!registry_.message(node, members_[node].link.session(), now)) return;
-    if (std::holds_alternative<ended_report>(report)) return registry_.ended(node);
+    if (auto const* const ended = std::get_if<ended_report>(&report)) {
+        members_[node].has_ended = true;
+        return registry_.ended(node, ended->without_lease ? node_end::without_lease : node_end::by_order);
+    }
     if (auto const* const state = std::get_if<state_report>(&report))
         members_[node].devices = std::clamp<std::int64_t>(state->devices, 0, std::ssize(members_[node].facts.devices));
     handle(node, std::move(report));
@@ -125,23 +149,27 @@ void cluster_nodes::take(std::size_t node, node_report&& report, report_handler 
 void cluster_nodes::take_hello(std::size_t node, hello_report&& hello, nanoseconds now) {
     auto& m = members_[node];
     if (hello.version != wire_version) {
-        warn(node, version_sentence(hello.version), now);
+        warn_of(m.link, version_sentence(hello.version), events_, now);
         return m.link.close();
     }
     if (hello.node != m.link.name() || hello.devices.empty() || hello.devices.size() > most_node_devices) {
-        warn(node, "its first message names another node, or no devices; use the same version of ration on all nodes",
-             now);
+        warn_of(m.link,
+                "its first message names another node, or no devices; use the same version of ration on all nodes",
+                events_, now);
         return m.link.close();
     }
     if (!registry_.hello(node, m.link.session(), now, hello.reattached)) return;
+    if (m.calls > 0) m.starts = 1;
+    m.calls = 0;
     m.was_up = true;
+    m.has_ended = false;
     m.up_since = now;
     m.devices = std::ssize(hello.devices);
     m.facts = std::move(hello);
     m.dirty = true;
 }
 
-/// The command is started again, after a pause, as long as its jobs can be alive.
+/// The command is started again, after a pause, as long as its jobs can be alive; `keep_starting` does so after that.
 void cluster_nodes::close(std::size_t node, nanoseconds now) {
     auto& m = members_[node];
     m.link.close();
@@ -152,28 +180,49 @@ void cluster_nodes::close(std::size_t node, nanoseconds now) {
     bool const was_up = before == node_state::up || before == node_state::suspect;
     if (was_up && now - m.up_since >= long_time) m.starts = 1;
     if (m.starts < most_starts) m.restart_at = now + nanoseconds{first_pause.count << m.starts};
-    warn(node, m.restart_at ? "its command has ended; it is started again" : "its command has ended", now);
+    warn_of(m.link, m.restart_at ? "its command has ended; it is started again" : "its command has ended", events_,
+            now);
 }
 
-void cluster_nodes::advance(nanoseconds now) {
+bool cluster_nodes::advance(nanoseconds now) {
+    auto const before = std::exchange(last_advance_, lease_clock());
+    bool const was_suspended = last_advance_ - before >= shortest_suspend;
+    if (was_suspended) registry_.resume(now);
     registry_.advance(now);
     for (std::size_t node = 0; node < members_.size(); ++node) {
-        auto& m = members_[node];
-        auto const state = registry_.state(node);
-        if (m.restart_at && *m.restart_at <= now && state == node_state::suspect && m.link.has_ended())
-            start(node, now);
-        if (is_away(state) && m.link.channel() != nullptr && !ending_) {
-            m.link.close();
-            m.link.end_command(false);
-        }
+        if (!ending_) keep_starting(node, now);
         show_state(node, now);
     }
+    return was_suspended;
+}
+
+/// A node that was lost is started again until it answers, after ever longer pauses.
+void cluster_nodes::keep_starting(std::size_t node, nanoseconds now) {
+    auto& m = members_[node];
+    auto const state = registry_.state(node);
+    if ((state == node_state::lost || state == node_state::gone) && m.link.channel() != nullptr) {
+        m.link.close();
+        m.link.end_command(false);
+    }
+    if (state == node_state::lost && (!m.restart_at || m.was_up)) {
+        m.was_up = false;
+        m.devices = 0;
+        m.restart_at = now + nanoseconds{first_pause.count << std::min(++m.calls, most_doublings)};
+    }
+    if (!m.restart_at || now < *m.restart_at) return;
+    if (state != node_state::lost && state != node_state::suspect) return m.restart_at.reset();
+    if (m.link.has_ended()) return start(node, now);
+    // The command of a lost node may hang; that of another one may end the jobs of its agent
+    if (state == node_state::lost && now >= *m.restart_at + kill_patience) m.link.end_command(true);
 }
 
 void cluster_nodes::show_state(std::size_t node, nanoseconds now) {
     auto& m = members_[node];
     auto const state = registry_.state(node);
-    if (state == m.shown) return;
+    bool const is_late = state == node_state::starting && now >= m.started + hello_patience;
+    if (is_late && !m.was_up && !ending_)
+        warn_of(m.link, "its command has sent no message within 5 s; test it by hand", events_, now);
+    if (state == m.shown || state == node_state::starting) return;
     m.shown = state;
     if (ending_) return;
     auto const subject = "node " + m.link.name();
@@ -185,16 +234,10 @@ void cluster_nodes::show_state(std::size_t node, nanoseconds now) {
         case node_state::suspect:
             return events_.emit(
                 warning{subject, "it does not answer; its jobs keep their devices, and it gets no others"}, now);
-        case node_state::lost:
-            return events_.emit(warning{subject, "it is lost; its jobs continue elsewhere from their last checkpoints"},
-                                now);
-        case node_state::gone: return events_.emit(warning{subject, "it is left out"}, now);
+        case node_state::lost: return events_.emit(warning{subject, sentence_on_loss(m.has_ended)}, now);
+        case node_state::gone: return events_.emit(warning{subject, sentence_on_end(m.has_ended)}, now);
         case node_state::starting: return;
     }
-}
-
-void cluster_nodes::warn(std::size_t node, std::string_view sentence, nanoseconds now) {
-    events_.warn_once("node " + members_[node].link.name(), printable(std::string(sentence.substr(0, 500))), now);
 }
 
 void cluster_nodes::send(part_of const& describe, std::size_t jobs, nanoseconds now) {
@@ -230,7 +273,12 @@ void cluster_nodes::end(bool kill) {
     ending_ = true;
     for (auto& m : members_) {
         m.restart_at.reset();
-        m.link.send(end_order{kill});
+        if (m.was_up) {
+            m.link.send(end_order{kill});
+        } else {
+            m.link.close();
+            m.link.end_command(kill);
+        }
     }
 }
 
@@ -252,11 +300,29 @@ std::string cluster_nodes::address(std::size_t node) const {
 }
 
 std::int64_t cluster_nodes::devices(std::size_t node) const noexcept {
-    return is_away(registry_.state(node)) ? 0 : members_[node].devices;
+    return registry_.is_away(node) ? 0 : members_[node].devices;
 }
 
 bool cluster_nodes::awaits_restart() const noexcept {
     return std::ranges::any_of(members_, [](member const& m) { return m.restart_at.has_value(); });
+}
+
+bool is_any_there(node_registry const& nodes) noexcept {
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (!nodes.is_away(node)) return true;
+    return false;
+}
+
+bool is_any_starting(node_registry const& nodes) noexcept {
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (nodes.state(node) == node_state::starting) return true;
+    return false;
+}
+
+bool may_any_return(node_registry const& nodes) noexcept {
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (nodes.is_away(node) && nodes.state(node) != node_state::gone) return true;
+    return false;
 }
 
 std::optional<std::size_t> find_node(cluster_nodes const& nodes, std::string_view name) noexcept {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nodes/cluster_backend.hpp"
+#include "nodes/node_lease.hpp"
 #include "nodes/node_link.hpp"
 #include "nodes/node_registry.hpp"
 #include "run/event_sink.hpp"
@@ -34,14 +35,17 @@ class cluster_nodes {
         nanoseconds next_beat{};
         std::optional<nanoseconds> restart_at{};
         int starts = 0;  ///< in a row, none of which was up for long
-        nanoseconds up_since{};
-        bool was_up = false;  ///< so that an agent may live there
-        node_state shown = node_state::gone;
+        int calls = 0;   ///< starts since it was lost
+        nanoseconds started{}, up_since{};
+        bool was_up = false;     ///< so that an agent may live there
+        bool has_ended = false;  ///< by itself, with its last message
+        node_state shown = node_state::starting;
     };
     std::vector<member> members_;
     node_registry registry_;
     cluster_task task_;
     event_sink& events_;
+    nanoseconds last_advance_ = lease_clock();
     bool ending_ = false;
 
 public:
@@ -57,8 +61,9 @@ public:
     [[nodiscard]] nanoseconds next_wakeup(nanoseconds now) const noexcept;
     /// Reads the messages that have arrived. States and events of live sessions go to `handle`.
     void receive(report_handler const& handle, nanoseconds now);
-    /// Time passes: silent nodes, commands to be started again.
-    void advance(nanoseconds now);
+    /// Time passes: silent nodes, commands to be started again. True: this process was suspended since the last call,
+    /// as by Ctrl-Z, or the machine was.
+    [[nodiscard]] bool advance(nanoseconds now);
     using part_of = std::function<assigned_job(std::size_t job, std::size_t node)>;
     /// Sends the lists that have changed, and beats. `describe`: the part of one of `jobs` on a node; empty: only
     /// beats, before the first lists.
@@ -97,9 +102,16 @@ private:
     void close(std::size_t node, nanoseconds now);
     void take(std::size_t node, node_report&& report, report_handler const& handle, nanoseconds now);
     void take_hello(std::size_t node, hello_report&& hello, nanoseconds now);
-    void warn(std::size_t node, std::string_view sentence, nanoseconds now);
+    void keep_starting(std::size_t node, nanoseconds now);
     void show_state(std::size_t node, nanoseconds now);
 };
+
+/// A node has jobs, or can have some; one that was lost only once it answers again.
+[[nodiscard]] bool is_any_there(node_registry const& nodes) noexcept;
+/// The first message of a command is awaited.
+[[nodiscard]] bool is_any_starting(node_registry const& nodes) noexcept;
+/// A node that was lost may answer again.
+[[nodiscard]] bool may_any_return(node_registry const& nodes) noexcept;
 
 /// The node of this name.
 [[nodiscard]] std::optional<std::size_t> find_node(cluster_nodes const& nodes, std::string_view name) noexcept;

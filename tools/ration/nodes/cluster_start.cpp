@@ -15,17 +15,12 @@
 namespace ration::program {
 namespace {
 
-constexpr nanoseconds end_patience = seconds(20), reattach_patience = seconds(10), last_patience = seconds(60);
+constexpr nanoseconds end_patience = seconds(20), start_patience = seconds(5), reattach_patience = seconds(10),
+                      last_patience = seconds(60);
 
 [[nodiscard]] nanoseconds since_1970() {
     auto const time = std::chrono::system_clock::now().time_since_epoch();
     return nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
-}
-
-[[nodiscard]] bool all_started(cluster_nodes const& nodes) {
-    for (std::size_t node = 0; node < nodes.registry().size(); ++node)
-        if (nodes.registry().state(node) == node_state::starting) return false;
-    return true;
 }
 
 /// The first node of the run that is not among these; null: there is none.
@@ -100,18 +95,20 @@ void restore_jobs(cluster_record const& record, cluster_jobs& jobs, nanoseconds 
 }
 
 std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_signals& signals, run_clock clock,
-                                                     bool reattach) {
+                                                     bool reattach, std::function<bool()> const& suffice) {
     constexpr std::size_t most_early = 10000;
     std::vector<early_report> early;
     auto const keep = [&](std::size_t node, node_report&& report) {
         if (early.size() < most_early) early.push_back({node, std::move(report)});
     };
-    auto const end = clock.now() + reattach_patience, last = clock.now() + last_patience;
+    auto const begin = clock.now(), end = begin + reattach_patience, last = begin + last_patience;
     // A reattached run continues without nodes that do not answer, but not without any
     auto const may_go_on = [&] {
-        if (!reattach) return all_started(nodes);
-        if (any_up(nodes)) return all_started(nodes) || clock.now() >= end;
-        return (all_started(nodes) && !nodes.awaits_restart()) || clock.now() >= last;
+        bool const is_late = !reattach && any_up(nodes) && clock.now() >= begin + start_patience;
+        bool const all_started = !is_any_starting(nodes.registry());
+        if (!reattach) return all_started || (is_late && suffice());
+        if (any_up(nodes)) return all_started || clock.now() >= end;
+        return (all_started && !nodes.awaits_restart()) || clock.now() >= last;
     };
     nodes.start(reattach, clock.now());
     while (!may_go_on()) {
@@ -119,7 +116,7 @@ std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_
         nodes.join(fds);
         ::poll(fds.data(), fds.size(), 100);
         nodes.receive(keep, clock.now());
-        nodes.advance(clock.now());
+        static_cast<void>(nodes.advance(clock.now()));
         nodes.send({}, 0, clock.now());
         if (signals.read() > 0) return std::nullopt;
     }

@@ -2,6 +2,7 @@
 /// The start of a run on several nodes: runs of these jobs whose controller was killed, and nodes that start.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -37,11 +38,12 @@ void restore_jobs(cluster_record const& record, cluster_jobs& jobs, nanoseconds 
 
 [[nodiscard]] bool any_up(cluster_nodes const& nodes);
 
-/// Until each node is up or left out. With `reattach`, for 10 s, since the others may be lost, and for up to 60 s while
-/// none is up. Returns the reports that
-/// came meanwhile; none: the user interrupted it.
+/// Until each node is up or left out; for 5 s if those that are up then suffice. With `reattach`, for 10 s, since the
+/// others may be lost, and for up to 60 s while none is up. Returns the reports that came meanwhile; none: the user
+/// interrupted it.
 [[nodiscard]] std::optional<std::vector<early_report>> await_nodes(cluster_nodes& nodes, stop_signals& signals,
-                                                                   run_clock clock, bool reattach);
+                                                                   run_clock clock, bool reattach,
+                                                                   std::function<bool()> const& suffice);
 
 /// Ends all nodes. Waits until their commands have ended, and kills those that do not.
 void end_nodes(cluster_nodes& nodes, run_clock clock);

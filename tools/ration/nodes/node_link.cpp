@@ -109,10 +109,11 @@ void node_link::receive(std::function<void(node_report&&)> const& handle,
     if (channel_ && channel_->was_cut()) complain("its last message is cut off");
 }
 
-/// Lines in front of the first message are a banner.
+/// Text in front of the first message is a banner.
 void node_link::take_line(wire_line const& line, std::function<void(node_report&&)> const& handle,
                           std::function<void(std::string)> const& complain) {
-    if (!has_hello_ && (line.too_long || (!is_hello(line.text) && !line.text.starts_with("{\"op\":\"error\"")))) {
+    auto const text = has_hello_ ? std::string_view(line.text) : without_banner(line.text);
+    if (!has_hello_ && (line.too_long || (!is_hello(text) && !text.starts_with("{\"op\":\"error\"")))) {
         banner_ += line.text.size() + 1;
         if (!line.too_long && banner_ <= most_banner_bytes) return;
         complain(
@@ -124,7 +125,7 @@ void node_link::take_line(wire_line const& line, std::function<void(node_report&
             fmt::format("a message is longer than {} bytes and is ignored; use the same version of ration "
                         "on all nodes",
                         most_message_bytes));
-    auto read = read_report(line.text);
+    auto read = read_report(text);
     if (!read) return complain(read.failure());
     if (read->head.session != session_ || read->head.number <= received_) return;
     received_ = read->head.number;

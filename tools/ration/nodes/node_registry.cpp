@@ -14,10 +14,33 @@ std::string_view name_of(node_state state) noexcept {
     return names[static_cast<std::size_t>(state)];
 }
 
+bool node_registry::node::is_away() const noexcept {
+    bool const returns = state == node_state::starting && was_lost && !was_up;
+    return returns || state == node_state::lost || state == node_state::gone;
+}
+
+void node_registry::node::lose() {
+    state = node_state::lost;
+    session.clear();
+    was_up = false;
+    was_lost = true;
+}
+
+nanoseconds node_registry::node::deadline(node_times const& times) const noexcept {
+    auto const lost_at = last_message + times.lease + times.ending;
+    switch (state) {
+        case node_state::starting: return was_up ? lost_at : started + times.start;
+        case node_state::up: return last_message + times.silence;
+        case node_state::suspect: return lost_at;
+        case node_state::lost:
+        case node_state::gone: break;
+    }
+    return nanoseconds{std::numeric_limits<std::int64_t>::max()};
+}
+
 void node_registry::start(std::size_t node, std::string session, nanoseconds now) {
     auto& n = nodes_[node];
-    RATION_ASSERT(n.state != node_state::lost && !(n.state == node_state::gone && n.was_up),
-                  "a node that is away stays away");
+    RATION_ASSERT(!(n.state == node_state::gone && n.was_up), "a node that has ended by order stays away");
     n.state = node_state::starting;
     n.session = std::move(session);
     n.started = now;
@@ -26,6 +49,7 @@ void node_registry::start(std::size_t node, std::string session, nanoseconds now
 bool node_registry::hello(std::size_t node, std::string_view session, nanoseconds now, bool has_kept_jobs) {
     auto& n = nodes_[node];
     if (n.state != node_state::starting || n.session != session) return false;
+    if (has_kept_jobs && n.was_lost && !n.was_up) return false;
     n.state = node_state::up;
     n.last_message = now;
     n.was_up = true;
@@ -69,27 +93,19 @@ void node_registry::report(std::size_t node, std::uint64_t number, std::span<std
 
 void node_registry::closed(std::size_t node) {
     auto& n = nodes_[node];
-    if (is_away(n.state)) return;
+    if (n.state == node_state::lost || n.state == node_state::gone) return;
     n.session.clear();  // a message that is still in a buffer does not bring it back
-    n.state = n.was_up ? node_state::suspect : node_state::gone;
+    n.state = n.was_up ? node_state::suspect : n.was_lost ? node_state::lost : node_state::gone;
 }
 
-void node_registry::ended(std::size_t node) {
+void node_registry::ended(std::size_t node, node_end how) {
     nodes_[node].state = node_state::gone;
+    if (how == node_end::without_lease) nodes_[node].lose();
     release_jobs(node);
 }
 
-/// When a node that stays silent is suspect, lost or gone.
-nanoseconds node_registry::deadline_of(node const& n) const noexcept {
-    auto const lost_at = n.last_message + times_.lease + times_.ending;
-    switch (n.state) {
-        case node_state::starting: return n.was_up ? lost_at : n.started + times_.start;
-        case node_state::up: return n.last_message + times_.silence;
-        case node_state::suspect: return lost_at;
-        case node_state::lost:
-        case node_state::gone: break;
-    }
-    return nanoseconds{std::numeric_limits<std::int64_t>::max()};
+void node_registry::resume(nanoseconds now) {
+    for (auto& n : nodes_) n.started = n.last_message = now;
 }
 
 void node_registry::advance(nanoseconds now) {
@@ -97,11 +113,12 @@ void node_registry::advance(nanoseconds now) {
         auto& n = nodes_[at];
         auto const lost_at = n.last_message + times_.lease + times_.ending;
         // The next agent of a node that was up may wait until the lease of an earlier one is over
-        if (n.state == node_state::starting && !n.was_up && now >= n.started + times_.start) n.state = node_state::gone;
+        if (n.state == node_state::starting && !n.was_up && now >= n.started + times_.start)
+            n.state = n.was_lost ? node_state::lost : node_state::gone;
         if (n.state == node_state::up && now >= n.last_message + times_.silence) n.state = node_state::suspect;
         bool const may_be_lost = n.state == node_state::suspect || (n.state == node_state::starting && n.was_up);
         if (!may_be_lost || now < lost_at) continue;
-        n.state = node_state::lost;
+        n.lose();
         release_jobs(at);
     }
 }
@@ -140,7 +157,7 @@ node_registry::part const* node_registry::find(std::size_t job, std::size_t node
 
 nanoseconds node_registry::next_change() const noexcept {
     nanoseconds next{std::numeric_limits<std::int64_t>::max()};
-    for (auto const& n : nodes_) next = std::min(next, deadline_of(n));
+    for (auto const& n : nodes_) next = std::min(next, n.deadline(times_));
     return next;
 }
 

@@ -21,15 +21,16 @@ enum class node_state : std::uint8_t {
     starting,  ///< its command was started, and no hello of it has come
     up,
     suspect,  ///< silent for a while, or its connection has ended; it gets no jobs, and keeps those that it has
-    lost,     ///< its lease is over, so that its jobs can start elsewhere; it stays away
-    gone,     ///< it has ended by order, or never came
+    lost,     ///< its lease is over, so that its jobs can start elsewhere; its command can be started again
+    gone,     ///< it has ended by order, or never came; it stays away
 };
 [[nodiscard]] std::string_view name_of(node_state state) noexcept;
 
-/// It does not come back, and no job runs there.
-[[nodiscard]] constexpr bool is_away(node_state state) noexcept {
-    return state == node_state::lost || state == node_state::gone;
-}
+/// Why a node has ended by itself.
+enum class node_end : std::uint8_t {
+    by_order,       ///< of its controller, of a user, or of another run
+    without_lease,  ///< no message of the controller came in time
+};
 
 /// Periods on the clock of the controller.
 struct node_times {
@@ -44,8 +45,14 @@ class node_registry {
         node_state state = node_state::gone;
         std::string session;
         nanoseconds started{}, last_message{};
-        bool was_up = false;         ///< so that jobs of it can be alive
+        bool was_up = false;         ///< since it was lost, so that jobs of it can be alive
+        bool was_lost = false;       ///< and is so again if its command does not come
         bool awaits_report = false;  ///< of the jobs that it has kept
+
+        [[nodiscard]] bool is_away() const noexcept;
+        void lose();
+        /// When it is suspect, lost or gone if it stays silent.
+        [[nodiscard]] nanoseconds deadline(node_times const& times) const noexcept;
     };
     struct part {
         std::size_t node = 0;
@@ -66,12 +73,12 @@ public:
     node_registry(std::size_t nodes, std::size_t jobs, node_times times) : times_(times), nodes_(nodes), jobs_(jobs) {}
 
     // --- Events
-    /// A command for the node was started, the first or another one, for a new session. Pre: the node is neither
-    /// lost nor, after it was up, gone.
+    /// A command for the node was started, the first or another one, for a new session. Pre: the node has not ended by
+    /// order.
     void start(std::size_t node, std::string session, nanoseconds now);
     /// The first message of a session. A node sends it once it has ended all jobs of its earlier sessions, or
     /// `has_kept_jobs`: then its first report lists them, under number 0. False: it is to be ignored, as after
-    /// `message`.
+    /// `message`, or because a node that was lost cannot have kept jobs.
     [[nodiscard]] bool hello(std::size_t node, std::string_view session, nanoseconds now, bool has_kept_jobs = false);
     /// Any message. False: it is of another session, or the node is lost or gone; it is to be ignored.
     [[nodiscard]] bool message(std::size_t node, std::string_view session, nanoseconds now);
@@ -80,9 +87,12 @@ public:
     /// The connection has ended.
     void closed(std::size_t node);
     /// The last message of a node: no job of it is left. Pre: `message` was true.
-    void ended(std::size_t node);
+    void ended(std::size_t node, node_end how);
     /// Time passes.
     void advance(nanoseconds now);
+    /// The controller itself was suspended until now, so that earlier silence shows nothing: each node counts as
+    /// silent from `now` on. Nodes that were suspended with it may need their whole time to end their jobs.
+    void resume(nanoseconds now);
 
     /// An earlier controller has assigned the job to these nodes, and was killed. `leaving`: it has withdrawn the job,
     /// which had `assigned` parts. The nodes can be alive: each counts as silent from `now` on. Pre: no node was
@@ -107,6 +117,8 @@ public:
     [[nodiscard]] bool may_assign(std::size_t job, std::size_t node) const noexcept {
         return is_free(job) && nodes_[node].state == node_state::up;
     }
+    /// No job can be on the node: it is lost, also while its command is started again, or gone.
+    [[nodiscard]] bool is_away(std::size_t node) const noexcept { return nodes_[node].is_away(); }
     /// No process of the job can be alive on any node.
     [[nodiscard]] bool is_free(std::size_t job) const noexcept { return jobs_[job].parts.empty(); }
     /// Whether a part of the job is, or may still be, on the node.
@@ -131,7 +143,6 @@ public:
     [[nodiscard]] nanoseconds next_change() const noexcept;
 
 private:
-    [[nodiscard]] nanoseconds deadline_of(node const& n) const noexcept;
     [[nodiscard]] part const* find(std::size_t job, std::size_t node) const noexcept;
     void release_jobs(std::size_t node);
 };

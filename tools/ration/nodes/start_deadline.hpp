@@ -29,6 +29,8 @@ public:
         phase_ = phase;
         since_ = now;
     }
+    /// The controller was suspended until now: the present phase has its whole time again.
+    void resume(nanoseconds now) noexcept { since_ = now; }
     [[nodiscard]] start_phase phase() const noexcept { return phase_; }
     [[nodiscard]] bool is_over(nanoseconds now, nanoseconds limit) const noexcept { return now - since_ >= limit; }
 };

@@ -88,7 +88,7 @@ void write_body(json_writer& json, hello_report const& m) {
 }
 
 void write_body(json_writer& json, error_report const& m) { json.member("message", m.message); }
-void write_body(json_writer&, ended_report const&) {}
+void write_body(json_writer& json, ended_report const& m) { json.member("without_lease", m.without_lease); }
 void write_body(json_writer& json, state_report const& m) {
     json.member("grants", m.grants);
     json.member("capacity.gpu", m.devices);
@@ -235,7 +235,7 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
         case 1: return read_state(fields);
         case 2: return event_report{fields.object("event").dump()};
         case 3: return error_report{fields.text("message")};
-        default: return ended_report{};
+        default: return ended_report{.without_lease = flag_or_false(fields, "without_lease")};
     }
 }
 
@@ -286,6 +286,12 @@ result<wire_message<node_order>, std::string> read_order(std::string_view line) 
 
 result<wire_message<node_report>, std::string> read_report(std::string_view line) {
     return read<node_report>(line, report_names);
+}
+
+std::string_view without_banner(std::string_view line) {
+    for (std::string_view const start : {"{\"op\":\"hello\"", "{\"op\":\"error\""})
+        if (auto const at = line.find(start); at != line.npos) return line.substr(at);
+    return line;
 }
 
 bool is_hello(std::string_view line) {

@@ -109,7 +109,9 @@ struct error_report {
     std::string message;
 };
 /// Its last message: no job of it is left.
-struct ended_report {};
+struct ended_report {
+    bool without_lease = false;  ///< it has ended because no message of the controller came in time
+};
 
 using node_report = std::variant<hello_report, state_report, event_report, error_report, ended_report>;
 
@@ -126,6 +128,9 @@ struct wire_message {
 /// Errors: a sentence on the message. Unknown keys are ignored.
 [[nodiscard]] result<wire_message<node_order>, std::string> read_order(std::string_view line);
 [[nodiscard]] result<wire_message<node_report>, std::string> read_report(std::string_view line);
+
+/// The first message that a node sends, behind a banner that does not end its line; else the whole line.
+[[nodiscard]] std::string_view without_banner(std::string_view line);
 
 /// Whether a line is a hello. Lines in front of it are a banner.
 [[nodiscard]] bool is_hello(std::string_view line);

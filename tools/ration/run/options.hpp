@@ -37,6 +37,7 @@ struct run_options {
     std::string nodes;                       ///< of --nodes; empty: this machine alone
     std::vector<std::string> hosts;          ///< of --hosts
     nanoseconds lease = seconds(300);        ///< of --node-lease
+    nanoseconds node_wait = seconds(600);    ///< of --node-wait
     /// Where the jobs of all users report; empty: in the folder of the run, and only the user of ration does
     std::string progress_socket;
 };
