@@ -99,6 +99,20 @@ class MetricsTest(RunTest):
         self.wait_for(lambda: [e for e in self.events() if e["event"] == "progress" and e["step"] == 7])
         return run
 
+    def test_a_page_of_another_site_gets_nothing(self) -> None:
+        port = free_port()
+        for place, connect in ((f"127.0.0.1:{port}", lambda: http.client.HTTPConnection("127.0.0.1", port)), (f"unix:{self.socket}", lambda: UnixConnection(self.socket))):
+            (self.folder / "said").unlink(missing_ok=True)
+            run = self.start_still("--metrics", place)
+            for host, status in (("evil.example", 403), ("127.0.0.1.evil.example:80", 403), ("localhost:9000", 200), (f"127.0.0.1:{port}", 200)):
+                with contextlib.closing(connect()) as connection:
+                    connection.putrequest("GET", "/metrics", skip_host=True)
+                    connection.putheader("Host", host)
+                    connection.endheaders()
+                    answer = connection.getresponse()
+                    self.assertEqual((answer.status, b"still" in answer.read()), (status, status == 200), (place, host))
+            self.stop(run)
+
     def scrape(self) -> dict[str, Family]:
         answer, page = ask(UnixConnection(self.socket))
         self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, OPEN_METRICS))

@@ -87,6 +87,12 @@ class Access(ListeningTest):
             connection.request("GET", "/v1/jobs", headers={field: "none"})
             self.assertEqual(connection.getresponse().status, 403)
             connection.close()
+        connection = Connection(str(self.state / "socket"))  # through a forwarded port, by a name of another site
+        connection.putrequest("GET", "/v1/jobs", skip_host=True)
+        connection.putheader("Host", "evil.example")
+        connection.endheaders()
+        self.assertEqual(connection.getresponse().status, 403)
+        connection.close()
         self.assertEqual(self.ask("GET", "/v1/jobs")[0], 200)
 
     def test_limits_and_messages_that_are_none(self) -> None:

@@ -73,7 +73,12 @@ namespace {
 }  // namespace
 
 TEST_CASE("responder: the status of an answer follows from method, path and form of the request") {
-    CHECK(status_of("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") == 200);
+    for (auto const* const host :
+         {"localhost", "localhost:9000", "127.0.0.1:9555", "127.1.2.3", "[::1]", "[::1]:9555", "/run/ration/socket:80"})
+        CHECK(status_of(std::string("GET /metrics HTTP/1.1\r\nHost: ") + host + "\r\n\r\n") == 200);
+    for (auto const* const host :
+         {"evil.example", "127.0.0.1.evil.example", "localhost.", "10.0.0.1", "[::2]", "x\r\nHost: localhost"})
+        CHECK(status_of(std::string("GET /metrics HTTP/1.1\r\nHost: ") + host + "\r\n\r\n") == 403);
     CHECK(status_of("GET /metrics HTTP/1.0\n\n") == 200);
     CHECK(status_of("GET /metrics?name=x HTTP/1.1\r\n\r\n") == 200);
     CHECK(status_of("HEAD /metrics HTTP/1.1\r\n\r\nand a body") == 200);
@@ -91,6 +96,8 @@ TEST_CASE("responder: the status of an answer follows from method, path and form
 TEST_CASE("responder: a refusal has a sentence, and a refused method the allowed ones") {
     CHECK(body_of("GET / HTTP/1.1\r\n\r\n") == "ration's metrics are at /metrics\n");
     CHECK(body_of("POST /metrics HTTP/1.1\r\n\r\n") == "ration's metrics can only be read: use GET\n");
+    CHECK(body_of("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n") ==
+          "the host is not this machine: ask for localhost or 127.0.0.1\n");
     CHECK(body_of("nonsense\r\n\r\n") == "this is not an HTTP request: request /metrics with GET\n");
     CHECK(body_of(std::string(longest_request, 'x')) == "a request for metrics has at most 4096 bytes\n");
     CHECK(answer_to("POST /metrics HTTP/1.1\r\n\r\n").find("\r\nAllow: GET, HEAD\r\n") != std::string::npos);
@@ -126,7 +133,7 @@ TEST_CASE("responder: damaged requests have one of the answers there are") {
     std::map<int, int> by_status;
     for (int round = 0; round < 20'000; ++round) {
         std::string head =
-            "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5\r\n\r\n";
         change.damage(head);
         int const whole = status_of(head);
         ++by_status[whole];

@@ -89,6 +89,13 @@ result<endpoint, diagnostic> parse_endpoint(std::string_view word) {
     return endpoint(loopback_endpoint{std::string(host), port});
 }
 
+bool names_this_machine(std::string_view host) {
+    if (host.find('/') != host.npos) return true;
+    bool const bracketed = host.starts_with('[');
+    auto const name = bracketed ? host.substr(1, host.find(']') - 1) : host.substr(0, host.find(':'));
+    return name == "localhost" || is_loopback(std::string(name), bracketed);
+}
+
 result<listening_socket> listening_socket::open(endpoint const& where) {
     listening_socket opened;
     if (auto listens = opened.listen_at(where); !listens) return listens.failure();

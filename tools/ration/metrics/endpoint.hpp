@@ -30,6 +30,15 @@ using endpoint = std::variant<unix_endpoint, loopback_endpoint>;
 /// Addresses that other machines reach are refused, and so are host names, whose meaning is in others' hands.
 [[nodiscard]] result<endpoint, diagnostic> parse_endpoint(std::string_view word);
 
+/// Whether the `Host` of a request names this machine by a name that no other site can have. A page of another site
+/// otherwise reaches a listener through the user's browser, where the name of its site leads there (DNS rebinding). The
+/// port may be another one, since ssh forwards ports. Clients of a Unix socket may send its path, which no browser
+/// does.
+[[nodiscard]] bool names_this_machine(std::string_view host);
+
+/// The sentence for a request that does not.
+inline constexpr std::string_view other_host_sentence = "the host is not this machine: ask for localhost or 127.0.0.1";
+
 /// A listening socket that never blocks. The file of a Unix socket goes when its owner does, unless it is another's by
 /// then.
 class listening_socket {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "endpoint.hpp"
 #include "memory_stream.hpp"
 
 namespace ration::program {
@@ -19,6 +20,12 @@ namespace {
 [[nodiscard]] bool accepts_open_metrics(httplib::Request const& request) {
     auto const [first, last] = request.headers.equal_range("Accept");
     return std::any_of(first, last, [](auto const& header) { return names_open_metrics(header.second); });
+}
+
+/// A client without `Host` is not a browser.
+[[nodiscard]] bool is_of_other_site(httplib::Request const& request) {
+    auto const [first, last] = request.headers.equal_range("Host");
+    return std::any_of(first, last, [](auto const& header) { return !names_this_machine(header.second); });
 }
 
 [[nodiscard]] char const* sentence_of(int status) {
@@ -67,7 +74,9 @@ public:
                                               : "text/plain; version=0.0.4; charset=utf-8");
         });
         set_error_handler([](httplib::Request const&, httplib::Response& response) {
-            response.set_content(sentence_of(response.status), "text/plain; charset=utf-8");
+            auto const sentence = response.status == 403 ? std::string(other_host_sentence) + '\n'
+                                                         : std::string(sentence_of(response.status));
+            response.set_content(sentence, "text/plain; charset=utf-8");
         });
     }
 
@@ -85,8 +94,9 @@ public:
 private:
     HandlerResponse refuse(httplib::Request const& request, httplib::Response& response) const {
         bool const is_read = request.method == "GET" || request.method == "HEAD";
-        if (!is_too_long_ && is_read) return HandlerResponse::Unhandled;
-        response.status = is_too_long_ ? 431 : 405;
+        bool const is_foreign = is_of_other_site(request);
+        if (!is_too_long_ && is_read && !is_foreign) return HandlerResponse::Unhandled;
+        response.status = is_too_long_ ? 431 : is_foreign ? 403 : 405;
         if (!is_read) response.set_header("Allow", "GET, HEAD");
         return HandlerResponse::Handled;
     }

@@ -29,7 +29,8 @@ public:
     responder& operator=(responder&&) = delete;
     ~responder();
 
-    /// The whole answer to what a client sent: 200 with the page, or 400, 404, 405 or 431 with a sentence. Bytes behind
+    /// The whole answer to what a client sent: 200 with the page, or 400, 403, 404, 405 or 431 with a sentence. A
+    /// `Host` that other sites can have is refused. Bytes behind
     /// the blank line are not read; bytes without a blank line are answered with 431.
     [[nodiscard]] std::string answer(std::string_view received, pages const& page);
 };

@@ -27,20 +27,6 @@ constexpr process::input_rules token_rules{.remedy = "name a file with a token o
 
 [[nodiscard]] http_reply deny(int status, std::string_view sentence) { return {status, error_json(sentence)}; }
 
-/// The host of "HOST:PORT" or "[HOST]:PORT".
-[[nodiscard]] std::string_view host_in(std::string_view authority) noexcept {
-    if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
-    return authority.substr(0, authority.find(':'));
-}
-
-/// Whether the browser, or another client, asks for this machine by a name that no other site can have. The port may be
-/// another one, since ssh forwards ports.
-[[nodiscard]] bool is_loopback_name(std::string_view host) {
-    if (host == "localhost" || host == "[::1]") return true;
-    auto const where = parse_endpoint(fmt::format("{}:1", host));
-    return where && std::holds_alternative<loopback_endpoint>(*where);
-}
-
 /// Whether a page of this service sends the request, or no page.
 [[nodiscard]] bool is_same_origin(request_head const& head) {
     auto const origin = head.find("origin"), site = head.find("sec-fetch-site");
@@ -90,13 +76,14 @@ std::optional<http_reply> access_rules::refusal(request_head const& head) const 
         if (head.count(name) > 1) return deny(400, fmt::format("the request has '{}' twice: send it once", name));
     if (head.count("transfer-encoding") > 0) return deny(400, "the body has no length: send 'Content-Length'");
     if (!token_.empty()) return refusal_over_tcp(head);
+    // Each browser sends a host, also through a forwarded port
+    if (auto const host = head.find("host"); host && !names_this_machine(*host)) return deny(403, other_host_sentence);
     if (head.count("origin") + head.count("sec-fetch-site") == 0) return std::nullopt;
     return deny(403, "a browser cannot use this socket: start the service with --listen");
 }
 
 std::optional<http_reply> access_rules::refusal_over_tcp(request_head const& head) const {
-    if (!is_loopback_name(host_in(head.find("host").value_or(""))))
-        return deny(403, "the host is not this machine: ask for localhost or 127.0.0.1");
+    if (!names_this_machine(head.find("host").value_or(""))) return deny(403, other_host_sentence);
     if (page_file_of(head) != nullptr) return std::nullopt;
     if (!is_same_origin(head)) return deny(403, "another site sent the request: open the page of the service");
     auto const given = head.find("authorization").value_or("");
