@@ -18,31 +18,15 @@ import secrets
 import select
 import shlex
 import socket
+import struct
 import time
 
-_PATIENCE = 30.0  # seconds for one answer
-_MOST_BYTES = 65536  # of events, in one read
+from ration.service_answers import LARGEST_ANSWER, MOST_BYTES, PATIENCE, ServiceError, ServiceUnavailable, content_of, event_of, invalid, job_of, read
+
 _ATTEMPTS = 5  # to submit, if an answer was lost
 _SHORTEST_DELAY, _LONGEST_DELAY = 0.05, 1.0  # seconds between two requests of a wait
 _FINAL = ("COMPLETED", "FAILED", "HALTED")
 _FOR_ALL = "/var/lib/ration-serve"  # of the service of root
-
-
-class ServiceError(Exception):
-    """The service refused a request, or gave no answer. `status` is that of HTTP; None without an answer."""
-
-    def __init__(self, message, status=None):
-        super().__init__(message)
-        self.status = status
-
-    @property
-    def is_temporary(self):
-        """The service restarts, or its disk is full."""
-        return self.status in (None, 503)
-
-
-class ServiceUnavailable(ServiceError):
-    """The socket has no listener."""
 
 
 def default_state():
@@ -60,13 +44,15 @@ def _find_state():
 
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=_PATIENCE)
+        super().__init__("localhost", timeout=PATIENCE)
         self._path = path
 
     def connect(self):
+        """Waits in the queue of the socket while that is full. A socket of Python with a timeout would fail at once (EAGAIN)."""
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(PATIENCE), 0))
         self.sock.connect(self._path)
+        self.sock.settimeout(self.timeout)
 
 
 class Service:
@@ -94,7 +80,7 @@ class Service:
 
     def watch_events(self, last=None):
         """Yields (id, name, content) of each event until the service ends. `id` is None for limits; `last` resumes after an id."""
-        for event in self.poll_events(_PATIENCE, last):
+        for event in self.poll_events(PATIENCE, last):
             if event is None:
                 raise ServiceError(f"the service at {self.socket} sends nothing; read its messages, and repeat the call")
             yield event
@@ -103,28 +89,32 @@ class Service:
         """As `watch_events`, and yields None whenever the service has sent nothing for `delay` seconds."""
         with self._open("GET", "/v1/events", None, {} if last is None else {"Last-Event-ID": str(last)}) as answer:
             if answer.status != 200:
-                _content(answer.status, answer.read())
+                content_of(answer.status, read(answer))
+                raise invalid(answer.status)
             bytes_there = select.poll()
             bytes_there.register(answer.fileno(), select.POLLIN)
             text = b""
             # The first ones may be in the buffer already, behind the head
-            while some := answer.read1(_MOST_BYTES):
+            while some := answer.read1(MOST_BYTES):
                 *events, text = (text + some).split(b"\n\n")
-                for event in events:
-                    fields = dict(line.split(": ", 1) for line in event.decode().splitlines() if ": " in line)
-                    if "data" in fields:
-                        yield int(fields["id"]) if "id" in fields else None, fields["event"], json.loads(fields["data"])
+                if len(text) > LARGEST_ANSWER:
+                    raise invalid(answer.status)
+                for event in filter(None, map(event_of, events)):
+                    yield event
                 while not bytes_there.poll(delay * 1000):
                     yield None
 
     def list_jobs(self):
-        return self._ask("GET", "/v1/jobs")["jobs"]
+        jobs = self._ask("GET", "/v1/jobs").get("jobs")
+        if not isinstance(jobs, list):
+            raise invalid(200)
+        return [job_of(job) for job in jobs]
 
     def submit_job(self, submission):
         """`submission`: as in the document. After a lost answer it is repeated, also while the service restarts: its key makes that the same job."""
         for attempt in range(_ATTEMPTS):
             try:
-                return self._ask("POST", "/v1/jobs", submission)
+                return job_of(self._ask("POST", "/v1/jobs", submission))
             except ServiceError as error:
                 never_arrived = attempt == 0 and isinstance(error, ServiceUnavailable)
                 if never_arrived or error.status is not None or attempt + 1 == _ATTEMPTS:
@@ -132,20 +122,20 @@ class Service:
             time.sleep(1)
 
     def show_job(self, id):
-        return self._ask("GET", f"/v1/jobs/{int(id)}")
+        return job_of(self._ask("GET", f"/v1/jobs/{int(id)}"))
 
     def cancel_job(self, id):
-        return self._ask("DELETE", f"/v1/jobs/{int(id)}")
+        return job_of(self._ask("DELETE", f"/v1/jobs/{int(id)}"))
 
     def pause_job(self, id):
-        return self._ask("POST", f"/v1/jobs/{int(id)}/pause")
+        return job_of(self._ask("POST", f"/v1/jobs/{int(id)}/pause"))
 
     def resume_job(self, id):
-        return self._ask("POST", f"/v1/jobs/{int(id)}/resume")
+        return job_of(self._ask("POST", f"/v1/jobs/{int(id)}/resume"))
 
     def _ask(self, method, path, body=None):
         with self._open(method, path, body) as answer:
-            return _content(answer.status, answer.read())
+            return content_of(answer.status, read(answer))
 
     def _check_owner(self):
         """Root may use the services of all users."""
@@ -173,16 +163,6 @@ class Service:
             raise ServiceError(f"the service at {self.socket} gave no answer ({error}); read its messages, and repeat the call") from error
         finally:
             connection.close()
-
-
-def _content(status, text):
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise ServiceError("the service gave no valid answer; restart it", status) from error
-    if status < 300:
-        return content
-    raise ServiceError(content["error"] if isinstance(content, dict) and "error" in content else f"the service answered with status {status}", status)
 
 
 class Job:

@@ -22,7 +22,8 @@ namespace ration::program {
 namespace {
 
 [[nodiscard]] std::string age_text(std::int64_t since_ms) {
-    return duration_text(milliseconds(std::max<std::int64_t>(0, wall_clock_ms() - since_ms)));
+    auto const now = wall_clock_ms();
+    return duration_text(milliseconds(now - std::clamp<std::int64_t>(since_ms, 0, now)));
 }
 
 [[nodiscard]] std::string stage_text(stored_job const& job) {
@@ -98,7 +99,7 @@ void warn_of_beginning(std::string const& running, std::string const& word) {
     if (!json.is_object() || !json.contains("jobs") || !json["jobs"].is_array()) return;
     for (auto const& job : json["jobs"]) {
         bool const known = job.is_object() && job.contains("id") && job.contains("continues") && job.contains("label");
-        if (!known || job["id"] != job_named(word) || job["continues"] != false) continue;
+        if (!known || !job["label"].is_string() || job["id"] != job_named(word) || job["continues"] != false) continue;
         std::fprintf(stderr,
                      "ration: warning: %s accepts no commands and has delivered no checkpoint, so that it may start "
                      "again from its beginning; let it save into RATION_CHECKPOINT\n",

@@ -198,7 +198,8 @@ struct request {
     auto const reply = post(folder, body);
     if (!reply) return unreachable(reply.failure(), folder);
     auto const job = parse_json(reply->json);
-    if (reply->status >= 300 || !job.is_object() || !job.contains("label")) return refused(*reply);
+    if (reply->status >= 300 || !job.is_object() || !job.contains("label") || !job["label"].is_string())
+        return refused(*reply);
     std::puts(options.json ? reply->json.c_str() : line_of(job).c_str());
     return exit_code::ok;
 }
