@@ -36,6 +36,14 @@ class Ended(ServiceTest):
         self.assertEqual(self.ends(), ["again-1 1 on_end FAILED 3 of the submitter", "good-3 3 on_end COMPLETED 0 of the submitter", "killed-2 2 on_end FAILED 9 of the submitter"])
         self.assertEqual(self.warnings(), [])
 
+    def test_work_in_the_background_saves_and_the_reason_names_it(self) -> None:
+        label = self.submit("--", "sh", "-c", '(trap "echo saved; exit" TERM; while :; do sleep 0.1; done) & sleep 0.5')
+        self.ration("wait", label)
+        job = self.job(label)
+        self.assertEqual((job["stage"], job["exit_code"]), ("COMPLETED", 0))
+        self.assertRegex(job["why"], r"its first process had left \d+ other process(es)?, which ration ended")
+        self.assertIn("saved", self.ration("logs", label))
+
     def test_the_configuration_has_a_command_for_jobs_without_one(self) -> None:
         self.kill()
         (self.folder / "service.toml").write_text(f"on_end = {json.dumps(['sh', '-c', 'echo default $RATION_JOB >> ends'])}\n")

@@ -177,6 +177,11 @@ bool cgroup_jobs::contains(job_id job, pid_t pid) noexcept {
     return members && std::ranges::find(*members, pid) != members->end();
 }
 
+std::size_t cgroup_jobs::alive(job_id job) noexcept {
+    auto const members = groups_.members(job);
+    return members ? members->size() : 0;
+}
+
 std::string cgroup_jobs::memory_shortage_of(job_id job) {
     auto const* const group = groups_.place_of(job, cgroup::controller::memory).value_or(nullptr);
     return group != nullptr ? sentence_of(cgroup::find_shortage(*group).value_or({})) : std::string();

@@ -47,6 +47,7 @@ public:
 
     [[nodiscard]] result<observation> observe(job_id job) noexcept override { return groups_.observe(job); }
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept override;
+    [[nodiscard]] std::size_t alive(job_id job) noexcept override;
     [[nodiscard]] std::string memory_shortage_of(job_id job) override;
 };
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <ration/process/environment.hpp>
+#include <ration/process/marked.hpp>
+#include <ration/progress/token.hpp>
 
 #include "common/error_text.hpp"
 
@@ -22,7 +24,7 @@ namespace {
 }
 
 /// One thread, since a fork loses all others; and a token of no job, which a launched process replaces by its own.
-[[nodiscard]] std::vector<std::string> environment_of_server(std::vector<std::string> entries) {
+[[nodiscard]] std::vector<std::string> environment_of_server(std::vector<std::string> entries, std::string mark) {
     auto const is_ours = [](std::string const& entry) { return entry.starts_with("RATION_"); };
     auto const ours = std::ranges::remove_if(entries, is_ours);
     entries.erase(ours.begin(), ours.end());
@@ -31,7 +33,7 @@ namespace {
         if (std::ranges::find(process::thread_count_variables, name) != process::thread_count_variables.end())
             entry = std::string(name) + "=1";
     }
-    entries.push_back(process::mark_of("0000000000000000"));
+    entries.push_back(std::move(mark));
     return entries;
 }
 
@@ -56,7 +58,10 @@ void fork_servers::start(live_job const& job, process::launch_spec spec, nanosec
     auto& its = jobs_[job];
     if (job.config->preload.empty() || its.server || its.has_failed) return;
     spec.command = command_of_server(*job.config);
-    spec.environment = environment_of_server(std::move(spec.environment));
+    auto const token = progress::random_token();
+    if (!token) return fail(job, to_text(token.failure()), now);
+    its.mark = process::mark_of(token->view());
+    spec.environment = environment_of_server(std::move(spec.environment), its.mark);
     spec.journal = -1;
     spec.open_files = open_files_;
     auto started = process::fork_server::start(spec);
@@ -65,10 +70,26 @@ void fork_servers::start(live_job const& job, process::launch_spec spec, nanosec
 }
 
 void fork_servers::fail(live_job const& job, std::string const& why, nanoseconds now) {
-    jobs_[job] = {.server = nullptr, .has_failed = true};
+    end(job, now);
+    jobs_[job].has_failed = true;
     events_.warn_once(job.config->name,
                       fmt::format("its fork server cannot be used: {}; its launches import their modules again", why),
                       now);
+}
+
+void fork_servers::end(live_job const& job, nanoseconds now) {
+    auto& its = jobs_[job];
+    its.server.reset();
+    if (its.mark.empty()) return;
+    auto const mark = std::exchange(its.mark, {});
+    auto const left = process::find_marked(mark);
+    if (!left || left->empty()) return;
+    events_.warn_once(job.config->name,
+                      fmt::format("its modules of 'preload' had left {} process{} running; {} killed", left->size(),
+                                  left->size() == 1 ? "" : "es", left->size() == 1 ? "it is" : "they are"),
+                      now);
+    if (auto const killed = process::kill_marked(mark); !killed)
+        events_.warn_once(job.config->name, to_text(killed.failure()), now);
 }
 
 }  // namespace ration::program

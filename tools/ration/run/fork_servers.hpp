@@ -18,6 +18,7 @@ namespace ration::program {
 class fork_servers {
     struct state {
         std::unique_ptr<process::fork_server> server;
+        std::string mark;  // of its environment, which its modules pass on to processes that they start
         bool has_failed = false;
     };
     std::optional<rlimit> open_files_;
@@ -35,8 +36,8 @@ public:
     void start(live_job const& job, process::launch_spec spec, nanoseconds now);
     /// The server did not launch the job. A warning; the job gets no other server.
     void fail(live_job const& job, std::string const& why, nanoseconds now);
-    /// The job has ended.
-    void end(live_job const& job) { jobs_[job].server.reset(); }
+    /// The job has ended. Ends its server, and what the modules have started and left, with a warning.
+    void end(live_job const& job, nanoseconds now);
 };
 
 }  // namespace ration::program

@@ -8,6 +8,7 @@
 #include <ration/process/launch.hpp>
 
 #include "common/error_text.hpp"
+#include "run/run_folder.hpp"
 
 namespace ration::program {
 
@@ -33,7 +34,12 @@ void hook_runner::start_waiting(nanoseconds now) {
 }
 
 void hook_runner::launch(hook_call const& call, nanoseconds now) {
-    auto child = process::launch(call.how);
+    auto how = call.how;
+    bool const is_own = !how.user && !how.output_file.empty();
+    auto const output = is_own ? open_job_output(how.output_file) : process::descriptor();
+    if (!output) return warn(call.job, call.what, to_text(output.failure()), now);
+    how.output = output->get();
+    auto child = process::launch(how);
     if (!child) return warn(call.job, call.what, to_text(child.failure()), now);
     running_.push_back({call.job, call.what, std::move(child).value(), now + longest});
 }

@@ -101,6 +101,8 @@ public:
     // --- Observation
     [[nodiscard]] virtual result<observation> observe(job_id job) noexcept = 0;
     [[nodiscard]] virtual bool contains(job_id job, pid_t pid) noexcept = 0;
+    /// The number of living processes of the job; 0 also for an unknown job.
+    [[nodiscard]] virtual std::size_t alive(job_id job) noexcept = 0;
     /// Whether this process may report progress of the job: evidence that any process can forge does not count.
     [[nodiscard]] virtual bool may_report(job_id job, pid_t pid) noexcept { return contains(job, pid); }
     /// Before `remove`: a sentence if the kernel has killed processes for lack of memory, else empty.

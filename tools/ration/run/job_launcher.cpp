@@ -10,6 +10,7 @@
 #include "common/error_text.hpp"
 #include "run/job_environment.hpp"
 #include "run/job_ranks.hpp"
+#include "run/run_folder.hpp"
 
 namespace ration::program {
 std::string job_launcher::output_of(live_job const& job) const {
@@ -51,6 +52,9 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
         events_.warn_once(
             job.config->name,
             "its limit on memory is not kept: this machine's backend cannot; run ration doctor for the reason", now);
+    // That of another user is opened with the rights of that user
+    auto const output = job.config->owner ? process::descriptor() : open_job_output(output_of(job));
+    if (!output) return output.failure();
     job.launching = true;
     record_.save();  // the token, by which a later start finds a process that was started and not recorded yet
     auto const command = command_of(job, static_cast<std::int64_t>(assigned.ranks));
@@ -61,6 +65,7 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
                                  .working_directory = job.config->directory,
                                  .environment = std::move(environment).value(),
                                  .output_file = output_of(job),
+                                 .output = output->get(),
                                  .journal = directory_.launches(),
                                  .journal_entry = std::string(job.token.view()) + '\n',
                                  .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt},

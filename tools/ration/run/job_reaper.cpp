@@ -11,11 +11,19 @@
 namespace ration::program {
 
 void job_reaper::take_exit(live_job& job, process::exit_report const& how, nanoseconds now) {
-    if (waits_for_probe(job, how, now)) return;
-    bool const over = job.devices == nullptr ||
-                      job.devices->exited(how.success(), progress_.said_done(job), now) == exit_meaning::job_is_over;
-    usage_.take_final(job, how.cpu_time);
-    over ? end_job(job, how, now) : end_incarnation(job, now);
+    auto& verdict = verdicts_[job];
+    if (!verdict) {
+        if (waits_for_probe(job, how, now)) return;
+        bool const over = job.devices == nullptr || job.devices->exited(how.success(), progress_.said_done(job), now) ==
+                                                        exit_meaning::job_is_over;
+        usage_.take_final(job, how.cpu_time);
+        if (!over) return end_incarnation(job, now);
+        if (job.devices != nullptr) job.devices->finish();  // no launch follows while others are left
+        verdict = exits_.classify(job, how, now);
+    }
+    if (background_.is_ending(job, now)) return;
+    measure_last(job);
+    finish(job, verdict->how, std::move(verdict->why), how, now);
 }
 
 /// The failure of a job may be that of a GPU, which only a probe from then on can show.
@@ -26,12 +34,6 @@ bool job_reaper::waits_for_probe(live_job const& job, process::exit_report const
 
 void job_reaper::measure_last(live_job const& job) {
     if (auto const seen = node_.observe(job.id)) usage_.take_final(job, seen->cpu_time);
-}
-
-void job_reaper::end_job(live_job& job, process::exit_report const& how, nanoseconds now) {
-    measure_last(job);
-    auto verdict = exits_.classify(job, how, now);
-    finish(job, verdict.how, std::move(verdict.why), how, now);
 }
 
 /// Another process follows, at once or when there are devices.
@@ -52,9 +54,11 @@ void job_reaper::finish(live_job& job, condition how, std::string why, process::
     using exit_kind = process::exit_report::kind;
     leave_place(job, now);
     models_.warn_if_missing(job, now);
+    if (auto const rest = background_.sentence(job); !rest.empty()) why += (why.empty() ? "" : "; ") + rest;
+    background_.forget(job);
     gpus_.forget_probe(job);  // it was for another question
     if (job.devices != nullptr) job.devices->ended(gpus_.has_left_devices(job, now), now);
-    servers_.end(job);
+    servers_.end(job, now);
     scheduler_.release(job.id);
     // A failure has a better reason, and its last line of output
     if (auto const unread = progress_.unread_output(job); !unread.empty() && how != condition::failed)
@@ -101,6 +105,12 @@ void job_reaper::interrupt(live_job& job, nanoseconds now) {
     if (job.run.value != 0) return finish(job, condition::stopped, "interrupted", {}, now);
     if (job.devices != nullptr) job.devices->ended(true, now);
     set_condition(job, condition::stopped, "interrupted before its start", now, events_);
+}
+
+void job_reaper::clear_place(live_job& job, nanoseconds now) {
+    if (job.placed && background_.is_ending(job, now)) return;
+    background_.forget(job);
+    leave_place(job, now);
 }
 
 void job_reaper::leave_place(live_job& job, nanoseconds now) {

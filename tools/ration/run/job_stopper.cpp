@@ -96,12 +96,20 @@ void job_stopper::terminate(live_job& job, nanoseconds now) {
         events_.warn_once(job.config->name, to_text(asked.failure()), now);
 }
 
+nanoseconds job_stopper::end_rest(live_job& job, nanoseconds now) {
+    states_[job].terminate_at.reset();
+    if (auto asked = node_.jobs().ask_to_end(job.id); !asked)
+        events_.warn_once(job.config->name, to_text(asked.failure()), now);
+    return now + job.config->grace;
+}
+
 result<void> job_stopper::request_end(live_job& job, nanoseconds now) {
-    if (job.process) scheduler_.reconcile(job, now);
+    bool const has_first = job.process && !job.process->ended();
+    if (has_first) scheduler_.reconcile(job, now);
     int const number = job.config->stop_signal;
-    if (number != SIGTERM && job.process) return job.process->signal_group(number);
+    if (number != SIGTERM && has_first) return job.process->signal_group(number);
     auto const asked = node_.jobs().ask_to_end(job.id);
-    bool const reached = !job.process || node_.jobs().contains(job.id, job.process->pid());
+    bool const reached = !has_first || node_.jobs().contains(job.id, job.process->pid());
     return reached ? asked : job.process->signal(SIGTERM);
 }
 

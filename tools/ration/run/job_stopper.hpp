@@ -68,6 +68,12 @@ public:
     [[nodiscard]] result<void> request_end(live_job& job, nanoseconds now);
     /// SIGKILL to all of the job, and in any case to its first process.
     [[nodiscard]] result<void> kill(live_job& job);
+    /// The first process has ended: SIGTERM to the others. Returns the time of SIGKILL, which the caller sends.
+    [[nodiscard]] nanoseconds end_rest(live_job& job, nanoseconds now);
+    /// When SIGKILL follows the signal that all of the job got; none: they got none.
+    [[nodiscard]] std::optional<nanoseconds> kill_time(live_job const& job) const noexcept {
+        return states_[job].kill_at;
+    }
     void end_incarnation(live_job const& job) { states_[job].kill_at.reset(); }
 
     void handle(live_job& job, progress::report const& reply, nanoseconds now);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <climits>
 #include <fcntl.h>
+#include <filesystem>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,6 +18,13 @@ namespace {
 
 constexpr int most_links = 40;  // as the kernel allows in one path
 constexpr char const* remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
+constexpr char const* remedy_for_file = "remove it, or start ration in a folder that only you can change";
+
+/// Of folders on the way to a place.
+enum class folder_rule : unsigned char {
+    of_trusted_users,  ///< no other user can put another one there
+    any,
+};
 
 [[nodiscard]] error failed(std::string const& path) {
     return process::system_error("use folder", std::string_view(path), errno, remedy);
@@ -56,10 +64,11 @@ class walk {
     uid_t of_root_ = 0;
     std::vector<std::string> left_;
     std::string passed_;
+    folder_rule rule_;
     int links_ = 0;
 
 public:
-    explicit walk(std::string_view path) {
+    walk(std::string_view path, folder_rule rule) : rule_(rule) {
         struct stat about{};
         if (::fstat(at_.get(), &about) == 0) of_root_ = about.st_uid;
         push_components(left_, path);
@@ -76,7 +85,8 @@ public:
         struct stat about{};
         if (!next || ::fstat(next.get(), &about) != 0) return failed(passed_);
         if (S_ISLNK(about.st_mode)) return follow(next, about.st_uid);
-        if (!only_trusted_can_change(about, of_root_)) return refused(passed_);
+        if (rule_ == folder_rule::of_trusted_users && !only_trusted_can_change(about, of_root_))
+            return refused(passed_);
         at_ = std::move(next);
         return {};
     }
@@ -94,13 +104,48 @@ private:
     }
 };
 
-}  // namespace
-
-result<process::descriptor> open_trusted_folder(std::string const& path) {
-    walk here(path);
+[[nodiscard]] result<process::descriptor> open_on_way(std::string const& path, folder_rule rule) {
+    walk here(path, rule);
     while (!here.done())
         if (auto const stepped = here.step(); !stepped) return stepped.failure();
     return here.take();
+}
+
+[[nodiscard]] char const* name_in(std::string const& path) {
+    auto const slash = path.rfind('/');
+    return path.c_str() + (slash == path.npos ? 0 : slash + 1);
+}
+
+}  // namespace
+
+result<process::descriptor> open_trusted_folder(std::string const& path) {
+    return open_on_way(path, folder_rule::of_trusted_users);
+}
+
+result<process::descriptor> open_own_file(std::string const& path, int flags, mode_t mode) {
+    auto const folder = open_folder_of(path);
+    if (!folder) return folder.failure();
+    process::descriptor file(::openat(folder->get(), name_in(path), flags | O_NOFOLLOW | O_CLOEXEC, mode));
+    struct stat about{};
+    if (!file || ::fstat(file.get(), &about) != 0)
+        return process::system_error("open", std::string_view(path), errno, remedy_for_file);
+    bool const is_own = about.st_uid == ::geteuid() && (!S_ISREG(about.st_mode) || about.st_nlink <= 1);
+    if (!is_own)
+        return error{
+            .code = errc::denied, .operation = "open", .subject = std::string_view(path), .remedy = remedy_for_file};
+    return file;
+}
+
+result<process::descriptor> open_folder_of(std::string const& path) {
+    std::error_code failure;
+    return open_on_way(std::filesystem::absolute(path, failure).parent_path().string(), folder_rule::any);
+}
+
+result<void> make_own_folder(std::string const& path) {
+    auto const above = open_folder_of(path);
+    if (!above) return above.failure();
+    if (::mkdirat(above->get(), name_in(path), 0777) == 0) return {};
+    return process::system_error("make folder", std::string_view(path), errno, remedy_for_file);
 }
 
 result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name,

@@ -38,6 +38,7 @@ public:
     [[nodiscard]] result<observation> observe(job_id job) noexcept override { return processes_.observe(job); }
     [[nodiscard]] bool contains(job_id job, pid_t pid) noexcept override { return processes_.contains(job, pid); }
     [[nodiscard]] bool may_report(job_id job, pid_t pid) noexcept override;
+    [[nodiscard]] std::size_t alive(job_id job) noexcept override { return processes_.alive(job); }
     [[nodiscard]] std::string memory_shortage_of(job_id job) override;
 
     [[nodiscard]] nanoseconds next_wakeup() const noexcept override { return processes_.next_wakeup(); }

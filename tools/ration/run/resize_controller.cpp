@@ -128,8 +128,10 @@ void resize_controller::clear(live_job& job, nanoseconds now) {
         return;
     }
     if (now < clear_at_[job]) return;
-    reaper_.leave_place(job, now);
-    if (gpus_.has_left_devices(job, now)) {
+    reaper_.clear_place(job, now);
+    if (job.placed) {
+        clear_at_[job] = now + clear_interval;
+    } else if (gpus_.has_left_devices(job, now)) {
         job.devices->cleared(now);
         scheduler_.request_tick();  // others may have its devices
     } else if (!gpus_.awaits_probe(job)) {

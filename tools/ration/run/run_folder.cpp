@@ -13,6 +13,7 @@
 
 #include "common/printable.hpp"
 #include "run/kept_run.hpp"
+#include "run/private_folder.hpp"
 
 namespace ration::program {
 namespace {
@@ -45,15 +46,19 @@ constexpr int most_runs_of_a_second = 1000;
 result<std::string> make_run_folder(std::string_view name, std::time_t now) {
     std::error_code failure;
     auto const above = fs::absolute(folder_of_runs, failure).string();
-    if (!failure) fs::create_directories(above, failure);
     if (failure) return cannot_make(above, failure.value());
+    if (auto const made = make_own_folder(above); !made && made.failure().system != EEXIST)
+        return cannot_make(above, made.failure().system);
     std::tm local{};
     ::localtime_r(&now, &local);
     auto const first = fmt::format("{}/{:%Y%m%d-%H%M%S}-{}", above, local, name);
     for (int number = 1;; ++number) {
         auto const path = number == 1 ? first : fmt::format("{}-{}", first, number);
-        if (::mkdir(path.c_str(), 0777) == 0) return path;
-        if (errno != EEXIST || number == most_runs_of_a_second) return cannot_make(path, errno);
+        auto const made = make_own_folder(path);
+        if (made) return path;
+        if (made.failure().code == errc::denied) return made.failure();
+        if (made.failure().system != EEXIST || number == most_runs_of_a_second)
+            return cannot_make(path, made.failure().system);
     }
 }
 
@@ -61,16 +66,19 @@ result<void> point_latest_to(std::string const& folder) {
     constexpr char const* remedy = "remove it, so that ration can link the newest run there";
     fs::path const target(folder);
     auto const link = (target.parent_path() / latest_run).string();
-    auto const fresh = folder + ".latest";
+    std::string const name(latest_run), fresh = target.filename().string() + ".latest";
+    auto const above = open_folder_of(folder);
+    if (!above) return above.failure();
     struct stat about{};
-    if (::lstat(link.c_str(), &about) == 0 && !S_ISLNK(about.st_mode))
+    if (::fstatat(above->get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(about.st_mode))
         return {{.code = errc::already_exists,
                  .operation = "replace the link",
                  .subject = std::string_view(link),
                  .remedy = remedy}};
-    if (::symlink(target.filename().c_str(), fresh.c_str()) != 0 || ::rename(fresh.c_str(), link.c_str()) != 0) {
+    if (::symlinkat(target.filename().c_str(), above->get(), fresh.c_str()) != 0 ||
+        ::renameat(above->get(), fresh.c_str(), above->get(), name.c_str()) != 0) {
         auto const why = process::system_error("replace the link", link, errno, remedy);
-        ::unlink(fresh.c_str());
+        ::unlinkat(above->get(), fresh.c_str(), 0);
         return why;
     }
     return {};
@@ -78,20 +86,29 @@ result<void> point_latest_to(std::string const& folder) {
 
 result<void> replace_private_file(std::string const& path, std::string_view text) {
     auto const fresh = path + ".new";
-    process::descriptor const file(
-        ::openat(AT_FDCWD, fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-        ::rename(fresh.c_str(), path.c_str()) == 0)
+    auto const above = open_folder_of(path);
+    if (!above) return above.failure();
+    auto const file = open_own_file(fresh, O_WRONLY | O_CREAT);
+    if (!file) return file.failure();
+    if (::ftruncate(file->get(), 0) == 0 &&
+        ::write(file->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+        ::renameat(above->get(), fs::path(fresh).filename().c_str(), above->get(), fs::path(path).filename().c_str()) ==
+            0)
         return {};
     return process::system_error("write", path, errno, "free some space, or make its folder writable");
 }
 
 result<process::descriptor> open_private_log(std::string const& path) {
-    if (auto const earlier = process::open_input(path, {}))
-        static_cast<void>(!::truncate(path.c_str(), size_of_whole_lines(*earlier)));
-    process::descriptor file(
-        ::openat(AT_FDCWD, path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-    if (!file) return process::system_error("open for writing", path, errno, "remove it");
+    auto file = open_own_file(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK);
+    if (!file) return file;
+    if (auto const earlier = process::open_input(fmt::format("/proc/self/fd/{}", file->get()), {}))
+        static_cast<void>(!::ftruncate(file->get(), size_of_whole_lines(*earlier)));
+    return file;
+}
+
+result<process::descriptor> open_job_output(std::string const& path) {
+    auto file = open_own_file(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK, 0644);
+    if (file) ::fcntl(file->get(), F_SETFL, O_APPEND);  // a pipe without a reader fails instead of blocking
     return file;
 }
 

@@ -32,6 +32,9 @@ inline constexpr std::string_view folder_of_runs = "ration-output", latest_run =
 /// leaves it. Errors: those of open(2).
 [[nodiscard]] result<process::descriptor> open_private_log(std::string const& path);
 
+/// Opens the file for the output of a job of this user. Errors: those of `open_own_file`.
+[[nodiscard]] result<process::descriptor> open_job_output(std::string const& path);
+
 /// The folder that a word of the command line names: "latest", the name of a run or a path. `latest` is replaced by the
 /// name of the run, which stays valid if a new run starts. The folder need not exist.
 [[nodiscard]] std::string run_folder_named(std::string const& word);

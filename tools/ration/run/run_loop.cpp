@@ -82,6 +82,8 @@ void run_loop::wait(nanoseconds now) {
         if (job.alive() && !job.child().ended()) fds.push_back({job.child().pidfd(), POLLIN, 0});
         if (job.waiting() && !c_.jobs.arrived(job)) until = std::min(until, job.config->at);
         if (auto const deadline = c_.resizes.next_deadline(job)) until = std::min(until, *deadline);
+        if (auto const look = c_.reaper.next_look(job); job.alive() && look > nanoseconds{})
+            until = std::min(until, std::max(now, look));
         if (job.alive() && c_.progress.reads_output_of(job)) until = std::min(until, now + output_interval);
     }
     if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});

@@ -68,6 +68,8 @@ struct launch_spec {
     /// Standard output and error are appended to this file; overrides `capture_output`. Empty: no
     /// file.
     std::string output_file = {};
+    /// Standard output and error go to this open file; overrides `output_file`. -1: none.
+    int output = -1;
     /// Open directory of the cgroup v2 group in which the child is created, or -1. If the kernel
     /// refuses, the child starts outside and `place` has to move it; without `place` that is an
     /// error.
@@ -180,7 +182,10 @@ struct streams {
     streams out;
     out.input = above_standard(descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
     if (!out.input) return system_error("open", "/dev/null", errno, "the job's standard input comes from there");
-    if (!spec.output_file.empty()) {
+    if (spec.output >= 0) {
+        out.output = above_standard(descriptor(::fcntl(spec.output, F_DUPFD_CLOEXEC, 3)));
+        if (!out.output) return system_error("open", "output", errno, "raise the limit on open files: ulimit -n");
+    } else if (!spec.output_file.empty()) {
         // A pipe without a reader fails instead of blocking
         int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
