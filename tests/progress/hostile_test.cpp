@@ -111,6 +111,20 @@ TEST_CASE("another user cannot even reach the socket", "[receiver]") {
     CHECK(status == 0);
 }
 
+/// What the call returns in a process of this user.
+template <class Call>
+[[nodiscard]] static bool succeeds_as(uid_t uid, Call call) {
+    pid_t const child = ::fork();
+    if (child == 0) ::_exit(::setresuid(uid, uid, uid) == 0 && call() ? 0 : 1);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return status == 0;
+}
+
+[[nodiscard]] static bool may_send(uid_t uid, std::string const& socket) {
+    return succeeds_as(uid, [&] { return ::access(socket.c_str(), W_OK) == 0; });
+}
+
 TEST_CASE("only the user of a job reports for it where all users may send", "[receiver]") {
     if (::geteuid() != 0) {
         WARN("not run: only root can take another user's identity");
@@ -124,25 +138,54 @@ TEST_CASE("only the user of a job reports for it where all users may send", "[re
     REQUIRE(ear);
     rp::job_user const user{.uid = owner, .control_directory = controls};
     REQUIRE(ear->register_job({7}, "vae", {1}, token, &user));
+    std::string const socket(rp::receiver::path_of(path, owner).view());
+    CHECK(may_send(owner, socket));
+    CHECK_FALSE(may_send(stranger, socket));  // it could fill the queue
+    CHECK_FALSE(may_send(owner, path));
     auto const send_as = [&](uid_t uid, std::string const& text) {
-        pid_t const child = ::fork();
-        if (child == 0) ::_exit(::setresuid(uid, uid, uid) == 0 && raw_sender(path)(text) ? 0 : 1);
-        int status = -1;
-        REQUIRE(::waitpid(child, &status, 0) == child);
-        REQUIRE(status == 0);
+        REQUIRE(succeeds_as(uid, [&] { return raw_sender(socket)(text); }));
         REQUIRE(ear->drain({}, [](ration::job_id, pid_t) { return true; }, notebook()));
     };
     send_as(owner, message_text("hello", 1, " w=1 rx=" + controls + "/rx.1"));
     CHECK(ear->counts().accepted == 1);
-    send_as(stranger, message_text("hb", 2));
-    send_as(0, message_text("hb", 2));  // also root, with the token of the job
-    CHECK(ear->counts().wrong_uid == 2);
+    send_as(0, message_text("hb", 2));  // only root gets this far, with the token of the job
+    CHECK(ear->counts().wrong_uid == 1);
     send_as(owner, message_text("hello", 3, " w=1 rx=" + (place / "run/rx.1")));
     CHECK(ear->counts().malformed == 1);
     CHECK(adds_up(ear->counts()));
     struct stat about{};
     REQUIRE(::stat((place / "run").c_str(), &about) == 0);
     CHECK((about.st_mode & 0777) == 0711);
+    ear->forget({7});
+    CHECK_FALSE(std::filesystem::exists(socket));
+}
+
+TEST_CASE("a user who fills their own queue delays no message of another", "[receiver]") {
+    if (::geteuid() != 0) {
+        WARN("not run: only root can make sockets of other users");
+        return;
+    }
+    constexpr uid_t flooder = 60'001, honest = 60'002;
+    scratch const place;
+    std::filesystem::permissions(place / ".", std::filesystem::perms{0711});
+    auto const path = place / "run/p.sock";
+    auto ear = rp::receiver::open(path, rp::audience::everybody);
+    REQUIRE(ear);
+    rp::job_user const users[]{{.uid = flooder, .control_directory = "/a"}, {.uid = honest, .control_directory = "/b"}};
+    REQUIRE(ear->register_job({7}, "flood", {1}, token, &users[0]));
+    REQUIRE(ear->register_job({8}, "vae", {1}, token, &users[1]));
+    raw_sender const flood(std::string(rp::receiver::path_of(path, flooder).view()));
+    while (flood("junk")) {
+    }
+    std::vector<int> polled;
+    CHECK(ear->join({}, [&](int fd) { polled.push_back(fd); }).count == INT64_MAX);
+    CHECK(polled.size() == 3);
+    std::string const own(rp::receiver::path_of(path, honest).view());
+    REQUIRE(succeeds_as(honest, [&] { return raw_sender(own)(message_text("hb", 1)); }));
+    notebook got;
+    REQUIRE(ear->drain({}, [](ration::job_id, pid_t) { return true; }, got));
+    CHECK(got.all.size() == 1);
+    CHECK(ear->counts().malformed + ear->counts().wrong_uid > 0);
 }
 
 TEST_CASE("descriptors that come along are never taken in", "[receiver]") {

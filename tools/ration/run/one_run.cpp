@@ -56,7 +56,7 @@ namespace {
     return std::make_unique<gpu_shares>(std::move(opened).value());
 }
 
-/// The socket of the jobs. One for all users has its path also in the folder of the run, for the jobs of this user.
+/// The socket of the jobs of this user. With other users its path is also in the folder of the run.
 [[nodiscard]] result<progress::receiver> open_receiver(run_session const& s, run_directory const& directory) {
     auto const& shared = s.options.progress_socket;
     if (shared.empty()) return progress::receiver::open(directory.socket());

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <poll.h>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,8 +86,10 @@ public:
         program::update_level(job, progress_[job.slot], events_, now);
     }
 
-    /// To be polled for reading.
-    [[nodiscard]] int fd() const noexcept { return receiver_.fd(); }
+    /// Adds what is to be polled for reading. Returns when to read at the latest.
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const {
+        return receiver_.join(now, [&](int fd) { fds.push_back({fd, POLLIN, 0}); });
+    }
     [[nodiscard]] std::string_view path() const noexcept { return receiver_.path(); }
     [[nodiscard]] progress::totals const& counts() const noexcept { return receiver_.counts(); }
     [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept {

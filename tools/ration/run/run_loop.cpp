@@ -77,7 +77,8 @@ void run_loop::start_due_jobs(nanoseconds now) {
 
 void run_loop::wait(nanoseconds now) {
     nanoseconds until = std::min(c_.ticks.timer().next(), now + longest_wait);
-    std::vector<pollfd> fds{{c_.progress.fd(), POLLIN, 0}, {c_.signals.fd(), POLLIN, 0}};
+    std::vector<pollfd> fds{{c_.signals.fd(), POLLIN, 0}};
+    until = std::min(until, c_.progress.join(fds, now));
     for (auto const& job : c_.jobs.jobs()) {
         if (job.alive() && !job.child().ended()) fds.push_back({job.child().pidfd(), POLLIN, 0});
         if (job.waiting() && !c_.jobs.arrived(job)) until = std::min(until, job.config->at);

@@ -43,7 +43,7 @@ struct service_folder {
     [[nodiscard]] std::string checkpoint_of(std::int64_t uid, std::string const& label) const {
         return output_of(uid) + '/' + label + ".checkpoint";
     }
-    /// Where the jobs of all users report.
+    /// Where the jobs of root report. The sockets of other users are beside it.
     [[nodiscard]] std::string progress_socket() const { return path + "/progress/socket"; }
     [[nodiscard]] std::string events() const { return path + "/events.jsonl"; }
     /// How the jobs ended, for `record_exit`.

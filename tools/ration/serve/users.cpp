@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <ration/progress/receiver.hpp>
 
 #include "run/private_folder.hpp"
 
@@ -27,6 +30,17 @@ constexpr int most_groups = 65536;  // as the kernel allows
 
 [[nodiscard]] error cannot_make(std::string const& path) {
     return process::system_error("make the folder", path, errno, "free some space in the state folder of the service");
+}
+
+/// The link may be that of an older service, or anything that the user has put there.
+[[nodiscard]] result<void> link_progress_socket(job_owner const& owner, char const* socket) {
+    process::file_rights const rights(&owner.account);
+    auto const* const link = owner.progress_socket.c_str();
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(link, ignored) == socket) return {};
+    static_cast<void>(::unlink(link));
+    bool const linked = ::symlink(socket, link) == 0;
+    return linked || errno == EEXIST ? result<void>() : cannot_make(owner.progress_socket);
 }
 
 }  // namespace
@@ -59,9 +73,7 @@ result<void> make_folder_of(job_owner const& owner, service_folder const& folder
                      .operation = "use the folder",
                      .subject = std::string_view(owner.folder),
                      .remedy = "it is not a folder of its user: remove it"};
-    process::file_rights const rights(&owner.account);
-    bool const linked = ::symlink(folder.progress_socket().c_str(), owner.progress_socket.c_str()) == 0;
-    return linked || errno == EEXIST ? result<void>() : cannot_make(owner.progress_socket);
+    return link_progress_socket(owner, progress::receiver::path_of(folder.progress_socket(), uid).c_str());
 }
 
 bool is_tenant_of(job_owner const& owner, std::string const& tenant) {

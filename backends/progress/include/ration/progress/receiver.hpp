@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving end of protocol P1: one socket per run. Every datagram is validated, and counted
-/// under its outcome. Linux.
+/// The receiving end of protocol P1: one socket for each user of the jobs of a run. Every datagram is validated, and
+/// counted under its outcome. Linux.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -32,25 +34,45 @@ struct job_user {
 /// time.
 class receiver {
 public:
-    /// Binds the socket (mode 0600), and creates its directory (mode 0700) if necessary; the modes for
-    /// everybody are 0666 and 0711. The file is removed with the receiver. `path` is absolute, with at most 107 bytes.
+    /// Binds the socket of this user's jobs (mode 0600), and creates its directory (mode 0700, for everybody 0711) if
+    /// necessary. Jobs of another user get a socket beside it, which that user can write to, so that no user can fill
+    /// the queue of another. The files are removed with the receiver. `path` is absolute, with at most 107 bytes.
     /// Errors: `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
     [[nodiscard]] static result<receiver> open(std::string_view path, audience senders = audience::owner) noexcept {
         auto opened = detail::message_socket::open(path, senders);
         if (!opened) return opened.failure();
-        return receiver(std::move(*opened));
+        return receiver(std::move(*opened), senders);
     }
 
-    /// The descriptor, to be polled for reading (level-triggered).
-    [[nodiscard]] int fd() const noexcept { return socket_->fd(); }
-    /// The path of the socket, for RATION_PROGRESS.
-    [[nodiscard]] std::string_view path() const noexcept { return socket_->path(); }
+    /// The descriptor of this user's socket, to be polled for reading (level-triggered).
+    [[nodiscard]] int fd() const noexcept { return sockets_.front().socket->fd(); }
+    /// Calls `poll(int fd)` with the descriptor of each socket that may be read at `now`. Returns when the next of the
+    /// others may be, as a socket with thousands of messages a second rests meanwhile. O(users).
+    template <std::invocable<int> Poll>
+    nanoseconds join(nanoseconds now, Poll&& poll) const noexcept {
+        nanoseconds until{INT64_MAX};
+        for (auto const& one : sockets_)
+            if (one.rests_until > now)
+                until = std::min(until, one.rests_until);
+            else
+                poll(one.socket->fd());
+        return until;
+    }
+    /// The path of this user's socket, for RATION_PROGRESS.
+    [[nodiscard]] std::string_view path() const noexcept { return sockets_.front().socket->path(); }
+    /// The path of the socket of another user, whose name is the number of the user, beside that of `path`.
+    [[nodiscard]] static text<max_socket_path + 12> path_of(std::string_view path, uid_t user) noexcept {
+        std::array<char, max_socket_path + 12> out{};
+        auto const directory = path.substr(0, path.rfind('/') + 1);
+        auto const end = std::to_chars(out.data() + directory.copy(out.data(), max_socket_path), out.end(), user).ptr;
+        return text<max_socket_path + 12>({out.data(), static_cast<std::size_t>(end - out.data())});
+    }
 
     /// Registers a job, or its next incarnation, of `user`, or of this user with
     /// sockets beside that of the receiver; messages of the earlier one are stale then,
     /// and sequence numbers start again. `name` is the job's RATION_JOB: at most 64 characters of printable ASCII
     /// without '='. `token` has 16 to 64 of them. Errors: `invalid_value`; `already_exists` (another job has the name
-    /// or the id); `conflict` (the incarnation is not a later one).
+    /// or the id); `conflict` (the incarnation is not a later one); those of `open`.
     [[nodiscard]] result<void> register_job(job_id id, std::string_view name, incarnation_id run,
                                             std::string_view token, job_user const* user = nullptr) noexcept {
         if (!is_word(name) || name.size() > max_word) {
@@ -69,21 +91,26 @@ public:
         if (named && run <= place->run)
             return refused(errc::conflict, name,
                            "every launch of a job needs a higher incarnation than the one before");
+        if (auto const heard = open_socket_of(user != nullptr ? user->uid : uid_); !heard) return heard;
         auto const entry = named ? place : jobs_.emplace(place);
         entry->id = id;
         entry->name = text<max_word>(name);
         entry->uid = user != nullptr ? user->uid : uid_;
-        entry->control_directory = user != nullptr ? user->control_directory : socket_->directory();
+        entry->control_directory = user != nullptr ? user->control_directory : sockets_.front().socket->directory();
         entry->restart(run, token);
         return {};
     }
 
-    /// Removes a job; later messages of it count as `unknown_job`. Its counts remain in `counts()`.
+    /// Removes a job; later messages of it count as `unknown_job`. Its counts remain in `counts()`. The socket of
+    /// another user goes with the last job.
     void forget(job_id id) noexcept {
         std::erase_if(jobs_, [=](auto const& entry) { return entry.id == id; });
+        std::erase_if(sockets_, [&](inlet const& one) {
+            return one.user != uid_ && std::ranges::find(jobs_, one.user, &detail::registry_entry::uid) == jobs_.end();
+        });
     }
 
-    /// Receives at most 256 messages, so that other work of the caller is not delayed. Never
+    /// Receives at most 256 messages of each user, so that other work of the caller is not delayed. Never
     /// blocks. Returns true if more may be waiting.
     ///
     /// `belongs(job, pid)` returns whether a process belongs to a job. It is called once per process
@@ -92,22 +119,19 @@ public:
     /// decreases. Error: `io`.
     template <std::predicate<job_id, pid_t> Belongs, std::invocable<update const&> Sink>
     [[nodiscard]] result<bool> drain(nanoseconds now, Belongs&& belongs, Sink&& sink) noexcept {
-        message_rate_.note(now, counts_.received);
-        for (int round = 0; round < 8; ++round) {
-            auto const count = socket_->receive();
-            if (!count) return count.failure();
-            for (std::size_t at = 0; at < *count; ++at) take(socket_->at(at), now, belongs, sink);
-            if (*count < detail::message_socket::batch) return false;
+        bool more = false;
+        for (auto& one : sockets_) {
+            auto const left = drain_one(one, now, belongs, sink);
+            if (!left) return left;
+            more |= *left;
         }
-        return true;
+        return more;
     }
 
-    /// The time for which to leave the socket alone before the next poll: 0 for single messages.
+    /// The time for which to leave the socket of this user alone before the next poll: 0 for single messages.
     /// When thousands arrive, waiting 400 us collects some, since waking up costs more than a
     /// message; the kernel's queue holds eleven.
-    [[nodiscard]] nanoseconds rest() const noexcept {
-        return message_rate_.fast() ? nanoseconds{400'000} : nanoseconds{};
-    }
+    [[nodiscard]] nanoseconds rest() const noexcept { return sockets_.front().rest(); }
 
     /// The counters of all datagrams.
     [[nodiscard]] totals const& counts() const noexcept { return counts_; }
@@ -123,8 +147,46 @@ private:
     /// A counter, as the outcome of a datagram.
     using outcome = std::uint64_t totals::*;
 
-    explicit receiver(std::unique_ptr<detail::message_socket> opened) noexcept
-        : socket_(std::move(opened)), uid_(::geteuid()) {}
+    /// The socket of a user.
+    struct inlet {
+        uid_t user;
+        std::unique_ptr<detail::message_socket> socket;
+        std::uint64_t received = 0;
+        detail::message_rate rate{};
+        nanoseconds rests_until{};
+
+        [[nodiscard]] nanoseconds rest() const noexcept { return rate.fast() ? nanoseconds{400'000} : nanoseconds{}; }
+    };
+
+    receiver(std::unique_ptr<detail::message_socket> opened, audience senders) noexcept
+        : senders_(senders), uid_(::geteuid()) {
+        sockets_.push_back({uid_, std::move(opened)});
+    }
+
+    /// Nothing if the user has a socket.
+    [[nodiscard]] result<void> open_socket_of(uid_t user) noexcept {
+        if (std::ranges::find(sockets_, user, &inlet::user) != sockets_.end()) return {};
+        auto opened = detail::message_socket::open(path_of(path(), user).view(), senders_, user);
+        if (!opened) return opened.failure();
+        sockets_.push_back({user, std::move(*opened)});
+        return {};
+    }
+
+    /// Receives at most 256 messages through a socket. Returns true if more may be waiting.
+    template <class Belongs, class Sink>
+    [[nodiscard]] result<bool> drain_one(inlet& from, nanoseconds now, Belongs& belongs, Sink& sink) noexcept {
+        bool more = true;
+        for (int round = 0; more && round < 8; ++round) {
+            auto const count = from.socket->receive();
+            if (!count) return count.failure();
+            from.received += *count;
+            for (std::size_t at = 0; at < *count; ++at) take(from.socket->at(at), now, belongs, sink);
+            more = *count == detail::message_socket::batch;
+        }
+        from.rate.note(now, from.received);
+        from.rests_until = now + from.rest();
+        return more;
+    }
 
     /// An error of a registration.
     [[nodiscard]] static error refused(errc code, std::string_view name, char const* remedy) noexcept {
@@ -142,7 +204,7 @@ private:
     /// True if a command socket is in the directory of its job, and is not this socket.
     [[nodiscard]] bool is_of(detail::registry_entry const& job, std::string_view control) const noexcept {
         return control.empty() ||
-               (control.substr(0, control.rfind('/')) == job.control_directory.view() && control != socket_->path());
+               (control.substr(0, control.rfind('/')) == job.control_directory.view() && control != path());
     }
 
     /// Counts for the run and, if it is known, for the job.
@@ -205,9 +267,9 @@ private:
         return incoming.body.type == message_type::unknown ? &totals::unknown_type : &totals::accepted;
     }
 
-    std::unique_ptr<detail::message_socket> socket_;
+    audience senders_;
     uid_t uid_;
-    detail::message_rate message_rate_;
+    std::vector<inlet> sockets_;  ///< first that of this user
     std::vector<detail::registry_entry> jobs_;
     totals counts_;
 };

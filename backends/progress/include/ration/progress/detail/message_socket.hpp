@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The receiving socket: an AF_UNIX datagram socket that only its owner can reach, unless all users
-/// may send, and batches of messages with kernel-verified sender credentials (unix(7), SO_PASSCRED).
-/// Linux.
+/// The receiving socket: an AF_UNIX datagram socket that one user can reach, and batches of messages with
+/// kernel-verified sender credentials (unix(7), SO_PASSCRED). Linux.
 #pragma once
 
 #include <array>
@@ -22,7 +21,7 @@
 
 namespace ration::progress {
 
-/// The users who can send to a receiver.
+/// The users whose jobs send to a receiver.
 enum class audience : bool { owner, everybody };
 
 }  // namespace ration::progress
@@ -111,10 +110,10 @@ class message_socket {
 public:
     static constexpr std::size_t batch = 32;  ///< datagrams per system call
 
-    /// Binds the socket. `path` is absolute, with at most 107 bytes. Errors: `invalid_value`,
-    /// `out_of_range`, `denied`, `already_exists`, `io`.
-    [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path,
-                                                                      audience senders) noexcept {
+    /// Binds the socket, to which only `user` and root can send. `path` is absolute, with at most 107 bytes. Errors:
+    /// `invalid_value`, `out_of_range`, `denied`, `already_exists`, `io`.
+    [[nodiscard]] static result<std::unique_ptr<message_socket>> open(std::string_view path, audience senders,
+                                                                      uid_t user = ::geteuid()) noexcept {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         auto const cut = path.rfind('/');
@@ -128,7 +127,7 @@ public:
         }
         std::memcpy(address.sun_path, path.data(), path.size());
         auto made = std::unique_ptr<message_socket>(new message_socket(path, path.substr(0, cut)));
-        auto const bound = made->bind(address, senders);
+        auto const bound = made->bind(address, senders, user);
         if (!bound) return bound.failure();
         return made;
     }
@@ -198,9 +197,8 @@ private:
     }
 
     /// Creates the directory and the socket.
-    [[nodiscard]] result<void> bind(sockaddr_un const& address, audience senders) noexcept {
+    [[nodiscard]] result<void> bind(sockaddr_un const& address, audience senders, uid_t user) noexcept {
         auto const directory = private_directory(directory_.c_str(), senders);
-        mode_t const mode = senders == audience::everybody ? 0666 : 0600;
         if (!directory) return directory.failure();
         // Only a directory that was created here is removed at the end.
         made_directory_ = *directory;
@@ -210,11 +208,12 @@ private:
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int const yes = 1;
         // The mode is set before the file exists and becomes that of the file, without the bits of
-        // the umask, so it is never open to others.
+        // the umask, so it is never open to others. Nobody else can replace the file in this directory.
         if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
             ::fchmod(socket_, 0600) != 0 ||
             ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
-            ::chmod(address.sun_path, mode) != 0) {
+            ::chmod(address.sun_path, 0600) != 0 ||
+            (user != ::geteuid() && ::lchown(address.sun_path, user, static_cast<gid_t>(-1)) != 0)) {
             return socket_error("open the progress socket", path_, errno);
         }
         struct stat about{};
