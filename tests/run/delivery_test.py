@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """on_acceptable = "save": the model of a job at its Acceptable tier is kept while the job trains on."""
+import os
 import pathlib
+import shutil
+import tempfile
 
 from support import HERE, PYTHON, RunTest, job, main, of, signal
 
@@ -82,6 +85,40 @@ p.bye(0)
         (event,) = self.delivered()
         self.assertEqual((event["step"], (self.out / "a.acceptable" / "model").read_text()), (15, "15"))
         self.assertEqual(self.warnings(), ["its model at Acceptable is not delivered yet: it takes no commands; its next checkpoint will be"])
+
+    def test_a_copy_that_takes_long_delays_nothing_else_and_is_complete_at_the_end(self) -> None:
+        other = pathlib.Path("/dev/shm")
+        if not os.access(other, os.W_OK) or other.stat().st_dev == self.folder.stat().st_dev:
+            self.skipTest("there is no second file system")
+        place = pathlib.Path(tempfile.mkdtemp(dir=other))
+        self.addCleanup(shutil.rmtree, place)
+        script = self.folder / "job.py"
+        package = pathlib.Path(HERE).parents[1] / "python"
+        # While the job has a lease on the file, another process that opens it waits
+        script.write_text(f"""import fcntl, os, pathlib, signal, sys, time
+sys.path.insert(0, {str(package)!r})
+from ration import progress
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+p = progress.open()
+p.hello()
+for step in range(1, 61):
+    p.step(step, 4.0)
+    time.sleep(0.05)
+    if step == 10:
+        path = pathlib.Path(os.environ["RATION_CHECKPOINT"], "model")
+        path.write_text("10")
+        file = os.open(path, os.O_RDWR)
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        p.checkpoint(step, ok=True, seconds=0.1)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+p.bye(0)
+""")
+        self.write(job("a", [PYTHON, str(script)], f'{DELIVER}\ncheckpoint = "{place}"\nbounds = {{ gpu = 1 }}', TARGET), head='policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n')
+        self.run_one()
+        (event,) = self.delivered()
+        self.assertEqual((event["step"], event["files"], (self.out / "a.acceptable" / "model").read_text()), (10, 1, "10"))
+        before = [e["step"] for e in self.events()[:self.events().index(event)] if e["event"] == "progress"]
+        self.assertGreater(max(before), 40, "the reports waited for the copy")
 
     def test_a_failed_checkpoint_and_an_end_without_one_are_warnings(self) -> None:
         self.write(saver("save-fails", 30))

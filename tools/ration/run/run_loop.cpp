@@ -48,7 +48,7 @@ run_summary run_loop::run() {
 }
 
 bool run_loop::all_over() const noexcept {
-    return c_.source.complete() && c_.hooks.idle() &&
+    return c_.source.complete() && c_.hooks.idle() && c_.models.idle() &&
            std::ranges::all_of(std::as_const(c_.jobs).jobs(), [](live_job const& job) { return job.over(); });
 }
 
@@ -87,6 +87,7 @@ void run_loop::wait(nanoseconds now) {
             until = std::min(until, std::max(now, look));
         if (job.alive() && c_.progress.reads_output_of(job)) until = std::min(until, now + output_interval);
     }
+    c_.models.join(fds);
     if (c_.gpus.fd() >= 0) fds.push_back({c_.gpus.fd(), POLLIN, 0});
     auto wake = std::min(c_.clock.began + until, c_.source.join(fds));  // from here on CLOCK_MONOTONIC
     if (auto const* const metrics = c_.out.metrics()) wake = std::min(wake, metrics->join(fds));
@@ -176,6 +177,7 @@ void run_loop::handle_signals(nanoseconds now) {
 }
 
 void run_loop::interrupt_jobs(bool first, bool kill, nanoseconds now) {
+    if (kill) c_.models.kill_copies();
     for (auto& job : c_.jobs.jobs()) {
         if (!job.alive() && !job.over()) c_.reaper.interrupt(job, now);
         if (job.alive() && first) c_.stopper.ask_to_stop(job, stop_reason::interrupted, now);
