@@ -90,11 +90,26 @@ TEST_CASE("a command that hangs is killed after a minute, with its children and 
 
 TEST_CASE("of many commands sixteen run at once, and the others follow") {
     runner one;
-    for (std::size_t i = 0; i < hook_runner::most_running + 3; ++i)
+    for (std::size_t i = 0; i < hook_room::most_of_own + 3; ++i)
         one.start("echo >> begun; until test -e end; do sleep 0.01; done", {});
     one.advance_until({}, [&] { return one.begun() >= 16; });
     CHECK(one.begun() == 16);
     std::ofstream(one.folder + "/end").put('\n');
     one.advance_until({}, [&] { return one.hooks->idle(); });
     CHECK(one.begun() == 19);
+}
+
+TEST_CASE("other users have places of their own, and none of them takes those of another") {
+    constexpr uid_t greedy = 5001, other = 5002;
+    hook_room room;
+    std::size_t taken = 0;
+    while (room.take(greedy)) ++taken;
+    CHECK(taken == hook_room::most_of_other_user);
+    CHECK(room.take(other));
+    for (uid_t user = 6000; user < 6100; ++user)
+        while (room.take(user)) {
+        }
+    CHECK_FALSE(room.take(7000));
+    CHECK(room.take(std::nullopt, hook_room::most_of_own));
+    CHECK_FALSE(room.take(std::nullopt));
 }

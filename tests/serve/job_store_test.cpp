@@ -264,6 +264,12 @@ TEST_CASE("pauses and settings of the service are kept, and a paused launch is n
     CHECK(store.note(99, wish::paused).failure().code == errc::not_found);
 }
 
+/// For `take_ended`.
+bool any(std::int64_t) { return true; }
+[[nodiscard]] auto one() {
+    return [left = 1](std::int64_t) mutable { return left-- > 0; };
+}
+
 TEST_CASE("an end is taken once, also over a restart, and again if the commit of that is lost") {
     folder const at;
     {
@@ -272,22 +278,39 @@ TEST_CASE("an end is taken once, also over a restart, and again if the commit of
         REQUIRE(store.advance(to(1, stage::halted)));
         REQUIRE(store.advance(to(3, stage::failed)));
         REQUIRE(store.commit());
-        REQUIRE(store.take_ended(9)->size() == 2);
+        REQUIRE(store.take_ended(any)->size() == 2);
         store.roll_back();
-        REQUIRE(store.take_ended(1)->size() == 1);
-        REQUIRE(store.take_ended(1)->front().id == 3);
-        CHECK(store.take_ended(1)->empty());
+        REQUIRE(store.take_ended(one())->size() == 1);
+        REQUIRE(store.take_ended(one())->front().id == 3);
+        CHECK(store.take_ended(one())->empty());
         store.roll_back();
     }
     auto store = at.open();
-    auto const ended = store.take_ended(9);
+    auto const ended = store.take_ended(any);
     REQUIRE(ended);
     REQUIRE(ended->size() == 2);
     CHECK((ended->front().id == 1 && ended->front().now == stage::halted));
     CHECK((ended->back().id == 3 && ended->back().now == stage::failed));
     REQUIRE(store.commit());
-    CHECK(store.take_ended(9)->empty());
-    CHECK(at.open().take_ended(9)->empty());
+    CHECK(store.take_ended(any)->empty());
+    CHECK(at.open().take_ended(any)->empty());
+}
+
+TEST_CASE("the ends of a user without room, however many, delay those of others by a few calls") {
+    folder const at;
+    auto store = at.open();
+    constexpr std::int64_t many = 3 * job_store::most_ends, other = 77;
+    for (std::int64_t i = 0; i < many; ++i) static_cast<void>(add(store, std::to_string(i)));
+    REQUIRE(store.submit(job("last", other), 1));
+    for (std::int64_t id = 1; id <= many + 1; ++id) REQUIRE(store.advance(to(id, stage::halted)));
+    std::size_t calls = 0, taken = 0;
+    for (; taken == 0 && calls < 9; ++calls) {
+        auto const found = store.take_ended([&](std::int64_t uid) { return uid == other; });
+        REQUIRE(found);
+        taken += found->size();
+    }
+    CHECK(taken == 1);
+    CHECK(calls == 4);
 }
 
 TEST_CASE("a repeated key is the same job in another environment, whose own is kept") {

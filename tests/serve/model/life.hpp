@@ -123,7 +123,7 @@ public:
             if (one.alive()) observe(one);
         auto const asked = next_request();
         auto const orders =
-            queue_.take_turn(table_, progress_, [](policy_change&) { return result<void>(); }, 16, now_);
+            queue_.take_turn(table_, progress_, [](policy_change&) { return result<void>(); }, hook_room(), now_);
         follow(orders);
         if (asked) take_answer(*asked);
     }

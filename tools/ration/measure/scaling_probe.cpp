@@ -20,7 +20,7 @@ void scaling_probe::handle(live_job const& job, progress::report const& reply) {
 }
 
 turn_orders scaling_probe::take_turn(job_table const& jobs, std::span<training_progress const>, policy_exchange const&,
-                                     std::size_t, nanoseconds) {
+                                     hook_room const&, nanoseconds) {
     turn_orders orders;
     if (stopped_ || (!window_.complete() && process::now() < deadline())) return orders;
     stopped_ = true;

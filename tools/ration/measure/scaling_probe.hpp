@@ -29,7 +29,8 @@ public:
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                        policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
+                                        policy_exchange const& exchange, hook_room const& hooks,
+                                        nanoseconds now) override;
     void interrupted() override {}
 
     [[nodiscard]] step_window const& window() const noexcept { return window_; }

@@ -30,7 +30,7 @@ public:
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const>,
-                                        policy_exchange const&, std::size_t, nanoseconds) override {
+                                        policy_exchange const&, hook_room const&, nanoseconds) override {
         turn_orders orders;
         if (stopped_ || !finished_) return orders;
         stopped_ = true;

@@ -172,7 +172,7 @@ std::vector<admitted_job> agent_jobs::admit(std::size_t slots, nanoseconds now) 
 }
 
 turn_orders agent_jobs::take_turn(job_table const& jobs, std::span<training_progress const>, policy_exchange const&,
-                                  std::size_t, nanoseconds) {
+                                  hook_room const&, nanoseconds) {
     turn_orders orders;
     new_list_ = false;
     // A lease that ended while this process was stopped is over, whatever messages the pipe holds

@@ -89,7 +89,8 @@ public:
     void handle_change(live_job const&, std::string_view) override { dirty_ = true; }
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                        policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
+                                        policy_exchange const& exchange, hook_room const& hooks,
+                                        nanoseconds now) override;
     void interrupted() override;
 
 private:

@@ -11,6 +11,13 @@
 #include "run/run_folder.hpp"
 
 namespace ration::program {
+namespace {
+
+[[nodiscard]] hook_user user_of(hook_call const& call) {
+    return call.how.user ? hook_user(call.how.user->uid) : std::nullopt;
+}
+
+}  // namespace
 
 void hook_runner::run(live_job const& job, hook what, nanoseconds now) {
     auto const index = static_cast<std::size_t>(what);
@@ -26,11 +33,23 @@ void hook_runner::start(hook_call call, nanoseconds now) {
     start_waiting(now);
 }
 
+hook_room hook_runner::room() const {
+    hook_room out;
+    for (auto const& one : running_) out.take(one.user);
+    for (auto const& call : waiting_) out.take(user_of(call));
+    return out;
+}
+
+/// A user without a place delays nobody else.
 void hook_runner::start_waiting(nanoseconds now) {
-    while (!waiting_.empty() && running_.size() < most_running) {
-        launch(waiting_.front(), now);
-        waiting_.pop_front();
-    }
+    if (waiting_.empty()) return;
+    hook_room left;
+    for (auto const& one : running_) left.take(one.user);
+    std::erase_if(waiting_, [&](hook_call const& call) {
+        bool const starts = left.take(user_of(call));
+        if (starts) launch(call, now);
+        return starts;
+    });
 }
 
 void hook_runner::launch(hook_call const& call, nanoseconds now) {
@@ -41,7 +60,7 @@ void hook_runner::launch(hook_call const& call, nanoseconds now) {
     how.output = output->get();
     auto child = process::launch(how);
     if (!child) return warn(call.job, call.what, to_text(child.failure()), now);
-    running_.push_back({call.job, call.what, std::move(child).value(), now + longest});
+    running_.push_back({user_of(call), call.job, call.what, std::move(child).value(), now + longest});
 }
 
 void hook_runner::advance(nanoseconds now) {

@@ -2,7 +2,6 @@
 /// Starts the user's commands at the tiers and the end of a job, and bounds their time and their number.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "run/event_sink.hpp"
 #include "run/hook_call.hpp"
+#include "run/hook_room.hpp"
 #include "run/live_job.hpp"
 #include "run/per_job.hpp"
 
@@ -21,6 +21,7 @@ namespace ration::program {
 /// A hook runs once for a job and is not part of it: it has no limits, and its failure is a warning.
 class hook_runner {
     struct running {
+        hook_user user;
         std::string job;
         hook what = hook::end;
         process::child process;
@@ -35,8 +36,6 @@ class hook_runner {
 
 public:
     static constexpr nanoseconds longest = seconds(60);
-    /// Many jobs may end in one turn, as when a user cancels an array.
-    static constexpr std::size_t most_running = 16;
 
     hook_runner(std::size_t jobs, event_sink& events, std::string output_folder)
         : events_(events), output_folder_(std::move(output_folder)), started_(jobs) {}
@@ -47,10 +46,8 @@ public:
     void start(hook_call call, nanoseconds now);
     /// Reaps those that have ended, and kills those that take too long.
     void advance(nanoseconds now);
-    /// The number of commands that would start at once.
-    [[nodiscard]] std::size_t free() const noexcept {
-        return most_running - std::min(most_running, running_.size() + waiting_.size());
-    }
+    /// The commands that would start at once. Many jobs may end in one turn, as when a user cancels an array.
+    [[nodiscard]] hook_room room() const;
     [[nodiscard]] bool idle() const noexcept { return running_.empty() && waiting_.empty(); }
 
 private:

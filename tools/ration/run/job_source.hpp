@@ -18,6 +18,7 @@
 
 #include "config/settings.hpp"
 #include "run/hook_call.hpp"
+#include "run/hook_room.hpp"
 #include "run/job_table.hpp"
 #include "run/training_progress.hpp"
 
@@ -70,9 +71,9 @@ public:
     /// Whether a process of the job writes down each end, so that `end_of` has none only if that process was killed.
     [[nodiscard]] virtual bool records_ends() const noexcept { return false; }
     /// Once in each turn of the loop, after its events. `progress`: by slot. `exchange`: until this returns. `hooks`:
-    /// the number of commands that can be started at once.
+    /// the commands that can be started at once.
     [[nodiscard]] virtual turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                                policy_exchange const& exchange, std::size_t hooks,
+                                                policy_exchange const& exchange, hook_room const& hooks,
                                                 nanoseconds now) = 0;
     /// The run was interrupted, and would stop its jobs next. Need not return.
     virtual void interrupted() = 0;
@@ -89,7 +90,7 @@ public:
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }
     [[nodiscard]] turn_orders take_turn(job_table const&, std::span<training_progress const>, policy_exchange const&,
-                                        std::size_t, nanoseconds) override {
+                                        hook_room const&, nanoseconds) override {
         return {};
     }
     void interrupted() override {}

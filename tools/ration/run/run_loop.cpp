@@ -201,7 +201,7 @@ void run_loop::terminate(live_job& job, nanoseconds now) {
 
 void run_loop::take_turn(nanoseconds now) {
     auto const exchange = [&](policy_change& next) { return c_.change_policy(next, now); };
-    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, c_.hooks.free(), now);
+    auto orders = c_.source.take_turn(c_.jobs, c_.progress.all(), exchange, c_.hooks.room(), now);
     for (auto const id : orders.stop) stop(c_.jobs.job(id), now);
     for (auto const id : orders.terminate) terminate(c_.jobs.job(id), now);
     for (auto const id : orders.kill) c_.stopper.kill_soon(c_.jobs.job(id), now);

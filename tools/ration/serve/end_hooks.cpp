@@ -18,10 +18,12 @@ namespace {
 
 }  // namespace
 
-result<std::vector<hook_call>> end_hooks::take(std::size_t most) {
+result<std::vector<hook_call>> end_hooks::take(hook_room room) {
     constexpr std::size_t commands_of_a_job = 2;
-    if (most < commands_of_a_job) return std::vector<hook_call>();
-    auto const ended = store_.take_ended(static_cast<std::int64_t>(most / commands_of_a_job));
+    auto const ended = store_.take_ended([&](std::int64_t uid) {
+        return room.take(folder_.is_other_user(uid) ? hook_user(static_cast<uid_t>(uid)) : std::nullopt,
+                         commands_of_a_job);
+    });
     if (!ended) return ended.failure();
     std::vector<hook_call> calls;
     for (auto const& job : *ended) add_calls(job, calls);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "run/hook_call.hpp"
+#include "run/hook_room.hpp"
 #include "serve/definition.hpp"
 #include "serve/job_store.hpp"
 
@@ -22,10 +23,10 @@ public:
     end_hooks(job_store& store, service_folder folder, std::vector<std::string> on_end)
         : store_(store), folder_(std::move(folder)), on_end_(std::move(on_end)) {}
 
-    /// At most this many commands of jobs that have ended, also without a launch or a service. Start them after the
-    /// next commit: then a command runs at most once, and those of other jobs wait on the disk. Errors: those of the
-    /// list.
-    [[nodiscard]] result<std::vector<hook_call>> take(std::size_t most);
+    /// The commands of jobs that have ended, also without a launch or a service, as far as their users have room. Start
+    /// them after the next commit: then a command runs at most once, and those of other jobs wait on the disk. Errors:
+    /// those of the list.
+    [[nodiscard]] result<std::vector<hook_call>> take(hook_room room);
 
 private:
     void add_calls(stored_job const& job, std::vector<hook_call>& into) const;

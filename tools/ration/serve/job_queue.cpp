@@ -154,7 +154,7 @@ std::optional<process::exit_report> job_queue::end_of(live_job const& job) const
 }
 
 turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                 policy_exchange const& exchange, std::size_t hooks, nanoseconds now) {
+                                 policy_exchange const& exchange, hook_room const& hooks, nanoseconds now) {
     turn_orders orders;
     std::vector<move> moves;
     control_.attach(jobs, exchange);
@@ -224,7 +224,7 @@ void job_queue::send_events(job_table const& jobs, std::span<training_progress c
 }
 
 /// If one change fails, all changes of this turn are lost and tried again.
-result<void> job_queue::write(std::vector<move> const& moves, std::size_t hooks, turn_orders& orders) {
+result<void> job_queue::write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders) {
     for (auto const& [t, change] : moves)
         if (auto moved = store_.advance(change); !moved) return moved;
     auto calls = ends_.take(hooks);

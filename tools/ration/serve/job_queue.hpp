@@ -69,7 +69,7 @@ public:
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const& job) const override;
     [[nodiscard]] bool records_ends() const noexcept override { return true; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                        policy_exchange const& exchange, std::size_t hooks, nanoseconds now) override;
+                                        policy_exchange const& exchange, hook_room const& hooks, nanoseconds now) override;
     /// Ends the program at once, as SIGKILL does: the jobs run on, and the next start takes them over.
     void interrupted() override;
 
@@ -94,7 +94,7 @@ private:
                                                         nanoseconds now) const;
     [[nodiscard]] static bool ended_by_pause(live_job const& job, tracked const& t) noexcept;
     [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
-    [[nodiscard]] result<void> write(std::vector<move> const& moves, std::size_t hooks, turn_orders& orders);
+    [[nodiscard]] result<void> write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders);
     [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
     void settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs);
 };

@@ -300,15 +300,27 @@ result<std::vector<brief_job>> job_store::brief(std::optional<std::int64_t> job)
     return out;
 }
 
-result<std::vector<stored_job>> job_store::take_ended(std::int64_t most) {
-    auto ended = select_jobs(file_, "WHERE id IN (SELECT job FROM unhandled_ends ORDER BY job LIMIT ?)", {most});
-    if (!ended || ended->empty()) return ended;
-    return whole([&]() -> result<std::vector<stored_job>> {
-        auto const last = ended->back().id;
-        if (auto removed = file_.query("DELETE FROM unhandled_ends WHERE job <= ?", {last}); !removed)
-            return removed.failure();
-        return std::move(ended).value();
-    });
+result<std::vector<stored_job>> job_store::take_ended(std::function<bool(std::int64_t uid)> const& wanted) {
+    auto const ended = file_.query(
+        "SELECT e.job, s.uid FROM unhandled_ends e JOIN submissions s ON s.id = e.job WHERE e.job > ? ORDER BY e.job "
+        "LIMIT ?",
+        {ends_after_, most_ends});
+    if (!ended) return ended.failure();
+    ends_after_ = std::ssize(*ended) < most_ends ? 0 : number_in(ended->back().front());
+    std::vector<stored_job> out;
+    for (auto const& row : *ended) {
+        if (!wanted(number_in(row[1]))) continue;
+        auto taken = whole([&] { return take_end(number_in(row[0])); });
+        if (!taken) return taken.failure();
+        if (*taken) out.push_back(std::move(**taken));
+    }
+    return out;
+}
+
+result<std::optional<stored_job>> job_store::take_end(std::int64_t job) {
+    if (auto removed = file_.query("DELETE FROM unhandled_ends WHERE job = ?", {job}); !removed)
+        return removed.failure();
+    return find(job);
 }
 
 result<std::vector<past_stage>> job_store::history(std::int64_t job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -135,10 +136,13 @@ class job_store {
     bool open_ = false;               // a transaction
     bool weighty_ = false;            // it has a submission or an end
     std::set<std::int64_t> changed_;  // jobs
+    std::int64_t ends_after_ = 0;     // where `take_ended` continues
 
     explicit job_store(database file) noexcept : file_(std::move(file)) {}
 
 public:
+    static constexpr std::int64_t most_ends = 500;
+
     /// Opens or creates the file, checks all of it, replaces the backup beside it (`path` with ".backup"), and brings
     /// older tables up to date. A backup of a damaged file, or with jobs that the file lacks, is kept. Jobs get numbers
     /// above `last_number`, those of the backup and those that were confirmed (`path` with ".confirmed"). Errors:
@@ -179,9 +183,10 @@ public:
     [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
     /// Those in one of these stages.
     [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);
-    /// Those that have entered a final stage, each once, also over restarts of the service. At most this many, by their
-    /// ids; the others stay for the next call.
-    [[nodiscard]] result<std::vector<stored_job>> take_ended(std::int64_t most);
+    /// Those that have entered a final stage, each once, also over restarts of the service. `wanted` gets their users
+    /// in the order of their ids, and returns whether to take the job; the others stay for a later call. A call looks
+    /// at `most_ends`, and the next one at those after them.
+    [[nodiscard]] result<std::vector<stored_job>> take_ended(std::function<bool(std::int64_t uid)> const& wanted);
     /// Of a queued job or one in another stage; empty if there is none of this id. Without an id, all queued jobs.
     [[nodiscard]] result<std::vector<brief_job>> brief(std::optional<std::int64_t> job = {});
     /// The jobs that were submitted or changed since the last call, also by changes that were lost.
@@ -196,6 +201,7 @@ private:
     template <class Change>
     [[nodiscard]] auto whole(Change change) -> decltype(change());
     [[nodiscard]] result<submitted> insert(submission const& what, std::int64_t now_ms);
+    [[nodiscard]] result<std::optional<stored_job>> take_end(std::int64_t job);
     [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
 };
 
