@@ -8,6 +8,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -295,6 +296,31 @@ class Hostile(AccountsTest):
                     return False  # closed without an answer
         self.assertFalse(in_process_of(FIRST.pw_uid, FIRST.pw_gid, (), try_one_more))
         self.assertTrue(try_one_more())  # root
+
+    def test_several_users_together_cannot_take_all_connections(self) -> None:
+        def connect_as(uid: int) -> socket.socket:
+            one = socket.socket(socket.AF_UNIX)
+            self.addCleanup(one.close)
+            os.seteuid(uid)
+            try:
+                one.connect(str(self.state / "socket"))
+            finally:
+                os.seteuid(0)
+            one.setblocking(False)
+            return one
+
+        def is_open(one: socket.socket) -> bool:
+            try:
+                return one.recv(1) != b""
+            except BlockingIOError:
+                return True
+            except ConnectionResetError:
+                return False
+        idle = [connect_as(60_001 + i // 16) for i in range(80)]
+        late = connect_as(60_100)
+        self.assertEqual(self.ask("GET", "/v1/jobs")[0], 200)
+        self.assertGreater(sum(map(is_open, idle)), 50, "root was answered only when idle connections had ended")
+        self.assertTrue(is_open(late))
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "only root has a folder of its own in place of /var/lib")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Events of the service: order, resumption, users, and clients that are slow, silent or too many.
+#include <algorithm>
 #include <array>
 #include <regex>
 #include <sys/socket.h>
@@ -170,6 +171,22 @@ TEST_CASE("one client too many of another user is refused, and others are not") 
     s.send(start);
     CHECK(other.read().starts_with("HTTP/1.1 200 OK\r\n"));
     CHECK(own.read().starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_CASE("users divide the places, and root has one also where users have taken all") {
+    service s;
+    std::optional<std::int64_t> const none;
+    std::int64_t const first = ::geteuid() + std::int64_t{1};
+    constexpr auto users = event_streams::most_clients / event_streams::most_of_other_user;
+    std::vector<client> clients;
+    for (std::size_t i = 0; i < event_streams::most_clients; ++i)
+        clients.emplace_back(s, none, first + static_cast<std::int64_t>(i % users));
+    client late(s, none, first + static_cast<std::int64_t>(users)), root(s, none, 0);
+    s.send(start);
+    CHECK(late.read().starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(root.read().starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(s.events->clients() == event_streams::most_clients);
+    CHECK(std::ranges::count_if(clients, [](client& one) { return one.read().empty(); }) == 2);
 }
 
 TEST_CASE("a client resumes after the event that it has seen last") {

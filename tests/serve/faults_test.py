@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -150,6 +151,27 @@ class Files(ServiceTest):
             self.assertEqual((self.job(label)["stage"], self.job(label)["incarnation"]), ("COMPLETED", launches))
         self.ration("wait", lost, code=1)
         self.assertEqual((self.job(lost)["stage"], self.job(lost)["why"]), ("FAILED", "the machine was restarted, and it has no checkpoint"))
+
+    def test_while_another_program_writes_to_the_list_everything_else_goes_on(self) -> None:
+        def post() -> None:
+            definition = JOB.replace('["true"]', json.dumps(["touch", str(self.folder / "second")]))
+            answers.append(self.ask("POST", "/v1/jobs", json.dumps({"key": "k", "definition": definition, "directory": "/", "environment": [f"PATH={os.environ['PATH']}"]}))[0])
+        answers: list[int] = []
+        label = self.submit("--time-limit", "2s", "--", "sh", "-c", f"trap 'touch {self.folder}/stopped; exit 1' TERM; touch {self.folder}/begun; while :; do sleep 0.1; done")
+        self.wait_for((self.folder / "begun").exists)
+        with contextlib.closing(sqlite3.connect(self.state / "jobs.db", isolation_level=None, timeout=PATIENCE)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            waiting = threading.Thread(target=post)
+            waiting.start()
+            self.wait_for((self.folder / "stopped").exists)  # its time limit
+            for _ in range(10):
+                self.assertEqual(self.ask("GET", "/v1/jobs")[1]["jobs"][0]["label"], label)
+            self.assertEqual(answers, [])
+            other.execute("ROLLBACK")
+        waiting.join()
+        self.assertEqual(answers, [201])
+        self.wait_for((self.folder / "second").exists)
+        self.wait_for(lambda: self.job(label)["stage"] == "FAILED")
 
     def test_a_socket_that_was_removed_comes_back(self) -> None:
         label = self.submit("--name", "runs", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")

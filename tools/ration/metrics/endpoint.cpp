@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
-constexpr int backlog = 16;  // connections that wait to be accepted; the kernel keeps further ones out
+constexpr int backlog = SOMAXCONN;  // connections that wait to be accepted, so that many clients start at once
 
 [[nodiscard]] result<endpoint, diagnostic> parse_unix(std::string_view path) {
     if (path.empty())

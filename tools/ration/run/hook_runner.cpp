@@ -40,7 +40,7 @@ hook_room hook_runner::room() const {
     return out;
 }
 
-/// A user without a place delays nobody else.
+/// A user without a place delays no other user.
 void hook_runner::start_waiting(nanoseconds now) {
     if (waiting_.empty()) return;
     hook_room left;

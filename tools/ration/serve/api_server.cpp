@@ -18,6 +18,9 @@
 namespace ration::program {
 namespace {
 
+/// The holder of a connection over TCP until its request has the token: the oldest one gives way to the next.
+constexpr std::int64_t unknown_user = -1;
+
 [[nodiscard]] bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -26,12 +29,34 @@ bool api_server::is_full(std::size_t through) const noexcept {
     return static_cast<std::size_t>(std::ranges::count(clients_, through, &client::through)) >= most_clients;
 }
 
+/// Whether there is a place, or a client that may give way.
+bool api_server::may_accept(std::size_t through) const noexcept {
+    return !is_full(through) ||
+           std::ranges::any_of(clients_, [&](client const& c) { return c.through == through && c.holder.has_value(); });
+}
+
+/// False: the next client has to go.
+bool api_server::make_room(std::size_t through, place_holder next) {
+    if (!is_full(through)) return true;
+    std::vector<place_holder> places;
+    for (auto const& c : clients_)
+        if (c.through == through) places.push_back(c.holder);
+    auto const yields = next == unknown_user ? next : user_to_yield(places, next);
+    if (!yields) return false;
+    auto const is_theirs = [&](client const& c) { return c.through == through && c.holder == yields; };
+    auto out = std::ranges::find_if(clients_, [&](client const& c) { return is_theirs(c) && !c.answered; });
+    if (out == clients_.end()) out = std::ranges::find_if(clients_, is_theirs);
+    if (out == clients_.end()) return false;
+    clients_.erase(out);  // in the order of their arrival
+    return true;
+}
+
 nanoseconds api_server::join(std::vector<pollfd>& fds) const {
     nanoseconds until{INT64_MAX};
     for (std::size_t i = 0; i < entrances_.size(); ++i)
-        if (!is_full(i)) fds.push_back({entrances_[i].listener.fd(), POLLIN, 0});
+        if (may_accept(i)) fds.push_back({entrances_[i].listener.fd(), POLLIN, 0});
     for (auto const& c : clients_) {
-        fds.push_back({c.socket.get(), static_cast<short>(c.answered ? POLLOUT : POLLIN), 0});
+        if (!c.waits) fds.push_back({c.socket.get(), static_cast<short>(c.answered ? POLLOUT : POLLIN), 0});
         until = std::min(until, c.deadline);
     }
     return until;
@@ -50,7 +75,7 @@ void api_server::restore_entrances(nanoseconds now) {
 }
 
 void api_server::accept_some(std::size_t through, nanoseconds now) {
-    while (!is_full(through)) {
+    for (int i = 0; i < most_accepted && may_accept(through); ++i) {
         process::descriptor socket(
             ::accept4(entrances_[through].listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) return;
@@ -65,13 +90,19 @@ void api_server::add_client(std::size_t through, process::descriptor socket, nan
         uid = peer->uid;
         is_admin = uid == 0 || (admins_ && is_peer_in(socket.get(), *peer, *admins_));
     }
-    auto const of_user = std::ranges::count(clients_, uid.value_or(-1), &client::uid);
-    bool const trusted = is_admin || uid == ::geteuid();
-    if (!uid || (!trusted && of_user >= std::ptrdiff_t{most_of_other_user})) return;
+    if (!uid) return;
+    auto const holder = entrances_[through].uid          ? place_holder(unknown_user)
+                        : is_admin || uid == ::geteuid() ? std::nullopt
+                                                         : place_holder(*uid);
+    auto const of_user = std::ranges::count_if(
+        clients_, [&](client const& c) { return c.through == through && holder && c.holder == holder; });
+    if (holder != unknown_user && of_user >= std::ptrdiff_t{most_of_other_user}) return;
+    if (!make_room(through, holder)) return;
     clients_.push_back({.through = through,
                         .socket = std::move(socket),
                         .uid = *uid,
                         .is_admin = is_admin,
+                        .holder = holder,
                         .deadline = now + patience});
 }
 
@@ -94,24 +125,44 @@ std::optional<http_reply> api_server::refusal(client& c) const {
     auto const head = parse_head(c.text);
     if (!head) return std::nullopt;
     c.admitted = true;
-    return entrances_[c.through].rules.refusal(*head);
+    auto refused = entrances_[c.through].rules.refusal(*head);
+    if (c.holder == unknown_user && !refused) c.holder.reset();
+    return refused;
 }
 
-void api_server::receive(nanoseconds now, api_handler const& answer) {
+void api_server::receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change) {
     restore_entrances(now);
     for (std::size_t i = 0; i < entrances_.size(); ++i) accept_some(i, now);
     for (auto& c : clients_) {
         if (c.answered || c.gone) continue;
-        read_from(c);
+        if (!c.waits) read_from(c);
         auto const refused = refusal(c);
         if (!refused && c.admitted) read_from(c);
         auto const state = refused ? message_state::complete : state_of_request(c.text);
         if (state == message_state::partial) continue;
         if (!refused && hand_over(c)) continue;
+        bool const reads = refused || state == message_state::too_long || c.text.starts_with("GET ");
+        if (!reads && !may_change()) {
+            postpone(c, now);
+            continue;
+        }
+        c.waits = false;
         c.gone = false;  // a client may close its half of the connection
         c.text = refused ? refusal_http(*refused) : reply_to(c, state, answer);
         c.answered = true;
     }
+}
+
+/// The client may have closed its half of the connection.
+void api_server::postpone(client& c, nanoseconds now) {
+    c.gone = false;
+    if (!std::exchange(c.waits, true)) c.deadline = now + longest_wait;
+}
+
+/// Of a request that has waited in vain.
+void api_server::give_up(client& c) {
+    c.text = refusal_http({503, error_json("another program writes to the list of jobs: end it, and repeat this")});
+    write_to(c);
 }
 
 /// Whether the client asks for events; then it has no socket here any more.
@@ -160,6 +211,7 @@ void api_server::send(nanoseconds now, api_reply const* failure) {
     for (auto& c : clients_) {
         if (c.answered && c.sent == 0 && failure != nullptr) c.text = refusal_http({failure->status, failure->json});
         if (c.answered) write_to(c);
+        if (c.waits && now >= c.deadline) give_up(c);
     }
     std::erase_if(clients_, [&](client const& c) { return c.gone || now >= c.deadline; });
 }

@@ -18,6 +18,7 @@
 #include "serve/access.hpp"
 #include "serve/api.hpp"
 #include "serve/event_streams.hpp"
+#include "serve/fair_share.hpp"
 #include "serve/http.hpp"
 
 namespace ration::program {
@@ -31,18 +32,21 @@ struct entrance {
     std::optional<std::int64_t> uid;  ///< of all its clients; none: the kernel names the user of each
 };
 
-/// No call waits. A client has `patience` for everything; if an entrance has `most_clients`, its next ones wait
-/// outside. Further ones of a user who is neither the service's nor an administrator are closed.
+/// No call waits. A client has `patience` for everything. Once an entrance has `most_clients`, the user with the most
+/// connections loses the oldest idle one to the next client, unless that client's user would have as many. The user of
+/// the service and administrators never give way; if they hold all places, the next clients wait outside.
 class api_server {
     struct client {
         std::size_t through;  // the entrance
         process::descriptor socket;
         std::int64_t uid = -1;
         bool is_admin = false;
+        place_holder holder;
         nanoseconds deadline;
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
         bool admitted = false, answered = false, gone = false;
+        bool waits = false;  // its whole request is here, and cannot be performed now
     };
     std::vector<entrance> entrances_;
     std::optional<gid_t> admins_;
@@ -52,7 +56,9 @@ class api_server {
 
 public:
     static constexpr std::size_t most_clients = 64, most_of_other_user = 16;
-    static constexpr nanoseconds patience = seconds(10);
+    /// Connections that one call accepts, so that a flood of them delays no request for long.
+    static constexpr int most_accepted = 256;
+    static constexpr nanoseconds patience = seconds(10), longest_wait = seconds(25);
 
     /// `admins`: the group whose members control all jobs, as root does.
     explicit api_server(std::vector<entrance> entrances, std::optional<gid_t> admins = std::nullopt)
@@ -60,8 +66,9 @@ public:
 
     /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
-    /// Reads what has come, and answers each whole request by `answer`. The answers wait for `send`.
-    void receive(nanoseconds now, api_handler const& answer);
+    /// Reads what has come, and answers each whole request by `answer`. The answers wait for `send`. A request that
+    /// may change something waits for a later call while `may_change` returns false, at most `longest_wait`.
+    void receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change);
     /// The clients that asked for events since the last call. They are none of this object's any more.
     [[nodiscard]] std::vector<event_client> take_event_clients() { return std::exchange(event_clients_, {}); }
     /// Sends the answers. `failure`: instead of those that `receive` made, since their changes are lost; may be null.
@@ -70,11 +77,15 @@ public:
 private:
     void restore_entrances(nanoseconds now);
     [[nodiscard]] bool is_full(std::size_t through) const noexcept;
+    [[nodiscard]] bool may_accept(std::size_t through) const noexcept;
+    [[nodiscard]] bool make_room(std::size_t through, place_holder next);
     void accept_some(std::size_t through, nanoseconds now);
     void add_client(std::size_t through, process::descriptor socket, nanoseconds now);
     static void read_from(client& c);
     [[nodiscard]] std::optional<http_reply> refusal(client& c) const;
     [[nodiscard]] bool hand_over(client& c);
+    static void postpone(client& c, nanoseconds now);
+    static void give_up(client& c);
     [[nodiscard]] std::string reply_to(client const& c, message_state state, api_handler const& answer) const;
     static void write_to(client& c);
 };

@@ -178,6 +178,8 @@ result<database> database::open(std::string const& path, access how) {
     return opened;
 }
 
+void database::never_wait() noexcept { ::sqlite3_busy_timeout(connection_->get(), 0); }
+
 result<std::vector<sql_row>> database::query(std::string const& sql, std::vector<sql_value> const& values) {
     auto const prepared = connection_->prepare(sql);
     if (!prepared) return prepared.failure();

@@ -47,6 +47,8 @@ public:
     database& operator=(database&&) noexcept;
     ~database();
 
+    /// Calls return `busy` at once where another program writes, instead of waiting up to 5 s for it.
+    void never_wait() noexcept;
     /// Performs one statement with these values for its parameters, and returns its rows. Statements are kept prepared.
     [[nodiscard]] result<std::vector<sql_row>> query(std::string const& sql, std::vector<sql_value> const& values = {});
     /// The first number that a query returns, which has a row.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "serve/api.hpp"
+#include "serve/fair_share.hpp"
 #include "serve/http.hpp"
 
 namespace ration::program {
@@ -46,14 +47,23 @@ constexpr char const* head_of_events =
 
 }  // namespace
 
-bool event_streams::is_full(std::int64_t uid) const noexcept {
-    auto const of_user = std::ranges::count(subscribers_, uid, [](subscriber const& one) { return one.at.uid; });
-    bool const trusted = uid == 0 || uid == ::geteuid();
-    return subscribers_.size() >= most_clients || (!trusted && of_user >= std::ptrdiff_t{most_of_other_user});
+/// False: the next client of this user has to go.
+bool event_streams::make_room(std::int64_t uid) {
+    auto const holder_of = [](std::int64_t user) {
+        return user == 0 || user == ::geteuid() ? std::nullopt : place_holder(user);
+    };
+    std::vector<place_holder> places;
+    for (auto const& one : subscribers_) places.push_back(holder_of(one.at.uid));
+    auto const next = holder_of(uid);
+    if (next && std::ranges::count(places, next) >= std::ptrdiff_t{most_of_other_user}) return false;
+    if (places.size() < most_clients) return true;
+    auto const yields = user_to_yield(places, next);
+    if (yields) subscribers_.erase(subscribers_.begin() + (std::ranges::find(places, yields) - places.begin()));
+    return yields.has_value();
 }
 
 void event_streams::add(event_client client, nanoseconds now) {
-    if (is_full(client.uid)) {
+    if (!make_room(client.uid)) {
         auto const refusal = refusal_http({503, error_json("too many clients get events: close one of them")});
         static_cast<void>(::send(client.socket.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL));
         return;

@@ -51,8 +51,9 @@ public:
 
     explicit event_streams(stage_log log) noexcept : log_(std::move(log)) {}
 
-    /// Adds a client, which gets stages from now on or after `last`. One too many, of all or of a user who is not the
-    /// service's, gets status 503 instead.
+    /// Adds a client, which gets stages from now on or after `last`. One too many of a user who is not the service's
+    /// gets status 503 instead. Once all places are taken, the user with the most loses the oldest one to the next
+    /// client, unless that client's user would have as many; root and the user of the service lose none.
     void add(event_client client, nanoseconds now);
     /// Adds the descriptors to wait for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
@@ -64,7 +65,7 @@ public:
     [[nodiscard]] std::size_t held() const noexcept;
 
 private:
-    [[nodiscard]] bool is_full(std::int64_t uid) const noexcept;
+    [[nodiscard]] bool make_room(std::int64_t uid);
     [[nodiscard]] result<void> read_new_stages();
     [[nodiscard]] result<void> read_stages(subscriber& to);
     void add_limits(nanoseconds now, std::function<std::string(std::int64_t uid)> const& limits);

@@ -46,6 +46,14 @@ void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", prin
 
 }  // namespace
 
+void list_warnings::report(error const& why) {
+    auto const now = process::now();
+    bool const busy = why.code == errc::busy;
+    if (busy && busy_at_ != nanoseconds{} && now - busy_at_ < seconds(60)) return;
+    if (busy) busy_at_ = now;
+    warn(why);
+}
+
 void job_queue::restore(stored_job job) {
     auto const label = label_of(job.what.name, job.id);
     bool const paused = job.paused;
@@ -59,7 +67,7 @@ std::vector<admitted_job> job_queue::admit(std::size_t slots, nanoseconds now) {
     auto const room = std::min(slots, max_running_ - std::min(max_running_, tracked_.size()));
     auto const done = admit_some(room, now, admitted);
     if (done) return admitted;
-    warn(done.failure());
+    warnings_.report(done.failure());
     store_.roll_back();
     for (auto const& one : admitted) tracked_.erase(one.config->name);
     dirty_ = false;
@@ -128,7 +136,7 @@ bool job_queue::may_launch(live_job const& job) {
     auto done = store_.advance(change);
     if (done) done = store_.commit();
     if (!done) {
-        warn(done.failure());
+        warnings_.report(done.failure());
         store_.roll_back();
         return false;
     }
@@ -158,20 +166,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     turn_orders orders;
     std::vector<move> moves;
     control_.attach(jobs, exchange);
-    wait_explainer const reasons(store_, control_, waiting_, max_running_);
-    api_.attach([&](stored_job const& job) {
-        return reasons.reason_of(job, {jobs, watched(jobs, progress, 0), now}, start_order_now());
-    });
-    server_.receive(process::now(), [&](api_request const& request) {
-        if (request.method == "GET" && request.path == running_path)
-            return api_reply{200,
-                             running_json(jobs, watched(jobs, progress, request.is_admin ? 0 : request.uid), folder_)};
-        return api_.answer(request);
-    });
-    if (api_.take_changed()) {
-        dirty_ = true;
-        if (auto read = read_wishes(); !read) warn(read.failure());
-    }
+    bool const changed = receive(jobs, progress, now);
     for (auto const& job : jobs.jobs()) {
         auto* const t = tracked_of(job);
         if (t == nullptr) continue;
@@ -179,19 +174,46 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
         if (auto change = change_of(job, *t, step, now)) moves.push_back({t, std::move(*change)});
     }
     auto const written = write(moves, hooks, orders);
-    if (!written) {
-        warn(written.failure());
+    bool const waits = !written && !changed && written.failure().code == errc::busy;  // no client has changed anything
+    if (!written) warnings_.report(written.failure());
+    if (!written && !waits) {
         store_.roll_back();
         if (auto read = read_wishes(); !read) warn(read.failure());  // those of this turn are lost
     }
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
-    server_.send(process::now(), written ? nullptr : &lost);
-    control_.end_turn(static_cast<bool>(written));
+    server_.send(process::now(), written || waits ? nullptr : &lost);
+    control_.end_turn(written || waits);
     for (auto const& job : jobs.jobs())
         if (auto* const t = tracked_of(job); t != nullptr && must_stop(job, *t, now)) orders.stop.push_back(job.id);
     send_events(jobs, progress);
     if (written) settle(moves, orders, jobs);
     return orders;
+}
+
+bool job_queue::receive(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now) {
+    wait_explainer const reasons(store_, control_, waiting_, max_running_);
+    api_.attach([&](stored_job const& job) {
+        return reasons.reason_of(job, {jobs, watched(jobs, progress, 0), now}, start_order_now());
+    });
+    bool changes = false;
+    server_.receive(
+        process::now(),
+        [&](api_request const& request) {
+            if (request.method == "GET" && request.path == running_path)
+                return api_reply{
+                    200, running_json(jobs, watched(jobs, progress, request.is_admin ? 0 : request.uid), folder_)};
+            return api_.answer(request);
+        },
+        [&] {
+            auto const begun = store_.begin();
+            changes |= static_cast<bool>(begun);
+            return begun || begun.failure().code != errc::busy;
+        });
+    if (api_.take_changed()) {
+        dirty_ = true;
+        if (auto read = read_wishes(); !read) warn(read.failure());
+    }
+    return changes;
 }
 
 job_queue::tracked* job_queue::tracked_of(live_job const& job) {
@@ -289,16 +311,16 @@ std::optional<stage_change> job_queue::change_of(live_job const& job, tracked co
 
 /// Whether a pause has ended it, or a drain before its launch. A pause of an earlier service may have done so whatever
 /// its exit code; one that comes after its end has not.
-bool job_queue::ended_by_pause(live_job const& job, tracked const& t) noexcept {
-    if (t.job.cancelled || t.limited) return false;
-    if (t.withdrawn) return true;
-    return t.pausing ? job.now == condition::stopped : t.may_pause && t.job.paused;
+bool job_queue::tracked::ended_by_pause(live_job const& of) const noexcept {
+    if (job.cancelled || limited) return false;
+    if (withdrawn) return true;
+    return pausing ? of.now == condition::stopped : may_pause && job.paused;
 }
 
 stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) const {
     change.why = job.why;
     if (job.has_launch()) change.end = numbers_of(end_of(job));
-    if (ended_by_pause(job, t)) {
+    if (t.ended_by_pause(job)) {
         change.to = stage::queued;
         change.why = t.withdrawn && !t.job.paused ? "" : "paused";
         change.uncounted = job.has_launch();

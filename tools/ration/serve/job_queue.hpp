@@ -20,6 +20,17 @@
 
 namespace ration::program {
 
+/// Of the list; that another program writes to it is one warning a minute, since each turn tries again.
+class list_warnings {
+    nanoseconds busy_at_{};
+
+public:
+    void report(error const& why);
+};
+
+/// While another program writes to the list, changes wait: those of clients, stages of jobs, and launches. Everything
+/// else continues, as limits, time limits and requests that only read.
+///
 /// Queued jobs start by their priority, then in turns of their tenants, then by their ids, as soon as the jobs that
 /// they come after have completed. A stage of a job is durable before the next one begins: a process exists only after
 /// `DEPLOYING`.
@@ -35,6 +46,8 @@ class job_queue final : public job_source {
         bool withdrawn = false;  // it goes back to the queue, since the service drains
         bool stopping = false;
         std::string reason{};  // of the last change of a limit
+
+        [[nodiscard]] bool ended_by_pause(live_job const& of) const noexcept;
     };
     job_store& store_;
     service_api& api_;
@@ -48,6 +61,7 @@ class job_queue final : public job_source {
     waiting_jobs waiting_;
     bool dirty_ = true;         // queued jobs may start
     std::int64_t next_ms_ = 0;  // since the boot: from then on another one may
+    list_warnings warnings_;
 
 public:
     job_queue(job_store& store, service_api& api, service_control& control, api_server& server, event_streams& events,
@@ -69,7 +83,8 @@ public:
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const& job) const override;
     [[nodiscard]] bool records_ends() const noexcept override { return true; }
     [[nodiscard]] turn_orders take_turn(job_table const& jobs, std::span<training_progress const> progress,
-                                        policy_exchange const& exchange, hook_room const& hooks, nanoseconds now) override;
+                                        policy_exchange const& exchange, hook_room const& hooks,
+                                        nanoseconds now) override;
     /// Ends the program at once, as SIGKILL does: the jobs run on, and the next start takes them over.
     void interrupted() override;
 
@@ -92,10 +107,11 @@ private:
     void send_events(job_table const& jobs, std::span<training_progress const> progress);
     [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
                                                         nanoseconds now) const;
-    [[nodiscard]] static bool ended_by_pause(live_job const& job, tracked const& t) noexcept;
     [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
     [[nodiscard]] result<void> write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders);
     [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
+    /// Returns whether the list may have changed.
+    [[nodiscard]] bool receive(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now);
     void settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs);
 };
 

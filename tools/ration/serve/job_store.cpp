@@ -78,6 +78,14 @@ namespace {
     return {};
 }
 
+[[nodiscard]] result<std::optional<stored_job>> take_end(database& file, std::int64_t job) {
+    if (auto removed = file.query("DELETE FROM unhandled_ends WHERE job = ?", {job}); !removed)
+        return removed.failure();
+    auto found = select_jobs(file, "WHERE id = ?", {job});
+    if (!found) return found.failure();
+    return found->empty() ? std::optional<stored_job>() : std::optional(std::move(found->front()));
+}
+
 }  // namespace
 
 result<job_store> job_store::open(std::string const& path, std::int64_t now_ms, std::int64_t last_number) {
@@ -103,6 +111,7 @@ result<job_store> job_store::open(std::string const& path, std::int64_t now_ms, 
     store.durable_ = store.now_ = {last, present->change};
     store.confirmed_ = std::move(confirmed).value();
     if (auto raised = number_after(store.file_, last); !raised) return raised.failure();
+    store.file_.never_wait();
     return store;
 }
 
@@ -310,17 +319,11 @@ result<std::vector<stored_job>> job_store::take_ended(std::function<bool(std::in
     std::vector<stored_job> out;
     for (auto const& row : *ended) {
         if (!wanted(number_in(row[1]))) continue;
-        auto taken = whole([&] { return take_end(number_in(row[0])); });
+        auto taken = whole([&] { return take_end(file_, number_in(row[0])); });
         if (!taken) return taken.failure();
         if (*taken) out.push_back(std::move(**taken));
     }
     return out;
-}
-
-result<std::optional<stored_job>> job_store::take_end(std::int64_t job) {
-    if (auto removed = file_.query("DELETE FROM unhandled_ends WHERE job = ?", {job}); !removed)
-        return removed.failure();
-    return find(job);
 }
 
 result<std::vector<past_stage>> job_store::history(std::int64_t job) {

@@ -160,6 +160,10 @@ public:
     /// For reading alone, also while another process writes. Errors: `not_found`, `not_supported` (another version).
     [[nodiscard]] static result<job_store> open_to_read(std::string const& path);
 
+    /// Makes changes possible until the next commit. Each change does so if it was not called. Error: `busy`, at once
+    /// while another program writes to the file; then nothing has changed since the last commit.
+    [[nodiscard]] result<void> begin();
+
     /// Adds a job in the stage `queued`. Errors: `conflict` (the user has used the key for another job).
     [[nodiscard]] result<submitted> submit(submission const& what, std::int64_t now_ms);
     /// Moves a job to another stage. `deploying` begins its next incarnation. Errors: `not_found`; `invalid_value` if
@@ -197,11 +201,9 @@ public:
     [[nodiscard]] result<std::string> boot_of(stored_job const& job);
 
 private:
-    [[nodiscard]] result<void> begin();
     template <class Change>
     [[nodiscard]] auto whole(Change change) -> decltype(change());
     [[nodiscard]] result<submitted> insert(submission const& what, std::int64_t now_ms);
-    [[nodiscard]] result<std::optional<stored_job>> take_end(std::int64_t job);
     [[nodiscard]] result<void> apply(stored_job const& job, stage_change const& change);
 };
 

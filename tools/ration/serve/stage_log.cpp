@@ -15,6 +15,7 @@ namespace {
 result<stage_log> stage_log::open(std::string const& path) {
     auto file = database::open(path, database::access::read);
     if (!file) return file.failure();
+    file->never_wait();
     return stage_log(std::move(file).value());
 }
 

@@ -208,7 +208,7 @@ private:
         socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int const yes = 1;
         // The mode is set before the file exists and becomes that of the file, without the bits of
-        // the umask, so it is never open to others. Nobody else can replace the file in this directory.
+        // the umask, so it is never open to others. No other user can replace the file in this directory.
         if (socket_ < 0 || ::setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
             ::fchmod(socket_, 0600) != 0 ||
             ::bind(socket_, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
