@@ -253,6 +253,34 @@ TEST_CASE("one bad message is suspect, three on end are divergence", "[health]")
     CHECK(job.is() == condition::reporting);
 }
 
+TEST_CASE("a metric of the target diverges as the loss does, and is named", "[health]") {
+    patient job;
+    auto const evaluate = [&](std::string_view metric, std::uint64_t bad) {
+        update reported;
+        reported.body.type = message_type::eval;
+        reported.body.metric = metric;
+        reported.body.non_finite = bad;
+        job.state.handle(seconds(job.now), reported, "val_loss");
+    };
+    for (int i = 0; i < 4; ++i) {
+        evaluate("accuracy", 1);
+        job.step(1);  // a finite loss between does not make it good
+    }
+    CHECK(job.is() == condition::reporting);
+    evaluate("val_loss", 1);
+    CHECK(job.is() == condition::suspect);
+    evaluate("val_loss", 1);
+    job.step(2);
+    CHECK(job.state.diverged_by() == ration::progress::divergence::none);
+    evaluate("val_loss", 1);
+    CHECK(job.is() == condition::diverged);
+    CHECK(job.state.diverged_by() == ration::progress::divergence::metric);
+    for (int i = 0; i < 3; ++i) evaluate("val_loss", 0);
+    CHECK(job.is() == condition::reporting);
+    for (std::uint64_t at = 3; at < 6; ++at) job.step(at, 1);
+    CHECK(job.state.diverged_by() == ration::progress::divergence::loss);
+}
+
 TEST_CASE("a job may say itself that it has diverged, and stands by it", "[health]") {
     patient job;
     job.step(1);
@@ -260,6 +288,7 @@ TEST_CASE("a job may say itself that it has diverged, and stands by it", "[healt
     CHECK(job.is() == condition::diverged);
     for (std::uint64_t at = 2; at < 9; ++at) job.step(at);
     CHECK(job.is() == condition::diverged);
+    CHECK(job.state.diverged_by() == ration::progress::divergence::reported);
 }
 
 TEST_CASE("after goodbye nothing more is expected", "[health]") {

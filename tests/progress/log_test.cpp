@@ -102,6 +102,74 @@ TEST_CASE("NaN and infinities are counted, however they are spelt", "[log]") {
     CHECK(log.losses() == std::vector<double>{0.0015, 0, -0.5});
 }
 
+TEST_CASE("a part of a number is not a number", "[log]") {
+    reader log(R"(step (?<step>\d+) loss: (?<loss>[-+.\w]+))");
+    for (auto const* const text : {"8,748", "0,35", "97%", "1.#QNAN", "1.2e+400,5"}) {
+        INFO(text);
+        auto const before = log.adapter.counts().unreadable;
+        log << "step 1 loss: " << text << "\n";
+        CHECK(log.adapter.counts().unreadable == before + 1);
+    }
+    CHECK(log.reported.all.empty());
+    CHECK(log.adapter.unreadable().text == "1.2e+400");
+    log << "step 1 loss: 8, 748\nstep 2 loss: 0.35.\nstep 3 loss: 97 %\n";
+    CHECK(log.losses() == std::vector<double>{8, 97});
+
+    reader digits(R"(loss (?<loss>[\d.]+))");
+    digits << "loss 1.2e-05\nloss 3,5\nloss 3.\nloss 4 e-5\n";
+    CHECK(digits.losses() == std::vector<double>{3, 4});
+    reader greedy(R"(.*(?<loss>[\d.]+))");
+    greedy << "loss 0.731\nloss 7\n";
+    CHECK(greedy.losses() == std::vector<double>{7});
+    reader counter(R"(step (?<step>\d+).* loss (?<loss>\S+))");
+    counter << "step 1,000 loss 1\nstep 1000 loss 2\n";
+    CHECK(counter.losses() == std::vector<double>{2});
+}
+
+TEST_CASE("a pattern may require the character that follows a number", "[log]") {
+    reader log(R"((?<step>\d+),(?<loss>[\d.]+),acc (?<acc>\d+)%)");
+    log << "1,2,acc 97%\n2,3.5,acc 98%\n";
+    CHECK(log.losses() == std::vector<double>{2, 3.5});
+    CHECK(log.reported.of(message_type::eval).size() == 2);
+    reader fraction(R"(loss (?<loss>\d+)\.)"), maybe(R"(loss (?<loss>\d+),?)"), any(R"(loss (?<loss>\d+).)");
+    for (auto* const one : {&fraction, &maybe, &any}) *one << "loss 2.5\nloss 3,5\n";
+    CHECK(fraction.losses() == std::vector<double>{2});
+    CHECK(maybe.losses().empty());
+    CHECK(any.losses().empty());
+}
+
+TEST_CASE("the values of each metric are counted", "[log]") {
+    reader log(R"(step (?<step>\d+) loss (?<loss>\S+) tps (?<tps>\S+))");
+    log << "step 1 loss 1 tps 149\nstep 2 loss 1 tps 6,502\nstep 3 loss x tps 6,503\n";
+    CHECK(log.adapter.counts_of("tps").read == 1);
+    CHECK(log.adapter.counts_of("tps").unreadable == 2);
+    CHECK(log.adapter.counts_of("loss").read == 2);
+    CHECK(log.adapter.counts_of("loss").unreadable == 1);
+    CHECK(log.adapter.counts_of("absent").read == 0);
+}
+
+TEST_CASE("equal values on lines of their own are values of their own", "[log]") {
+    reader log(R"((?<step>\d+)/(?:\d+) .*accuracy=(?<accuracy>[\d.]+), loss=(?<loss>[\d.]+))");
+    log << "Epoch 1: 938/938 [00:11, accuracy=1, loss=0.03]\nEpoch 2: 938/938 [00:11, accuracy=1, loss=0.03]\r\n"
+           "Epoch 3: 938/938 [00:11, accuracy=1, loss=0.03]\rEpoch 3: 938/938 [00:11, accuracy=1, loss=0.03]\n";
+    CHECK(log.losses() == std::vector<double>{0.03, 0.03, 0.03});
+    CHECK(log.reported.of(message_type::eval).size() == 3);
+    CHECK(log.adapter.counts().repeated == 2);
+}
+
+TEST_CASE("losses are counted until the first step", "[log]") {
+    reader log(std::vector<std::string>{R"(^Epoch (?<step>\d+)/)", R"(loss: (?<loss>[\d.]+)(?: acc: (?<acc>\S+))?)"});
+    log << "loss: 5\nloss: 3.8 acc: 1\nloss: 3.8\n";
+    auto steps = log.reported.of(message_type::step);
+    REQUIRE(steps.size() == 3);
+    CHECK(steps[2].update.body.step == 3);
+    log << "Epoch 1/5\nloss: 3\n";
+    steps = log.reported.of(message_type::step);
+    REQUIRE(steps.size() == 4);
+    CHECK(steps[3].update.body.step == 1);
+    CHECK_FALSE(steps[3].update.rollback);
+}
+
 TEST_CASE("a match that holds no number is counted, not guessed", "[log]") {
     reader log(R"(step=(?<step>\S+) loss=(?<loss>\S+))");
     log << "step=1,000 loss=1\nstep=1 loss=n/a\nstep=2 loss=0.5.\nstep=-1 loss=1\nstep=3 loss=+\n";

@@ -72,6 +72,16 @@ class TryLog(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, "2 of 2 lines match, 0 give a record\nGroups that are not a number: 2; the last is '1.5,' of 'loss'\n"
                                                              "The first lines that were not read:\n  Loss: 2.0000, lr\n  Loss: 1.5,\n"))
 
+    def test_parts_of_numbers_are_not_read(self) -> None:
+        text = "step 1/9 loss: 8,748\nstep 2/9 loss: 0,35\nstep 3/9 loss: 97%\nstep 4/9 loss: 1.#QNAN\nstep 5/9 loss: 0.25\n"
+        code, lines, _ = try_log("-", "--pattern", r"step (?<step>\d+)/\d+ loss: (?<loss>[-+.\w]+)", text=text)
+        self.assertEqual((code, lines[:-1], lines[-1]["unreadable"]), (0, [{"step": 5, "metrics": {"loss": 0.25}}], 4))
+
+    def test_keras_without_an_epoch_line_counts_its_losses(self) -> None:
+        text = "".join(f"227/227 [====] - 147s 636ms/step - loss: {loss}\n" for loss in (5.1919, 3.8921, 3.8921))
+        code, lines, _ = try_log("-", "--preset", "keras", text=text)
+        self.assertEqual([line["step"] for line in lines[:-1]], [1, 2, 3])
+
     def test_the_exit_code_tells_that_nothing_was_read(self) -> None:
         for text in ("", "other\n", "loss x=\n"):
             with self.subTest(text=text):
@@ -154,6 +164,71 @@ class Unread(RunTest):
         done = self.run_jobs()
         self.assertEqual(done.returncode, 1)
         self.assertIn("broken failed: exit code 1; its last line: ModuleNotFoundError: No module named 'absent'\n", done.stdout)
+
+
+class Values(RunTest):
+    """Values that a run reads or does not read, by its event log."""
+
+    def run_script(self, script: str, more: str, target: str, code: int = 0) -> list[dict]:
+        self.write(job("plain", ["/bin/sh", "-c", script], more, target=f"target = {target}"))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return self.events()
+
+    def how_it_ended(self, events: list[dict]) -> tuple[str, str]:
+        return next((e["how"], e["why"]) for e in events if e["event"] == "job_ended")
+
+    def test_nan_of_the_metric_of_a_target_ends_the_job_and_is_not_zero(self) -> None:
+        cases = (("for i in 1 2 3 4 5; do echo val_loss=nan; sleep 0.2; done; sleep 30", r"log = 'val_loss=(?<val_loss>\S+)'", "val_loss"),
+                 ("for i in 1 2 3 4 5; do echo ppl=inf; sleep 0.2; done; sleep 30", r"log = 'ppl=(?<perplexity>\S+)'", "perplexity"),
+                 ("echo step,f1 > m.csv; for i in 1 2 3 4; do echo $i,NaN >> m.csv; done; sleep 30", "metrics = { csv = 'm.csv', f1 = 'f1' }", "f1"),
+                 ("for i in 1 2 3 4; do echo '{\"f1\": NaN}' >> m.jsonl; done; sleep 30", "metrics = { jsonl = 'm.jsonl', f1 = 'f1' }", "f1"))
+        for script, more, metric in cases:
+            with self.subTest(metric=metric, more=more):
+                events = self.run_script(script, more, f"{{ {metric} = {{ objective = 0.5 }} }}", code=1)
+                self.assertEqual(self.how_it_ended(events), ("diverged", f"its {metric} is no longer a finite number"))
+                values = [e["value"] for e in events if e["event"] == "progress"]
+                self.assertGreaterEqual(len(values), 3)
+                self.assertEqual(set(values), {"nan"})
+
+    def test_the_metric_that_is_nan_is_named(self) -> None:
+        events = self.run_script("for i in 1 2 3 4; do echo loss=nan acc=0.5; sleep 0.2; done; sleep 30", r"log = 'loss=(?<loss>\S+) acc=(?<accuracy>\S+)'",
+                                 "{ accuracy = { objective = 0.9 } }", code=1)
+        self.assertEqual(self.how_it_ended(events), ("diverged", "its loss is no longer a finite number"))
+
+    def test_the_last_line_needs_no_end_but_one_that_a_signal_cut_does_not_count(self) -> None:
+        sources = ((r"log = 'loss=(?<loss>\S+)'", "printf 'loss=1\\nloss=0.001'"), ("metrics = { jsonl = 'm.jsonl' }", "printf '{\"loss\": 0.001}' > m.jsonl"),
+                   ("metrics = { csv = 'm.csv' }", "printf 'step,loss\\n1,0.001' > m.csv"))
+        for more, script in sources:
+            for last, tiers in (("exit 0", 1), ("kill -9 $$", 0)):
+                with self.subTest(more=more, last=last):
+                    events = self.run_script(f"{script}; {last}", more, "{ loss = { objective = 0.1 } }", code=0 if tiers else 1)
+                    self.assertEqual(sum(e["event"] == "tier_reached" for e in events), tiers)
+
+    def test_files_are_searched_once_more_at_the_end(self) -> None:
+        first = "mkdir -p v0 v1; printf 'step,loss\\n1,1\\n' > v0/m.csv; sleep 1.2; "
+        for way in ("printf 'step,loss\\n1,1\\n2,0.1\\n' > t; mv t v0/m.csv", "printf 'step,loss\\n2,0.1\\n' > v1/m.csv",
+                    "printf '2,0.1\\n' >> v0/m.csv; printf 'step,loss\\n3,1\\n' > v1/m.csv"):
+            with self.subTest(way=way):
+                events = self.run_script("rm -rf v0 v1; " + first + way, "metrics = { csv = 'v*/m.csv' }", "{ loss = { objective = 0.2 } }")
+                self.assertEqual(sum(e["event"] == "tier_reached" for e in events), 1)
+
+    def test_titles_may_be_padded(self) -> None:
+        events = self.run_script("printf '\\357\\273\\277   epoch,   box \\n   0,  0.5\\n   1,  0.01\\n' > m.csv", "metrics = { csv = 'm.csv', step = 'epoch', box = 'box' }",
+                                 "{ box = { objective = 0.03, direction = 'down' } }")
+        self.assertEqual([(e["step"], e["value"]) for e in events if e["event"] == "progress"], [(0, 0.5), (1, 0.01)])
+
+    def test_values_that_become_unreadable_are_named_in_the_run_and_at_its_end(self) -> None:
+        script = "echo tps: 149; for i in 1 2 3 4 5 6 7 8 9 10 11; do echo tps: 6,50$i; done; sleep 1.5; echo end"
+        events = self.run_script(script, r"log = 'tps: (?<tps>\S+)'", "{ tps = { objective = 9000, direction = 'up' } }")
+        sentence = "'log' could not read 11 of 12 values of 'tps', such as '6,5011'; match whole numbers without separators of thousands"
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "plain"], ["so far, " + sentence])
+        self.assertEqual(self.how_it_ended(events), ("finished", sentence))
+
+    def test_long_lines_are_named_once(self) -> None:
+        events = self.run_script("for i in 1 2 3; do printf '%05000d loss=1\\n' $i; done; echo loss=0.5", r"log = 'loss=(?<loss>\S+)'", "{ loss = { objective = 0.1 } }")
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "plain"],
+                         ["its output has lines over 4096 bytes, which 'log' does not read; print shorter lines"])
 
 
 class MetricFiles(RunTest):

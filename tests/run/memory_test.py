@@ -59,6 +59,13 @@ class Shortage(RunTest):
         self.write(job("launcher", ["/bin/sh", "-c", f"{PYTHON} -c '{GREEDY}' 2>/dev/null; echo rank 0 died; exit 7"], 'bounds = { memory = "64MiB" }'))
         self.assertEqual(self.why(), "exit code 7; out of memory: limit 64 MiB; its last line: rank 0 died")
 
+    def test_a_worker_that_was_killed_is_named_although_the_first_process_succeeds(self) -> None:
+        self.write(job("loader", ["/bin/sh", "-c", f"{PYTHON} -c '{GREEDY}' 2>/dev/null; exit 0"], 'bounds = { memory = "64MiB" }'))
+        done = self.run_jobs("--log", "log.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (ended,) = of(self.events(), "job_ended")
+        self.assertIn("the kernel killed one of its processes, out of memory: limit 64 MiB", ended["why"])
+
     def test_a_job_killed_from_outside_did_not_run_out_of_memory(self) -> None:
         self.write(job("a", ["/bin/sh", "-c", "kill -9 $$"], 'bounds = { memory = "64MiB" }'))
         self.assertEqual(self.why(), "killed by signal 9 (Killed)")

@@ -47,13 +47,13 @@ constexpr std::size_t longest_sentence = 1000, longest_name_list = 4000;
     out.type = is_loss ? progress::message_type::step : progress::message_type::eval;
     out.step = event.step;
     bool const finite = std::isfinite(event.value);
+    out.non_finite = finite ? 0 : 1;
     if (is_loss) {
-        out.loss_mean = event.value;
+        out.loss_mean = finite ? event.value : 0;
         out.loss_count = finite ? event.count : 0;
     } else {
         out.metric = event.metric;
-        out.value = event.value;
-        out.non_finite = finite ? 0 : 1;
+        out.value = finite ? event.value : 0;
     }
     return out;
 }

@@ -183,6 +183,7 @@ void run_recorder::progress(event_fields& f, std::int64_t t) {
     if (!f.status()) return;
     auto& job = job_called(name);
     if (job.metric.empty()) job.metric = shortened(metric, longest_name);
+    if (!std::isfinite(value)) return;  // NaN is not a point of a chart
     if (job.metric == shortened(metric, longest_name)) job.curve.add({t, step, smoothed.value_or(value)});
 }
 

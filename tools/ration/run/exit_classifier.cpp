@@ -42,7 +42,7 @@ using exit_kind = process::exit_report::kind;
 exit_classifier::verdict exit_classifier::classify(live_job const& job, process::exit_report const& report,
                                                    nanoseconds now) {
     if (job.now == condition::diverged || health_.has_diverged(job, now))
-        return {condition::diverged, sentence_of_divergence(job)};
+        return {condition::diverged, health_.sentence_of_divergence(job)};
     if (!stopper_.refusal(job).empty()) return {condition::failed, stopper_.refusal(job)};
     if (stopper_.is_stopping(job)) {
         auto const reason = stopper_.reason(job);
@@ -52,10 +52,18 @@ exit_classifier::verdict exit_classifier::classify(live_job const& job, process:
     bool const unknown = report.how == exit_kind::unknown;
     if (unknown && source_.records_ends())
         return {condition::failed, "its end was not recorded, as after SIGKILL of its first process"};
-    if (report.success() || unknown) return {condition::finished, sentence_of(report)};
+    if (report.success() || unknown) return {condition::finished, success_of(job, report)};
     auto trouble = trouble_of(job, report);
     if (!progress_.said_done(job)) return {condition::failed, std::move(trouble)};
     return {aborted(report) ? condition::finished : condition::failed, "it reported its end, then " + trouble};
+}
+
+/// A job whose first process succeeded can have lost others, such as its data loaders, for a lack of memory.
+std::string exit_classifier::success_of(live_job const& job, process::exit_report const& report) {
+    std::string out = sentence_of(report);
+    auto const shortage = node_.jobs().memory_shortage_of(job.id);
+    if (!shortage.starts_with("out")) return out;  // another job may have been meant
+    return fmt::format("{}{}the kernel killed one of its processes, {}", out, out.empty() ? "" : "; ", shortage);
 }
 
 /// Why a process failed, with the last line that it printed. The kernel's SIGKILL for a lack of memory is not worth a

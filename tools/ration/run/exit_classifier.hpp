@@ -34,6 +34,7 @@ public:
     [[nodiscard]] verdict classify(live_job const& job, process::exit_report const& report, nanoseconds now);
 
 private:
+    [[nodiscard]] std::string success_of(live_job const& job, process::exit_report const& report);
     [[nodiscard]] std::string trouble_of(live_job const& job, process::exit_report const& report);
 };
 

@@ -6,8 +6,11 @@
 
 namespace ration::program {
 
-std::string sentence_of_divergence(live_job const& job) {
-    return fmt::format("its {} is no longer a finite number", job.config->target.metric);
+std::string health_monitor::sentence_of_divergence(live_job const& job) const {
+    auto const by = states_[job].health.diverged_by();
+    if (by == progress::divergence::reported) return "it reported that its training diverged";
+    return fmt::format("its {} is no longer a finite number",
+                       by == progress::divergence::metric ? job.config->target.metric : "loss");
 }
 
 void health_monitor::observe(nanoseconds now) {

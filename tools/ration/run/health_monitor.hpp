@@ -49,7 +49,7 @@ public:
 
     void start_incarnation(live_job const& job, nanoseconds now) { states_[job] = {.health = progress::health(now)}; }
     void handle(live_job const& job, progress::update const& reply, nanoseconds now) {
-        states_[job].health.handle(now, reply);
+        states_[job].health.handle(now, reply, job.config->target.metric);
     }
     /// While a job holds nothing its timeouts do not run.
     void suspend(live_job const& job, nanoseconds now) { states_[job].health.suspend(now); }
@@ -57,9 +57,8 @@ public:
     [[nodiscard]] bool has_diverged(live_job const& job, nanoseconds now) const {
         return states_[job].health.at(now) == progress::condition::diverged;
     }
+    /// Pre: it has diverged. "its loss is no longer a finite number"
+    [[nodiscard]] std::string sentence_of_divergence(live_job const& job) const;
 };
-
-/// "its loss is no longer a finite number"
-[[nodiscard]] std::string sentence_of_divergence(live_job const& job);
 
 }  // namespace ration::program

@@ -2,7 +2,6 @@
 #include "run/metric_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -22,6 +21,7 @@ namespace {
 
 constexpr std::size_t longest_row = std::size_t{64} << 10;
 constexpr std::size_t most_each_time = std::size_t{1} << 20;
+constexpr off_t most_at_end = off_t{64} << 20;
 constexpr std::size_t longest_head = 4096;
 constexpr nanoseconds search_interval = seconds(1);
 constexpr std::size_t longest_sample = 120;
@@ -49,13 +49,21 @@ constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a re
     return cells;
 }
 
+[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+/// The titles of the columns: some writers pad them, or begin with a byte order mark.
+[[nodiscard]] std::vector<std::string> titles_of(std::string_view row) {
+    if (row.starts_with("\xEF\xBB\xBF")) row.remove_prefix(3);
+    auto cells = cells_of(row);
+    for (auto& cell : cells) cell = std::string(trimmed(cell));
+    return cells;
+}
+
 [[nodiscard]] std::optional<double> number_of(std::string_view text) noexcept {
-    text.remove_prefix(std::min(text.find_first_not_of(" +"), text.size()));
-    text = text.substr(0, text.find_last_not_of(' ') + 1);
-    double out = 0;
-    auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return out;
+    return progress::detail::read_value(trimmed(text));
 }
 
 /// JSON without the words NaN and Infinity, which Python writes: they become texts.
@@ -109,13 +117,36 @@ metric_file::metric_file(metric_file_config const& config, std::string const& di
 void metric_file::poll(nanoseconds now, handler const& handle) {
     if (!file_ || now - searched_at_ >= search_interval) {
         searched_at_ = now;
+        read_next(handle);  // its last rows, before a newer file takes its place
         search();
     }
-    if (!file_) return;
+    read_next(handle);
+}
+
+void metric_file::finish(bool is_whole, handler const& handle) {
+    read_all(handle);
+    search();
+    read_all(handle);
+    if (is_whole && file_ && config_.format != metric_format::tensorboard && lines_.put('\n')) take_line(handle);
+}
+
+/// The rows of a file that is about to be left, or will not be written to again.
+void metric_file::read_all(handler const& handle) {
+    for (off_t read = 0; read < most_at_end;) {
+        auto const got = read_next(handle);
+        if (got == 0) return;
+        read += got;
+    }
+}
+
+/// Returns the number of bytes that were read.
+off_t metric_file::read_next(handler const& handle) {
+    if (!file_) return 0;
     if (was_written_anew()) restart(rows_, 0);
     buffer_.resize(most_each_time);
     ssize_t const got = ::pread(file_.get(), buffer_.data(), buffer_.size(), offset_);
     if (got > 0) feed(std::string_view(buffer_).substr(0, static_cast<std::size_t>(got)), handle);
+    return std::max<ssize_t>(got, 0);
 }
 
 metric_file::version metric_file::version_of(struct stat const& about) noexcept {
@@ -213,7 +244,7 @@ void metric_file::take_line(handler const& handle) {
     if (line.empty()) return;
     if (lines_.overlong()) return report("a row is longer than 64 KiB; write shorter rows");
     if (config_.format == metric_format::csv && header_.empty()) {
-        header_ = cells_of(line);
+        header_ = titles_of(line);
         if (auto const why = missing_step(config_, header_); !why.empty()) report(why);
         return;
     }

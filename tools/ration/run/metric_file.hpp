@@ -37,6 +37,9 @@ public:
 
     /// Passes the updates of new rows to `handle`.
     void poll(nanoseconds now, handler const& handle);
+    /// The same for all rows that are left, after the job has ended: up to 64 MiB of each file. `is_whole`: a last row
+    /// without an end of line counts.
+    void finish(bool is_whole, handler const& handle);
 
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_read_; }
     [[nodiscard]] std::uint64_t reported() const noexcept { return reported_; }
@@ -65,6 +68,8 @@ private:
     [[nodiscard]] std::vector<candidate> matches() const;
     void add_match(std::string const& path, std::vector<candidate>& into) const;
     void search();
+    off_t read_next(handler const& handle);
+    void read_all(handler const& handle);
     void open(candidate const& found);
     void restart(std::uint64_t skipped_rows, off_t skipped_bytes);
     [[nodiscard]] bool was_written_anew();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 /// Output without progress is normal at the start of a job, and a mistake in `log` afterwards.
 constexpr std::uint64_t patient_lines = 200;
 constexpr nanoseconds first_match_within = seconds(30);
+constexpr std::uint64_t many_values = 10;    // that cannot be read, and are worth a warning
 constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
 
 [[nodiscard]] std::string no_metric(std::string const& metric) {
@@ -48,6 +50,24 @@ constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
                            })));
     auto const line = adapter.unread_line().substr(0, most_of_a_line);
     return "'log' read nothing from its output" + (line.empty() ? "" : ", whose last line is " + quoted(line));
+}
+
+/// NaN if the message has no finite value.
+[[nodiscard]] double value_of(progress::report const& body) noexcept {
+    bool const is_step = body.type == progress::message_type::step;
+    bool const has_none = is_step ? body.loss_count == 0 && body.non_finite > 0 : body.non_finite > 0;
+    return has_none ? std::numeric_limits<double>::quiet_NaN() : is_step ? body.loss_mean : body.value;
+}
+
+/// A sentence on values of a metric that were not read, when others were.
+[[nodiscard]] std::string unread_values(progress::log_adapter const& adapter, std::string const& metric) {
+    auto const counts = adapter.counts_of(metric);
+    auto const& last = adapter.unreadable();
+    return fmt::format(
+        "'log' could not read {} of {} values of '{}'{}; match whole numbers without separators of "
+        "thousands",
+        counts.unreadable, counts.read + counts.unreadable, metric,
+        last.group == metric ? ", such as " + quoted(last.text.substr(0, most_of_a_line)) : "");
 }
 
 }  // namespace
@@ -127,7 +147,39 @@ void progress_monitor::read_log(live_job const& job, progress::log_adapter& adap
                                 handler const& handle) {
     auto& output = sources_[job].output;
     for (auto text = output.read(); !text.empty(); text = output.read()) adapter.feed(text, handle);
+    warn_of_lines(job, adapter, now);
     warn_of_unread_output(job, adapter.counts().lines, now);
+}
+
+void progress_monitor::warn_of_lines(live_job const& job, progress::log_adapter const& adapter, nanoseconds now) {
+    auto const& metric = job.config->target.metric;
+    auto const counts = adapter.counts_of(metric);
+    if (adapter.counts().overlong > 0)
+        events_.warn_once(job.config->name,
+                          fmt::format("its output has lines over {} bytes, which 'log' does not read; print shorter "
+                                      "lines",
+                                      progress::line_reader::max_line),
+                          now);
+    auto& source = sources_[job];
+    if (source.warned_values || counts.read == 0 || counts.unreadable < many_values) return;
+    source.warned_values = true;
+    events_.warn_once(job.config->name, "so far, " + unread_values(adapter, metric), now);
+}
+
+void progress_monitor::finish(live_job const& job, process::exit_report const& how, nanoseconds now,
+                              handler const& handle) {
+    bool const is_whole = how.how == process::exit_report::kind::exited;
+    auto& source = sources_[job];
+    if (source.metrics) {
+        {
+            process::file_rights const rights(job.config->account());
+            source.metrics->finish(is_whole, handle);
+        }
+        if (!source.metrics->problem().empty()) events_.warn_once(job.config->name, source.metrics->problem(), now);
+    } else if (source.adapter) {
+        read_log(job, *source.adapter, now, handle);
+        if (is_whole) source.adapter->finish(handle);
+    }
 }
 
 void progress_monitor::read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle) {
@@ -143,6 +195,10 @@ std::string progress_monitor::unread_output(live_job const& job) const {
     auto const& source = sources_[job];
     bool const has_log = source.adapter.has_value();
     if (source.metrics || has_log) {
+        auto const& metric = job.config->target.metric;
+        auto const values = has_log ? source.adapter->counts_of(metric) : progress::group_counts{};
+        if (source.reported_target && (values.unreadable >= many_values || values.unreadable > values.read))
+            return unread_values(*source.adapter, metric);
         if (source.reported_target) return {};
         if (source.metrics) return unread_metrics(*source.metrics, job.config->target.metric);
         auto const sentence = unread_log(*source.adapter, *job.config);
@@ -179,7 +235,7 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
                               .incarnation = reply.run.value,
                               .step = progress.step,
                               .metric = is_step ? std::string_view("loss") : body.metric,
-                              .value = is_step ? body.loss_mean : body.value,
+                              .value = value_of(body),
                               .count = is_step ? body.loss_count : 1,
                               .smoothed = progress.smoothed()},
                  now);

@@ -32,7 +32,7 @@ class progress_monitor {
         output_tail output;
         std::optional<nanoseconds>
             first_line_at;  // of the output or the file, when it was read; without both the launch
-        bool warned_unread = false;
+        bool warned_unread = false, warned_values = false;
         bool reported = false;         // in any incarnation
         bool reported_target = false;  // the metric of the target, in any incarnation
         bool said_done = false;        // in this incarnation
@@ -75,6 +75,9 @@ public:
 
     /// Passes each update that was accepted to `handle`. Never waits.
     void read(nanoseconds now, handler const& handle);
+    /// The process of the job has ended: passes what its output and its file still have. A last line without an end
+    /// counts, unless a signal may have cut it.
+    void finish(live_job const& job, process::exit_report const& how, nanoseconds now, handler const& handle);
     /// Updates the progress of the job and emits the report. True if the job reached a tier.
     bool take(live_job const& job, progress::update const& reply, nanoseconds now);
     void emit_tier(live_job const& job, nanoseconds now);
@@ -111,6 +114,7 @@ private:
     void read_outputs(nanoseconds now, handler const& handle);
     void read_log(live_job const& job, progress::log_adapter& adapter, nanoseconds now, handler const& handle);
     void read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle);
+    void warn_of_lines(live_job const& job, progress::log_adapter const& adapter, nanoseconds now);
     void warn_of_unread_output(live_job const& job, std::uint64_t lines, nanoseconds now);
 };
 

@@ -160,6 +160,7 @@ void run_loop::reap(nanoseconds now) {
         if (!how) continue;
         if (how->how == process::exit_report::kind::unknown) how = c_.source.end_of(job).value_or(*how);
         read_progress(now);  // its last reports, before its group is gone
+        c_.progress.finish(job, *how, now, [&](progress::update const& reply) { handle(reply, now); });
         keep_tiers(now);
         c_.reaper.take_exit(job, *how, now);
     }

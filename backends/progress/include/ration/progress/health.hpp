@@ -20,7 +20,7 @@ enum class condition : std::uint8_t {
     reporting,  ///< healthy
     silent,     ///< no reports any more, although it uses the processor (or that is not measured)
     stalled,    ///< no step for too long, and no use of the processor
-    suspect,    ///< its last message about steps had a loss that was NaN or infinite
+    suspect,    ///< its last message about the loss, or the metric of its target, had a value that was NaN or infinite
     diverged,   ///< three such messages in a row, or the job reported it
 };
 
@@ -99,6 +99,37 @@ public:
 
 }  // namespace detail
 
+/// Why a job counts as diverged.
+enum class divergence : std::uint8_t {
+    none,
+    loss,      ///< its loss is NaN or infinite
+    metric,    ///< the metric of its target is
+    reported,  ///< the job reported it
+};
+
+namespace detail {
+
+/// Whether the values of a metric are NaN or infinite for good.
+class finiteness {
+    std::uint32_t good_ = 0;  ///< messages in a row
+    std::uint32_t bad_ = 0;   ///< likewise
+    bool lost_ = false;
+
+public:
+    /// Adds a message.
+    void add(bool finite) noexcept {
+        good_ = finite ? good_ + 1 : 0;
+        bad_ = finite ? 0 : bad_ + 1;
+        lost_ = lost_ ? good_ < 3 : bad_ >= 3;  // recovery needs as many messages as divergence
+    }
+    /// True after three messages in a row without a finite value, until three in a row have some.
+    [[nodiscard]] bool is_lost() const noexcept { return lost_; }
+    /// True after a message without one.
+    [[nodiscard]] bool is_suspect() const noexcept { return bad_ != 0; }
+};
+
+}  // namespace detail
+
 /// The health of one job. It reads no clock: all times come from the caller, on one clock that
 /// never decreases.
 class health {
@@ -109,14 +140,17 @@ public:
     /// Starts a new incarnation; state of the previous one is discarded.
     void restart(nanoseconds now) noexcept { *this = health(now); }
 
-    /// Processes a report.
-    void handle(nanoseconds now, update const& reply) noexcept {
+    /// Processes a report. `metric`: that of the job's target, whose evaluations count for divergence as losses do.
+    void handle(nanoseconds now, update const& reply, std::string_view metric = {}) noexcept {
         phase_at_ = received_ ? phase_at_ : now;  // timeouts start at the first message
         received_ = true;
         received_at_ = now;
         auto const& what = reply.body;
         switch (what.type) {
             case message_type::step: return handle_step(now, reply);
+            case message_type::eval:
+                if (what.metric == metric) metric_.add(what.non_finite == 0);
+                return;
             case message_type::phase: declared_ = true; return enter(now, what.now);
             case message_type::bye:
                 reported_diverged_ = reported_diverged_ || what.why == "diverged";
@@ -146,14 +180,21 @@ public:
     /// The condition at this time.
     [[nodiscard]] condition at(nanoseconds now) const noexcept {
         now = suspended_ ? suspended_at_ : now;
-        if (reported_diverged_ || diverged_) return condition::diverged;
+        if (diverged_by() != divergence::none) return condition::diverged;
         if (!received_) return condition::unheard;
         // A stall needs both signs: without a step a job may compute, and without load it may wait
         // for data.
         auto const budget = patience();
         if (budget && now - std::max(step_at_, phase_at_) > *budget && activity_.flat(now)) return condition::stalled;
         if (budget && now - received_at_ > *budget) return condition::silent;
-        return bad_ != 0 ? condition::suspect : condition::reporting;
+        return loss_.is_suspect() || metric_.is_suspect() ? condition::suspect : condition::reporting;
+    }
+
+    /// Why it is diverged; `none` if it is not.
+    [[nodiscard]] divergence diverged_by() const noexcept {
+        if (loss_.is_lost()) return divergence::loss;
+        if (metric_.is_lost()) return divergence::metric;
+        return reported_diverged_ ? divergence::reported : divergence::none;
     }
 
     /// The present phase.
@@ -183,9 +224,7 @@ private:
         stepped_ = true;
         step_ = what.step;
         step_at_ = now;
-        good_ = what.non_finite == 0 ? good_ + 1 : 0;
-        bad_ = what.non_finite == 0 ? 0 : bad_ + 1;
-        diverged_ = diverged_ ? good_ < 3 : bad_ >= 3;  // recovery needs as many messages as divergence
+        loss_.add(what.non_finite == 0);
     }
 
     /// The timeout of the present phase.
@@ -193,7 +232,6 @@ private:
         auto const budget = budget_of(phase_);
         if (!budget || phase_ != phase::train) return budget;
         // Bounded, since a job can report any step time
-        // bounded: a job may claim any step time
         return std::max(*budget, seconds(std::min(10 * times_.median(), 1e8)));
     }
 
@@ -202,13 +240,11 @@ private:
     std::uint64_t step_ = 0;
     detail::step_times times_;
     detail::activity activity_;
-    std::uint32_t good_ = 0;
-    std::uint32_t bad_ = 0;
+    detail::finiteness loss_, metric_;
     bool stepped_ = false;  ///< `step_` was reported in this phase, so the time since then is a step time
     bool suspended_ = false;
     bool received_ = false;
     bool declared_ = false;
-    bool diverged_ = false;
     bool reported_diverged_ = false;
 };
 

@@ -3,18 +3,19 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <ration/progress/detail/log_number.hpp>
 #include <ration/progress/detail/log_pattern.hpp>
 #include <ration/progress/update.hpp>
 
@@ -24,10 +25,15 @@ namespace ration::progress {
 struct log_counts {
     std::uint64_t lines = 0;       ///< complete and not blank
     std::uint64_t matched = 0;     ///< of these
-    std::uint64_t repeated = 0;    ///< values that were drawn again, with the same step as before
-    std::uint64_t unreadable = 0;  ///< matched, but a group is not a number
+    std::uint64_t repeated = 0;    ///< values that a redrawn line has again, with the same step as before
+    std::uint64_t unreadable = 0;  ///< matched, but a group is not a whole number
     std::uint64_t reported = 0;    ///< updates that were passed on
     std::uint64_t overlong = 0;    ///< not parsed: a line that is cut off may end inside a number
+};
+
+/// How often the texts of one group were numbers.
+struct group_counts {
+    std::uint64_t read = 0, unreadable = 0;
 };
 
 /// A group of a pattern, and its text in a line.
@@ -49,12 +55,14 @@ public:
     /// Adds a byte. Returns true if it ended a line, which is in `line()` until the next call.
     [[nodiscard]] bool put(char byte) noexcept {
         if (ended_) {
+            redraws_ = end_ != '\n';
             line_.clear();
             overlong_ = ended_ = false;
         }
         if (byte == '\n' || byte == '\r' || byte == '\b') {
             state_ =
                 state::plain;  // an escape sequence does not span lines: a broken one must not hide the rest of the log
+            end_ = byte;
             return ended_ = true;
         }
         if (skips(byte)) return false;
@@ -69,6 +77,8 @@ public:
     [[nodiscard]] std::string_view line() const noexcept { return line_; }
     /// True if the line was cut off.
     [[nodiscard]] bool overlong() const noexcept { return overlong_; }
+    /// True if a terminal shows the line in the place of the line before, which no newline ended.
+    [[nodiscard]] bool redraws() const noexcept { return redraws_; }
 
 private:
     enum class state : std::uint8_t { plain, escape, control, string, string_escape };
@@ -98,14 +108,17 @@ private:
     std::size_t longest_ = max_line;
     std::string line_;
     state state_ = state::plain;
+    char end_ = '\n';  ///< of the last complete line
     bool ended_ = false;
     bool overlong_ = false;
+    bool redraws_ = false;
 };
 
-/// Parses one stream. Groups of a pattern: `loss`; `step` (without it, losses are counted, without both, matches);
-/// `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
-/// non-finite in every spelling. Each line is searched for all patterns; if several have a group of
-/// one name, the first that matches gives its text.
+/// Parses one stream. Groups of a pattern: `loss`; `step` (up to the first one losses are counted, or matches where no
+/// pattern reads losses); `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
+/// non-finite in every spelling. A group that begins or ends inside a number is not a number, unless the pattern
+/// requires the next character, as in (?<accuracy>\d+)%. Each line is searched for all patterns; if several have a
+/// group of one name, the first that matches gives its text.
 class log_adapter {
 public:
     /// Compiles the patterns. Error: `invalid_value` with the pattern and the missing part.
@@ -148,46 +161,34 @@ public:
     [[nodiscard]] std::string_view unread_line() const noexcept { return unread_; }
     /// The last group that matched a text that is not a number; empty before the first.
     [[nodiscard]] named_text const& unreadable() const noexcept { return unreadable_; }
+    /// The counters of a metric. O(metrics).
+    [[nodiscard]] group_counts counts_of(std::string_view metric) const noexcept {
+        auto const found = std::ranges::find(values_, metric, &value::metric);
+        return found == values_.end() ? group_counts{} : found->counts;
+    }
 
 private:
     /// The text of a group in the present line.
     struct field {
         std::string_view group, text;
+        char required_after;
     };
 
     /// The last value of a metric that was passed to the sink.
     struct value {
         std::string metric, text;
         std::uint64_t step = 0;
+        group_counts counts;
     };
 
-    /// The result of parsing a number.
-    enum class number : std::uint8_t { finite, non_finite, unreadable };
-
     log_adapter(std::vector<detail::log_pattern>&& patterns, job_id job, incarnation_id run) noexcept
-        : patterns_(std::move(patterns)), job_(job), run_(run), counts_steps_(!reads("step")),
-          counts_evaluations_(counts_steps_ && !reads("loss")) {}
+        : patterns_(std::move(patterns)), job_(job), run_(run), reads_loss_(reads("loss")) {}
 
     /// True if a pattern has this group.
     [[nodiscard]] bool reads(std::string_view group) const noexcept {
         return std::ranges::any_of(patterns_, [&](auto const& pattern) {
             return std::ranges::find(pattern.groups(), group, &detail::named_group::name) != pattern.groups().end();
         });
-    }
-
-    /// Parses a value in any spelling.
-    [[nodiscard]] static number read_value(std::string_view text, double& out) noexcept {
-        if (text.starts_with('+')) text.remove_prefix(1);
-        auto const [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
-        if (end != text.data() + text.size() || code == std::errc::invalid_argument) return number::unreadable;
-        auto const digits = text.substr(text.starts_with('-') ? 1 : 0);
-        // from_chars accepts the words nan and inf in any case.
-        bool const words = digits.front() > '9';       // nan, inf, Infinity
-        if (code == std::errc::result_out_of_range) {  // too large for a double, or so close to 0 that it is 0
-            out = 0;
-            return text.find("e-") != text.npos || text.find("E-") != text.npos ? number::finite : number::non_finite;
-        }
-        return words ? number::non_finite : number::finite;
     }
 
     template <class Sink>
@@ -224,7 +225,7 @@ private:
             for (auto const& group : pattern.groups()) {
                 auto const text = text_of(found, group.index);
                 bool const first = std::ranges::find(fields_, group.name, &field::group) == fields_.end();
-                if (first && !text.empty()) fields_.push_back({group.name, text});
+                if (first && !text.empty()) fields_.push_back({group.name, text, group.required_after});
             }
         }
         return matched;
@@ -242,20 +243,29 @@ private:
         return group == "step" || group == "total";
     }
 
+    /// True if the group has only a part of a number of the line.
+    [[nodiscard]] bool is_half(field const& of) const noexcept {
+        return detail::is_half_a_number(reader_.line(), of.text, of.required_after);
+    }
+
     /// Parses `step` and `total` if the line has them. Returns false if one is not a number.
     [[nodiscard]] bool read_counters(report& out) noexcept {
-        for (auto const& [group, text] : fields_) {
-            if (!is_counter(group) || detail::read_number(text, group == "step" ? out.step : out.total_steps)) continue;
-            add_unreadable(group, text);
-            return false;
+        for (auto const& one : fields_) {
+            if (!is_counter(one.group)) continue;
+            bool const is_step = one.group == "step";
+            if (is_half(one) || !detail::read_number(one.text, is_step ? out.step : out.total_steps)) {
+                add_unreadable(one);
+                return false;
+            }
+            has_step_ = has_step_ || is_step;
         }
         return true;
     }
 
-    void add_unreadable(std::string_view group, std::string_view text) noexcept {
+    void add_unreadable(field const& of) noexcept {
         ++counts_.unreadable;
-        unreadable_.group = group;
-        unreadable_.text = text;
+        unreadable_.group = of.group;
+        unreadable_.text = of.text;
     }
 
     template <class Sink>
@@ -263,60 +273,81 @@ private:
     void take_fields(Sink& sink) noexcept {
         report base;
         base.step = step_;
+        bool const counted = !has_step_;
         if (!read_counters(base)) return;
-        // Reported with the update: the job went back to a checkpoint.
-        bool const back = base.step < step_;
-        if (counts_evaluations_) ++base.step;
+        // Reported with the update: the job went back to a checkpoint. Counted steps say nothing of it.
+        bool const back = base.step < step_ && !counted;
+        if (!has_step_ && !reads_loss_) ++base.step;
         step_ = base.step;
-        for (auto const& [group, text] : fields_) {
-            if (is_counter(group)) continue;
-            if (group == "loss")
-                take_loss(text, base, back, sink);
+        for (auto const& one : fields_) {
+            if (is_counter(one.group)) continue;
+            if (one.group == "loss")
+                take_loss(one, base, back, sink);
             else
-                take_metric(group, text, base, sink);
+                take_metric(one, base, sink);
         }
     }
 
-    /// True if the metric had this text at this step already: a progress bar draws a line several times.
-    [[nodiscard]] bool is_repeated(std::string_view metric, std::string_view text, std::uint64_t step) noexcept {
-        auto found = std::ranges::find(last_, metric, &value::metric);
-        if (found == last_.end()) found = last_.insert(found, {std::string(metric), {}, 0});
-        bool const repeated = found->step == step && found->text == text;
+    /// The last value of a metric.
+    [[nodiscard]] value& value_of(std::string_view metric) {
+        auto found = std::ranges::find(values_, metric, &value::metric);
+        return found != values_.end() ? *found : values_.emplace_back(value{std::string(metric), {}, 0, {}});
+    }
+
+    /// True if the metric had this text at this step already, and the line redraws the one before, as a progress bar
+    /// does. Lines of their own are values of their own.
+    [[nodiscard]] bool is_repeated(value& last, std::string_view text, std::uint64_t step) noexcept {
+        bool const repeated = reader_.redraws() && last.step == step && last.text == text;
         counts_.repeated += repeated ? 1 : 0;
-        found->step = step;
-        found->text = text;
+        last.step = step;
+        last.text = text;
         return repeated;
+    }
+
+    /// The value of a field, which is counted for its group. Nothing if it is not a number.
+    [[nodiscard]] std::optional<double> read(field const& of, value& last) noexcept {
+        auto const number = is_half(of) ? std::nullopt : detail::read_value(of.text);
+        ++(number ? last.counts.read : last.counts.unreadable);
+        if (!number) add_unreadable(of);
+        return number;
     }
 
     template <class Sink>
     /// Makes an update of type step.
-    void take_loss(std::string_view text, report reply, bool back, Sink& sink) noexcept {
-        reply.type = message_type::step;
-        auto const kind = read_value(text, reply.loss_mean);
-        if (kind == number::unreadable) return add_unreadable("loss", text);
-        if (counts_steps_)
+    void take_loss(field const& of, report reply, bool back, Sink& sink) noexcept {
+        auto& last = value_of("loss");
+        auto const number = read(of, last);
+        if (!number) return;
+        if (!has_step_)
             reply.step = ++step_;
-        else if (is_repeated("loss", text, reply.step))
+        else if (is_repeated(last, of.text, reply.step))
             return;
-        reply.loss_count = kind == number::finite ? 1 : 0;
-        reply.non_finite = 1 - reply.loss_count;
-        reply.loss_mean = kind == number::finite ? reply.loss_mean : 0;
-        update const out{job_, run_, 0, 0, back, reply};
-        ++counts_.reported;
-        sink(out);
+        bool const finite = std::isfinite(*number);
+        reply.type = message_type::step;
+        reply.loss_count = finite ? 1 : 0;
+        reply.non_finite = finite ? 0 : 1;
+        reply.loss_mean = finite ? *number : 0;
+        pass(reply, back, sink);
     }
 
     template <class Sink>
     /// Makes an update of type eval.
-    void take_metric(std::string_view name, std::string_view text, report reply, Sink& sink) noexcept {
+    void take_metric(field const& of, report reply, Sink& sink) noexcept {
+        auto& last = value_of(of.group);
+        auto const number = read(of, last);
+        if (!number || (has_step_ && is_repeated(last, of.text, reply.step))) return;
+        bool const finite = std::isfinite(*number);
         reply.type = message_type::eval;
-        reply.metric = name;
-        auto const kind = read_value(text, reply.value);
-        if (kind == number::unreadable) return add_unreadable(name, text);
-        if (!counts_steps_ && is_repeated(name, text, reply.step)) return;
-        reply.non_finite = kind == number::finite ? 0 : 1;
-        reply.value = kind == number::finite ? reply.value : 0;
-        update const out{job_, run_, 0, 0, false, reply};
+        reply.metric = of.group;
+        reply.non_finite = finite ? 0 : 1;
+        reply.value = finite ? *number : 0;
+        pass(reply, false, sink);
+    }
+
+    template <class Sink>
+    /// Passes an update to the sink.
+    void pass(report const& reply, bool back, Sink& sink) noexcept {
+        update const out{job_, run_, 0, 0, back, reply};
         ++counts_.reported;
         sink(out);
     }
@@ -329,10 +360,10 @@ private:
     log_counts counts_;
     job_id job_;
     incarnation_id run_;
-    bool counts_steps_;        ///< no pattern has a group for the step
-    bool counts_evaluations_;  ///< and none for the loss, so that the lines with metrics are counted
-    std::uint64_t step_ = 0;   ///< the last one read or counted
-    std::vector<value> last_;  ///< of each metric
+    bool reads_loss_;            ///< without it lines with metrics are counted, where steps are counted
+    bool has_step_ = false;      ///< a step was read; before it they are counted
+    std::uint64_t step_ = 0;     ///< the last one read or counted
+    std::vector<value> values_;  ///< of each metric
 };
 
 }  // namespace ration::progress

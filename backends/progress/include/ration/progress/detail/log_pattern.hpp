@@ -26,10 +26,11 @@
 
 namespace ration::progress::detail {
 
-/// A group: its name, and its index in the match.
+/// A group: its name, its index in the match, and the character that the pattern requires after it.
 struct named_group {
     std::string name;
     std::size_t index = 0;
+    char required_after = 0;  ///< 0 if the pattern accepts several characters there
 };
 
 /// A pattern without names.
@@ -151,6 +152,24 @@ private:
     return pattern.size() > 1 && pattern[0] == '\\' && pattern[1] >= '1' && pattern[1] <= '9';
 }
 
+/// The character that a pattern requires after a group; 0 if it accepts several. `inside`: the pattern from the first
+/// character of the group on. O(pattern).
+[[nodiscard]] inline char required_after_group(std::string_view inside) noexcept {
+    std::size_t depth = 1;
+    while (!inside.empty() && depth > 0) {
+        depth += inside.front() == '(' ? 1 : 0;
+        depth -= inside.front() == ')' ? 1 : 0;
+        inside.remove_prefix(std::min(atom_length(inside), inside.size()));
+    }
+    bool const is_escaped = inside.size() > 1 && inside.front() == '\\';
+    if (is_escaped) inside.remove_prefix(1);
+    if (inside.empty() || (inside.size() > 1 && std::string_view("?*{").find(inside[1]) != inside.npos)) return 0;
+    return std::string_view(",.%#").find(inside.front()) != std::string_view::npos &&
+                   (is_escaped || inside.front() != '.')
+               ? inside.front()
+               : '\0';
+}
+
 inline constexpr char const* not_ecmascript =
     "it is not an ECMAScript regular expression without back-references or look-behind";
 
@@ -168,10 +187,10 @@ inline constexpr char const* not_ecmascript =
                 return bad_pattern(pattern, "a group's name is a word of letters, digits and '_', as in (?<loss>...)");
             if (std::ranges::find(out.groups, name, &named_group::name) != out.groups.end())
                 return bad_pattern(pattern, "two groups have one name");
-            out.groups.push_back({std::string(name), ++opened});
+            at += prefix + name.size() + 1;
+            out.groups.push_back({std::string(name), ++opened, required_after_group(pattern.substr(at))});
             out.pattern += '(';
             atoms.open_group();
-            at += prefix + name.size() + 1;
             continue;
         }
         if (is_back_reference(rest)) return bad_pattern(pattern, not_ecmascript);
