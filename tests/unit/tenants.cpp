@@ -260,13 +260,13 @@ struct random_life {
     ration::detail::tenant_sums sums;
     std::uint64_t last_id = 0;
 
-    random_life(std::uint64_t seed, bool marks) : follows(marks), any(seed) {
+    random_life(std::uint64_t seed, bool marks, ration::nanoseconds half_life = {}) : follows(marks), any(seed) {
         if (marks) on.store.changes().follow();
         auto tenants = family();
         tenants[3].parent = 2;
         must(ration::fill_tenants(on.store, on.columns, tenants));
         on.held.reset(2, on.columns.resources.size(), most * 4);
-        sums.prepare(on.store, on.columns, {.jobs = most, .tenants = tenants.size()}, {}, true);
+        sums.prepare(on.store, on.columns, {.jobs = most, .tenants = tenants.size()}, half_life, true);
         on.store.changes().mark_everything();
     }
     void mark(std::size_t row) { on.store.changes().mark(table_id::jobs, row, ration::all_columns); }
@@ -340,4 +340,33 @@ TEST_CASE("tenants: the sums are those over all jobs, with a list of changes and
                 }
             }
         }
+}
+
+TEST_CASE("tenants: usage is the same to the bit, with a list of changes and without", "[tenants]") {
+    for (auto const half_life : {ration::nanoseconds{}, ration::seconds(30)}) {
+        random_life listed(7, true, half_life), compared(7, false, half_life);
+        auto const usage_of = [](random_life& life, std::size_t tenant) {
+            return life.on.store[life.on.of(resource_id::gpu).of_tenants.usage][tenant];
+        };
+        for (int tick = 0; tick < 300; ++tick) {
+            for (auto* const life : {&listed, &compared}) life->step(tick);
+            for (std::size_t tenant = 0; tenant < 4; ++tenant)
+                REQUIRE(usage_of(listed, tenant) == usage_of(compared, tenant));
+        }
+        CHECK(usage_of(listed, 0) > 0);
+    }
+}
+
+TEST_CASE("tenants: limits that a host fills in again count at once", "[tenants]") {
+    random_life life(1, true);
+    life.step(1);
+    CHECK(life.sums.limits_of() == nullptr);
+    auto tenants = family();
+    tenants[1].limit[gpu_index] = 3;
+    must(ration::fill_tenants(life.on.store, life.on.columns, tenants));
+    life.step(2);
+    REQUIRE(life.sums.limits_of() != nullptr);
+    CHECK(life.sums.limit(1, resource_id::gpu) == 3);
+    life.step(3);  // without a mark
+    CHECK(life.sums.limit(1, resource_id::gpu) == 3);
 }

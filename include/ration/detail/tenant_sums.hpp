@@ -16,10 +16,46 @@
 
 namespace ration::detail {
 
+/// The tenants whose usage may change with time. O(1) for each call and tenant.
+class used_tenants {
+    buffer<std::uint32_t> rows_;  // in no particular order
+    buffer<bool> is_listed_;      // by tenant
+
+public:
+    /// Allocates for this number of tenants.
+    void reserve(std::size_t tenants) noexcept {
+        rows_.reserve(tenants);
+        is_listed_.reserve(tenants);
+    }
+    /// Lists all tenants, of which there are this number.
+    void fill(std::size_t tenants) noexcept {
+        rows_.clear();
+        is_listed_.reset(tenants);
+        for (std::uint32_t t = 0; t < tenants; ++t) add(t);
+    }
+    /// Lists a tenant.
+    void add(std::uint32_t tenant) noexcept {
+        if (is_listed_[tenant]) return;
+        is_listed_[tenant] = true;
+        rows_.push_back(tenant);
+    }
+    /// Calls `act` for each, and keeps those for which it returns true.
+    template <class Act>
+    void update(Act const& act) noexcept {
+        std::size_t kept = 0;
+        for (std::uint32_t const tenant : rows_) {
+            is_listed_[tenant] = act(tenant);
+            if (is_listed_[tenant]) rows_[kept++] = tenant;
+        }
+        rows_.resize(kept);
+    }
+};
+
 /// Keeps tenants/held.*, demand.*, usage.*, waiting and running up to date. It remembers what each job adds, so that
-/// a tick costs O(changed jobs x resources x depth of the tree), and O(tenants x resources) for the time. Without a
-/// list of changes it compares all jobs. A resource whose columns of jobs have one row for all (`snapshot_store::omit`)
-/// needs no memory for each job. Tenants do not share a setting, so its sums are 0 and it has no limit.
+/// a tick costs O(changed jobs x resources x depth of the tree), and O(tenants x resources) for the tenants whose usage
+/// changes with time. Without a list of changes it compares all jobs and reads all tenants. A resource whose columns of
+/// jobs have one row for all (`snapshot_store::omit`) needs no memory for each job. Tenants do not share a setting, so
+/// its sums are 0 and it has no limit.
 class tenant_sums {
     enum class part : std::uint32_t { none, waiting, running };
     struct job_entry {
@@ -44,6 +80,7 @@ class tenant_sums {
     buffer<std::size_t> places_;             // by resource: the place among those of a row, or `same_for_all`
     buffer<sums> sums_;                      // tenant-major
     buffer<std::uint32_t> parents_;
+    used_tenants used_;
     std::size_t resources_ = 0, stored_ = 0;
     nanoseconds at_{}, half_life_{};
     bool has_base_ = false, is_limited_ = false, is_read_ = false;
@@ -83,12 +120,14 @@ public:
         amounts_.reserve(most.jobs * stored_);
         sums_.reserve(most.tenants * resources_);
         parents_.reserve(most.tenants);
+        used_.reserve(most.tenants);
     }
 
     /// Takes in the time and what the host has changed since `end`. The columns jobs/held.* are those after the last
     /// grants.
     void begin(snapshot_store& store, standard_columns const& columns, nanoseconds now) noexcept {
-        read_limits(store, columns);
+        if (store.changes().has_marked_tenants() || store.rows(table_id::tenants) != parents_.size())
+            read_tenants(store, columns);
         if (!is_kept()) return static_cast<void>(has_base_ = false);
         if (has_base_) pass(store, columns, now);
         at_ = now;
@@ -118,8 +157,8 @@ private:
         return sums_[tenant * resources_ + static_cast<std::size_t>(r)];
     }
 
-    /// Reads the tree and the limits. A tree that differs makes all sums void. O(tenants x resources).
-    void read_limits(snapshot_store const& store, standard_columns const& columns) noexcept {
+    /// Reads the tree, the limits and the usage. A tree that differs makes all sums void. O(tenants x resources).
+    void read_tenants(snapshot_store const& store, standard_columns const& columns) noexcept {
         std::size_t const size = store.rows(table_id::tenants);
         std::uint32_t const* const parents = store.data(columns.tenants.parent);
         has_base_ = has_base_ && size == parents_.size();
@@ -140,6 +179,7 @@ private:
                 is_limited_ = is_limited_ || is_limit;
             }
         }
+        used_.fill(size);
     }
 
     /// Lets usage decay and grow: dU/dt = held - U ln 2 / half-life, exactly.
@@ -149,11 +189,16 @@ private:
         constexpr double ln2 = 0.693147180559945309;
         double const lost = half > 0 ? -__builtin_expm1(-ln2 * passed / half) : 0;
         double const gained = half > 0 ? lost * half / ln2 : passed;
-        for (std::size_t r = 0; r < resources_; ++r) {
-            double* const usage = store.data(columns.resources[r].of_tenants.usage);
-            for (std::size_t t = 0; t < parents_.size(); ++t)
-                usage[t] += static_cast<double>(sums_[t * resources_ + r].held) * gained - usage[t] * lost;
-        }
+        used_.update([&](std::uint32_t tenant) noexcept {
+            bool changes = false;
+            for (std::size_t r = 0; r < resources_; ++r) {
+                double& usage = store.at(columns.resources[r].of_tenants.usage, tenant);
+                std::int64_t const held = sums_[tenant * resources_ + r].held;
+                usage += static_cast<double>(held) * gained - usage * lost;
+                changes = changes || held != 0 || (half > 0 && usage != 0);
+            }
+            return changes;
+        });
     }
 
     void follow(snapshot_store& store, standard_columns const& columns) noexcept {
@@ -293,6 +338,7 @@ private:
             all.demand += ledger::counted(now.demand) - ledger::counted(was.demand);
             all.unbounded += (now.demand == unlimited ? 1u : 0u) - (was.demand == unlimited ? 1u : 0u);
             show(store, columns, t, r);
+            used_.add(t);
         }
         if (is_stored) amounts_[place] = now;
     }

@@ -35,6 +35,7 @@ class change_log {
     std::array<table_changes const*, table_count> view_{};
     std::array<std::size_t, table_count> sizes_{};  // rows of each table
     bool followed_ = false;
+    bool tenants_marked_ = true;
 
 public:
     /// Exchanges the content of both.
@@ -51,12 +52,19 @@ public:
         bool const mine = followed_;
         followed_ = other.followed_;
         other.followed_ = mine;
+        bool const marked = tenants_marked_;
+        tenants_marked_ = other.tenants_marked_;
+        other.tenants_marked_ = marked;
     }
 
     /// The host marks every row that it writes from now on.
     void follow() noexcept { followed_ = true; }
     /// True if the host marks its rows.
     [[nodiscard]] bool is_followed() const noexcept { return followed_; }
+
+    /// True if a row of the table `tenants` was marked since the last decision, or the host marks none. Policies take
+    /// each of its rows for changed at any decision, since usage changes with time.
+    [[nodiscard]] bool has_marked_tenants() const noexcept { return !followed_ || tenants_marked_; }
 
     /// The table has this number of rows from now on.
     void resize(table_id t, std::size_t rows) noexcept { sizes_[static_cast<std::size_t>(t)] = rows; }
@@ -65,6 +73,7 @@ public:
     /// time of the next decision. A row that the table does not have cannot be listed: then any row may have changed.
     void mark(table_id t, std::size_t row, std::uint32_t groups, std::int64_t at = -1) noexcept {
         table_changes const& shown = shown_[static_cast<std::size_t>(t)];
+        if (t == table_id::tenants) tenants_marked_ = true;
         if (!followed_ || shown.everything != 0) return;
         if (row >= sizes_[static_cast<std::size_t>(t)]) return mark_all(t);
         one_table& table = tables_[static_cast<std::size_t>(t)];
@@ -83,6 +92,7 @@ public:
     /// Any row may have changed, and rows may have moved.
     void mark_all(table_id t) noexcept {
         empty(t);
+        if (t == table_id::tenants) tenants_marked_ = true;
         shown_[static_cast<std::size_t>(t)].everything = shown_[static_cast<std::size_t>(t)].moved = 1;
     }
 
@@ -147,6 +157,7 @@ public:
             shown_[t].everything = shown_[t].moved =
                 static_cast<table_id>(t) == table_id::held || static_cast<table_id>(t) == table_id::tenants;
         }
+        tenants_marked_ = false;
     }
 
 private:

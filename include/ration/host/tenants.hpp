@@ -58,6 +58,7 @@ namespace detail {
             store.at(c.lend, row) = tenant.lend[r] < tenant.quota[r] ? tenant.lend[r] : tenant.quota[r];
         }
     }
+    store.changes().mark_all(table_id::tenants);
     return {};
 }
 

@@ -246,7 +246,14 @@ void check_quotas(tenant_tree const& tree, millicores cpu, std::int64_t devices,
 }
 
 std::uint32_t tenant_rows::row_of(std::string_view name) const noexcept {
-    return static_cast<std::uint32_t>(std::ranges::find(names, name) - names.begin());
+    auto const found = numbers.find(name);
+    return found == numbers.end() ? static_cast<std::uint32_t>(names.size()) : found->second;
+}
+
+bool tenant_rows::add(std::string const& name) {
+    bool const is_new = numbers.emplace(name, static_cast<std::uint32_t>(names.size())).second;
+    if (is_new) names.push_back(name);
+    return is_new;
 }
 
 tenant_rows rows_of(tenant_tree const& tree, std::span<std::string const> names) {
@@ -259,13 +266,10 @@ tenant_rows rows_of(tenant_tree const& tree, std::span<std::string const> names)
                                .lend = tenant.lend};
         if (!tenant.parent.empty()) row.parent = all.row_of(tenant.parent);
         all.rows.push_back(row);
-        all.names.push_back(tenant.name);
+        all.add(tenant.name);
     }
-    for (auto const& name : names) {
-        if (std::ranges::find(all.names, name) != all.names.end()) continue;
-        all.rows.push_back({.id = all.rows.size() + 1});
-        all.names.push_back(name);
-    }
+    for (auto const& name : names)
+        if (all.add(name)) all.rows.push_back({.id = all.rows.size() + 1});
     return all;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,9 +47,12 @@ void check_quotas(tenant_tree const& tree, millicores cpu, std::int64_t devices,
 struct tenant_rows {
     std::vector<std::string> names;
     std::vector<tenant_description> rows;
+    std::map<std::string, std::uint32_t, std::less<>> numbers;  ///< of the names
 
-    /// The row of a name, which has one.
+    /// The row of a name; the number of names if it has none. O(log names).
     [[nodiscard]] std::uint32_t row_of(std::string_view name) const noexcept;
+    /// Adds a name, unless it has a row. Returns true if it was added. O(log names).
+    bool add(std::string const& name);
 };
 /// The tenants of the tree, then a tenant of weight 1 for each other name.
 [[nodiscard]] tenant_rows rows_of(tenant_tree const& tree, std::span<std::string const> names);

@@ -104,7 +104,7 @@ live_job& job_table::add(std::shared_ptr<job_config const> config, std::uint32_t
     made.owned = std::move(config);
     made.run.value = incarnations;
     // Its number is of use without a row of the table: a policy distinguishes tenants by it
-    if (tenants_.row_of(made.config->tenant) == tenants_.names.size()) tenants_.names.push_back(made.config->tenant);
+    tenants_.add(made.config->tenant);
     by_id_.push_back({id, slot});
     if (free == jobs_.end())
         jobs_.push_back(std::move(made));
