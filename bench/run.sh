@@ -25,7 +25,7 @@ declare -A scripts=(
 )
 
 names() {
-  { grep -rhoE 'add_executable\(bench\.[a-z_.]+' bench | sed 's/.*bench\.//'; printf '%s\n' "${!scripts[@]}"; } | sort
+  { grep -rhoE 'add_executable\(bench\.[^ )]+' bench | sed 's/.*bench\.//'; printf '%s\n' "${!scripts[@]}"; } | sort
 }
 if [[ $# == 0 ]] || ! names | grep -qxF -- "$1"; then
   printf 'bench/run.sh: name a benchmark: %s\n' "$(names | paste -sd ' ')" >&2
