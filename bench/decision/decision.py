@@ -127,5 +127,4 @@ def main() -> None:
     sys.exit(0 if taken["median"] <= 1 and taken["p99"] <= 5 else 1)
 
 
-if __name__ == "__main__":
-    main()
+main()
