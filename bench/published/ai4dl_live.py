@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from claims import conclude
+from claims import at_most, conclude
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RATION = os.environ.get("RATION_PROGRAM", str(ROOT / "build/release/bin/ration"))
@@ -120,9 +120,12 @@ def report(runs: dict[str, list[Run]]) -> int:
                         ([one.cores for one in all_runs], [one.throttled / len(TRAINERS) for one in all_runs],
                          [statistics.mean(one.seconds.values()) for one in all_runs])]
         print("| {} | {:.2f} | {:.1f} | {:.1f} |".format(kind, *middle[kind]))
+    limited = runs["phase_limits"]
+    reserved = [one.cores / whole.cores for one, whole in zip(limited, runs["static, 1 core"])]
+    held_back = [one.throttled / sum(one.seconds.values()) for one in limited]
     claims = ((all(one.failed == 0 and len(one.seconds) == len(TRAINERS) for all_runs in runs.values() for one in all_runs), "no job failed"),
-              (middle["phase_limits"][0] <= 0.9 * middle["static, 1 core"][0], "phase limits reserve at most 0.9 of a static core"),
-              (middle["phase_limits"][1] <= 0.05 * middle["phase_limits"][2], "phase limits hold a job back for at most 5 % of its time"))
+              (at_most(reserved, 0.9), "phase limits reserve at most 0.9 of a static core"),
+              (at_most(held_back, 0.05), "phase limits hold a job back for at most 5 % of its time"))
     return conclude(claims)
 
 

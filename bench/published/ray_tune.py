@@ -25,7 +25,7 @@ from ray.cluster_utils import Cluster  # noqa: E402  pylint: disable=wrong-impor
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, ResourceChangingScheduler, TrialScheduler  # noqa: E402
 from ray.tune.schedulers.resource_changing_scheduler import DistributeResources  # noqa: E402
 
-from claims import conclude  # noqa: E402  pylint: disable=wrong-import-position
+from claims import Verdict, at_least, at_most, conclude  # noqa: E402  pylint: disable=wrong-import-position
 from ration.tune import RationScheduler  # noqa: E402  pylint: disable=wrong-import-position
 import trial  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -113,12 +113,14 @@ def compare(options: argparse.Namespace, title: str, speedup: list) -> dict[str,
     return outcomes
 
 
-def claims_of(gain: dict[str, list[Outcome]], control: dict[str, list[Outcome]]) -> list[tuple[bool, str]]:
-    used = {name: statistics.median(one.gpu_seconds for one in results) for name, results in control.items()}
+def claims_of(gain: dict[str, list[Outcome]], control: dict[str, list[Outcome]]) -> list[tuple[Verdict, str]]:
+    def used(name: str) -> list[float]:
+        return [one.gpu_seconds / single.gpu_seconds for one, single in zip(control[name], control["fixed, 1 GPU"])]
+
     ends = all(one.to_end < float("inf") for outcomes in (gain, control) for one in outcomes["ration, elastic_batch_dp"])
     return [(ends, "each search under ration ends before the limit"),
-            (used["fixed, 2 GPUs"] >= 1.5 * used["fixed, 1 GPU"], "control: there 2 GPUs for each trial use at least 1.5 times the GPU-seconds of 1"),
-            (used["ration, elastic_batch_dp"] <= 1.2 * used["fixed, 1 GPU"], "control: there ration uses at most 1.2 times the GPU-seconds of 1 GPU for each trial")]
+            (at_least(used("fixed, 2 GPUs"), 1.5), "control: there 2 GPUs for each trial use at least 1.5 times the GPU-seconds of 1"),
+            (at_most(used("ration, elastic_batch_dp"), 1.2), "control: there ration uses at most 1.2 times the GPU-seconds of 1 GPU for each trial")]
 
 
 def main() -> int:

@@ -121,6 +121,17 @@ class Judged(unittest.TestCase):
                 self.assertEqual(run(name, command.figures, command.words), (0, []))
                 self.assertEqual(run(name, {**command.figures, **command.broken}, command.words), (1, command.failing))
 
+    def test_a_claim_is_open_where_the_interval_of_the_rounds_contains_its_limit(self) -> None:
+        claims = importlib.import_module("claims")
+        self.assertEqual([claims.at_least(values, 1.5) for values in ([1.6, 1.5, 2.0], [1.4, 1.6, 2.0], [1.4, 1.2, 1.0], [1.5], [1.4])], [True, None, False, True, False])
+        self.assertEqual([claims.at_most(values, 1.5) for values in ([1.6, 1.7], [1.4, 1.6], [1.4, 1.5])], [False, None, True])
+        ascending = [list(range(n)) for n in (1, 4, 5, 8, 9, 11, 31)]
+        self.assertEqual([claims.interval(values[::-1]) for values in ascending], [(0, 0), (0, 3), (0, 4), (0, 7), (1, 7), (2, 8), (9, 21)])
+        self.assertEqual((claims.all_of([True, None]), claims.all_of([None, False]), claims.any_of([None, False]), claims.any_of([None, True])), (None, False, None, True))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual((claims.conclude([(True, "a"), (None, "b")]), claims.conclude([(None, "a"), (False, "c")])), (0, 1))
+        self.assertEqual(printed.getvalue(), "\nok    a\nopen  b\n\nopen  a\nFALSE c\n")
+
     def test_each_live_command_is_in_the_table(self) -> None:
         scripts = {path.stem for path in (ROOT / "bench/published").glob("*.py") if "def main() -> int" in path.read_text()}
         self.assertEqual(scripts, set(COMMANDS))
