@@ -294,7 +294,7 @@ TEST_CASE("a bad pattern is refused with what is missing", "[log]") {
     CHECK(remedy_of("(?<loss>(?:x{50}){41})").find("2000") != std::string::npos);
     CHECK(remedy_of("(?<loss>x)x{255}x{255}x{255}x{255}x{255}x{255}x{255}x{255}").find("2000") != std::string::npos);
     CHECK(log_adapter::make("(?<loss>(?:x{40}){40})", {7}, {1}));
-    CHECK(log_adapter::make("(?<loss>(?:x+(?:y*){3}){0,255})x{255}", {7}, {1}));
+    CHECK(log_adapter::make("(?<loss>(?:x+(?:y*){3}){0,100})x{255}", {7}, {1}));
     CHECK(remedy_of("(?<loss>" + std::string(1020, 'x') + ")").find("1024") != std::string::npos);
     auto const made = log_adapter::make("oops\x1b=(.*)", {7}, {1});
     REQUIRE_FALSE(made);
@@ -322,5 +322,35 @@ TEST_CASE("no line makes the search explode", "[log]") {
         for (int at = 0; at < 20; ++at) log << line << "\n";  // backtracking would not come to an end
         CHECK(log.reported.all.empty());
         CHECK(log.adapter.counts().lines == 20);
+    }
+}
+
+TEST_CASE("a line that is too costly to search does not match, and the next one is read") {
+    reader log(std::vector<std::string>{"(?:(?:a?){90}){4}b(?<loss>x)", "loss=(?<loss>[0-9.]+)"});
+    std::string const tail = " loss=1\n";
+    log << std::string(4000, 'a') << tail << "loss=2\n";
+    CHECK(log.losses() == std::vector<double>{2});
+    CHECK(log.adapter.counts().costly == 1);
+    CHECK(log.adapter.counts().lines == 2);
+    for (auto const* const pattern : {"(?:(?:|a|b){60}){2}(?<loss>x)", "(?:(?=a*x)a)*(?<loss>x)",
+                                      "(?:(?:){250}){7}(?<loss>x)", "(?:(?:a?|){90}){2}(?<loss>x)"}) {
+        INFO(pattern);
+        reader other(pattern);
+        other << std::string(4000, 'a') << "x\n";
+        CHECK(other.adapter.counts().costly == 1);
+    }
+}
+
+TEST_CASE("usual patterns are not too costly for the longest line") {
+    std::string const number = R"([-+]?(?:[\d.]+(?:[eE][-+]?\d+)?|[a-zA-Z]+))";
+    for (auto const& pattern :
+         {std::string(usual), "Epoch (?<step>\\d+).*[ ,](?:train[_/])?loss(?:_step)?=(?<loss>" + number + ")",
+          "(?:iter|step) (?<step>\\d+):(?:.*,)? loss (?<loss>" + number + ")"}) {
+        INFO(pattern);
+        reader log(pattern);
+        std::string line = "Epoch 3: step 4: loss=x, ";
+        while (line.size() < 4000) line += "accuracy 0.5, loss 1.25, train_loss=1e-3; ";
+        log << line << "\n";
+        CHECK(log.adapter.counts().costly == 0);
     }
 }

@@ -60,7 +60,7 @@ class TryLog(unittest.TestCase):
         code, lines, _ = try_log("-", "--pattern", r"step (?<step>\d+) loss (?<loss>\S+)", text=text)
         self.assertEqual(code, 0)
         self.assertEqual(lines[:-1], [{"step": 1, "metrics": {"loss": 2}}, {"step": 3, "metrics": {"loss": "nan"}}])
-        self.assertEqual(lines[-1], {"lines": 6, "matched": 3, "records": 2, "unreadable": 1, "overlong": 1, "unread": ["start", "step 2 loss n/a", "end"]})
+        self.assertEqual(lines[-1], {"lines": 6, "matched": 3, "records": 2, "unreadable": 1, "overlong": 1, "costly": 0, "unread": ["start", "step 2 loss n/a", "end"]})
 
     def test_people_get_the_same(self) -> None:
         done = subprocess.run([RATION, "try-log", "-", "--pattern", r"step (?<step>\d+)", "--pattern", r"loss (?<loss>\S+)"], input="hello\nstep 1 loss 2\n",
@@ -286,6 +286,14 @@ class MetricFiles(RunTest):
     def test_a_missing_file_is_named_at_the_end(self) -> None:
         why = next(e["why"] for e in self.run_job("pass", "{ jsonl = 'x/*.jsonl' }") if e["event"] == "job_ended")
         self.assertEqual(why, "'metrics' found no rows in x/*.jsonl; name the file that the job writes")
+
+    def test_a_pattern_that_leads_to_too_many_folders_is_named(self) -> None:
+        (self.folder / "d").mkdir()
+        for link in range(10):
+            (self.folder / "d" / str(link)).symlink_to(".")
+        events = self.run_job("import time; time.sleep(1)", "{ csv = 'd/*/*/*/*/*/*/*/*/m.csv' }")
+        sentence = "d/*/*/*/*/*/*/*/*/m.csv: the pattern leads to more than 4096 files and folders; name fewer"
+        self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "filed"], [sentence])
 
     def test_a_pipe_does_not_stop_the_run(self) -> None:
         events = self.run_job("import os, time; time.sleep(1); os.mkfifo('m.csv'); time.sleep(3)", "{ csv = 'm.csv' }")

@@ -267,3 +267,44 @@ TEST_CASE("a file without TensorBoard events, or with damage, gives one problem"
     CHECK(m.poll().size() == 4);
     CHECK(m.problem() == m.path() + ": a record has a wrong checksum and is skipped; check the disk and the writer");
 }
+
+TEST_CASE("a pattern that leads to too many folders is named, and not expanded again") {
+    followed m(csv, "d/*/*/*/*/*/*/m");
+    std::filesystem::create_directory(m.path("d"));
+    for (int link = 0; link < 10; ++link)
+        std::filesystem::create_directory_symlink(".", m.path("d/l" + std::to_string(link)));
+    m.write("step,train_loss\n1,5\n", "d/m");
+    CHECK(m.poll().empty());
+    auto const sentence =
+        m.path("d/*/*/*/*/*/*/m") + ": the pattern leads to more than 4096 files and folders; name fewer";
+    CHECK(m.problem() == sentence);
+    for (int link = 1; link < 10; ++link) std::filesystem::remove(m.path("d/l" + std::to_string(link)));
+    CHECK(m.poll().empty());
+    m.start(metric_file::existing_rows::read);
+    CHECK(m.poll() == values{{"loss", 1, 5}});
+}
+
+TEST_CASE("a file that is read goes on when its pattern leads to too many others") {
+    followed m(csv, "*/m");
+    std::filesystem::create_directory(m.path("v0"));
+    m.write("step,train_loss\n1,5\n", "v0/m");
+    CHECK(m.poll() == values{{"loss", 1, 5}});
+    for (int other = 0; other < 2100; ++other) std::filesystem::create_directory(m.path("x" + std::to_string(other)));
+    m.add("2,4\n", "v0/m");
+    CHECK(m.poll() == values{{"loss", 2, 4}});
+    for (int other = 0; other < 2100; ++other) std::filesystem::create_directory(m.path("y" + std::to_string(other)));
+    m.add("3,3\n", "v0/m");
+    CHECK(m.poll() == values{{"loss", 3, 3}});
+    CHECK(m.problem().find("more than 4096") != std::string::npos);
+}
+
+TEST_CASE("patterns have the meaning of glob(7)") {
+    followed m(csv, "[ab]?/*.csv");
+    for (auto const* const name : {"a1", "c1", ".a"}) std::filesystem::create_directory(m.path(name));
+    m.write("step,train_loss\n1,9\n", "c1/m.csv");
+    m.write("step,train_loss\n2,9\n", ".a/m.csv");
+    m.write("step,train_loss\n3,9\n", "a1/.m.csv");
+    CHECK(m.poll().empty());
+    m.write("step,train_loss\n4,9\n", "a1/m.csv");
+    CHECK(m.poll() == values{{"loss", 4, 9}});
+}

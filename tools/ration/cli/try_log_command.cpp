@@ -76,6 +76,7 @@ void print_result(progress::log_adapter const& adapter, std::uint64_t records, s
             json.member("records", records);
             json.member("unreadable", counts.unreadable);
             json.member("overlong", counts.overlong);
+            json.member("costly", counts.costly);
             json.key("unread").array([&] {
                 for (auto const& line : unread) json.value(line);
             });
@@ -89,6 +90,8 @@ void print_result(progress::log_adapter const& adapter, std::uint64_t records, s
         fmt::print("Groups that are not a number: {}; the last is {} of '{}'\n", counts.unreadable, quoted(text),
                    group);
     if (counts.overlong > 0) fmt::print("{} lines are longer than 4096 bytes and were not read\n", counts.overlong);
+    if (counts.costly > 0)
+        fmt::print("{} lines were too costly to search and were not read; use simpler patterns\n", counts.costly);
     if (!unread.empty()) std::puts("The first lines that were not read:");
     for (auto const& line : unread) fmt::print("  {}\n", printable(line));
 }

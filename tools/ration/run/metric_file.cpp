@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <glob.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -26,7 +23,6 @@ constexpr std::size_t longest_head = 4096;
 constexpr nanoseconds search_interval = seconds(1);
 constexpr std::size_t longest_sample = 120;
 constexpr std::size_t most_tags_shown = 32;
-constexpr std::size_t most_files_of_folder = 4096;
 
 constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a regular file that the job writes"};
 
@@ -154,30 +150,29 @@ metric_file::version metric_file::version_of(struct stat const& about) noexcept 
             about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec};
 }
 
-std::vector<metric_file::candidate> metric_file::matches() const {
+std::vector<metric_file::candidate> metric_file::matches() {
     std::vector<candidate> out;
-    glob_t found{};
-    if (::glob(pattern_.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
-        for (std::size_t at = 0; at < found.gl_pathc; ++at) add_match(found.gl_pathv[at], out);
-    ::globfree(&found);
-    return out;
+    if (too_wide_) return out;
+    path_search within;
+    for (auto const& path : within.expand(pattern_)) add_match(path, within, out);
+    if (!within.exceeded()) return out;
+    too_wide_ = true;
+    problem_ = fmt::format("{}: the pattern leads to more than {} files and folders; name fewer", pattern_,
+                           path_search::most_entries);
+    return {};
 }
 
 /// A folder of TensorBoard means the event files in it; those in its subfolders are of other writers.
-void metric_file::add_match(std::string const& path, std::vector<candidate>& into) const {
+void metric_file::add_match(std::string const& path, path_search& within, std::vector<candidate>& into) const {
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0) return;
     if (config_.format != metric_format::tensorboard || !S_ISDIR(about.st_mode))
         return into.push_back({path, version_of(about)});
-    std::error_code failure;
-    std::size_t files = 0;
-    for (std::filesystem::directory_iterator at(path, failure), end; !failure && at != end; at.increment(failure)) {
-        if (++files > most_files_of_folder) return;
-        auto const& file = at->path();
-        bool const has_events = file.filename().string().find("tfevents") != std::string::npos;
-        if (has_events && ::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
-            into.push_back({file.string(), version_of(about)});
-    }
+    std::vector<std::string> files;
+    within.add_entries(path, "*tfevents*", files);
+    for (auto& file : files)
+        if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
+            into.push_back({std::move(file), version_of(about)});
 }
 
 /// Files that did not change since the start are of an earlier run.

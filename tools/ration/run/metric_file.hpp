@@ -17,13 +17,14 @@
 #include <ration/progress/update.hpp>
 
 #include "config/config.hpp"
+#include "run/path_search.hpp"
 #include "run/tensorboard_events.hpp"
 
 namespace ration::program {
 
 /// Follows the newest file that matches a path, or of TensorBoard events the newest one in matching folders. A file
 /// that is written again is read from its start; rows that were read before are skipped. For any content of the file,
-/// polling reads at most 1 MiB and reports one problem at most.
+/// polling reads at most 1 MiB and the folders that `path_search` allows, and reports one problem at most.
 class metric_file {
 public:
     using handler = std::function<void(progress::update const&)>;
@@ -65,8 +66,8 @@ private:
     };
 
     [[nodiscard]] static version version_of(struct stat const& about) noexcept;
-    [[nodiscard]] std::vector<candidate> matches() const;
-    void add_match(std::string const& path, std::vector<candidate>& into) const;
+    [[nodiscard]] std::vector<candidate> matches();
+    void add_match(std::string const& path, path_search& within, std::vector<candidate>& into) const;
     void search();
     off_t read_next(handler const& handle);
     void read_all(handler const& handle);
@@ -92,6 +93,7 @@ private:
     std::string pattern_;
     std::map<std::string, version> existing_;  // at the start, and not to be read
     nanoseconds searched_at_{};
+    bool too_wide_ = false;  // the pattern leads to too many files, and is not expanded again
 
     std::string path_;
     process::descriptor file_;

@@ -29,6 +29,7 @@ struct log_counts {
     std::uint64_t unreadable = 0;  ///< matched, but a group is not a whole number
     std::uint64_t reported = 0;    ///< updates that were passed on
     std::uint64_t overlong = 0;    ///< not parsed: a line that is cut off may end inside a number
+    std::uint64_t costly = 0;      ///< not parsed: the searches would take too many steps
 };
 
 /// How often the texts of one group were numbers.
@@ -214,28 +215,24 @@ private:
         unread_ = reader_.line();
     }
 
-    /// Searches the line for every pattern, and collects the groups. Returns false if none matches.
+    /// Searches the line for every pattern, and collects the groups. Returns false if none matches, or the line would
+    /// cost too much.
     [[nodiscard]] bool search_all() {
         fields_.clear();
         bool matched = false;
+        detail::step_budget budget;
         for (auto const& pattern : patterns_) {
             detail::log_pattern::match found;
-            if (!pattern.search(reader_.line(), found)) continue;
+            if (!pattern.search(reader_.line(), found, budget)) continue;
             matched = true;
             for (auto const& group : pattern.groups()) {
-                auto const text = text_of(found, group.index);
+                auto const text = detail::log_pattern::text_of(found, group.index);
                 bool const first = std::ranges::find(fields_, group.name, &field::group) == fields_.end();
                 if (first && !text.empty()) fields_.push_back({group.name, text, group.required_after});
             }
         }
-        return matched;
-    }
-
-    /// The text of a group; empty if it did not match.
-    [[nodiscard]] static std::string_view text_of(detail::log_pattern::match const& found, std::size_t index) noexcept {
-        auto const& part = found[index];
-        return part.matched ? std::string_view(part.first, static_cast<std::size_t>(part.length()))
-                            : std::string_view();
+        counts_.costly += budget.exhausted() ? 1 : 0;
+        return matched && !budget.exhausted();
     }
 
     /// True for the groups that are counters and no metrics.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Regular expressions with named groups, based on std::regex, which has none. A search costs
-/// O(line) for every line.
+/// Regular expressions with named groups, based on std::regex, which has none. A search costs a bounded number of
+/// steps, whatever the pattern and the line are (docs/adr/0049-a-line-has-a-budget-of-steps.md).
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,7 @@ struct named_group {
 struct translation {
     std::string pattern;              ///< plain groups instead of named ones
     std::vector<named_group> groups;  ///< in the order of their opening brackets
+    std::size_t states = 0;
 };
 
 /// The length of a bracket expression: from '[' to its ']'. Brackets inside do not open groups.
@@ -87,21 +89,24 @@ inline constexpr std::size_t max_bound = 255;  ///< of a repetition; RE_DUP_MAX 
     return greatest;
 }
 
-/// Counts the atoms of a pattern with its repetitions expanded, as std::regex stores them. A search
-/// costs O(atoms) for each byte of a line, and nested bounds multiply: "(a{255}){255}" has 65 025.
+/// Counts the states of a pattern with its repetitions expanded, as std::regex stores them. A search
+/// costs O(states) for each byte of a line, and nested bounds multiply: "(a{255}){255}" has 65 280.
 class expanded_size {
 public:
-    static constexpr std::size_t limit = 2000;  ///< atoms
+    static constexpr std::size_t limit = 2000;  ///< states
 
     /// Counts the atom, bracket or repetition at the start of the pattern.
     void add(std::string_view pattern) {
         switch (pattern.front()) {
             case '(': open_group(); break;
             case ')': close_group(); break;
-            case '{': repeat(std::max<std::size_t>(greatest_bound(pattern), 1)); break;
+            case '{':
+                if (pattern.substr(0, pattern.find('}')).find(',') != pattern.npos) add_choice();
+                repeat(std::max<std::size_t>(greatest_bound(pattern), 1));
+                break;
             case '?':
             case '*':
-            case '+': break;
+            case '+': add_choice(); break;
             default: append(1);
         }
     }
@@ -112,11 +117,13 @@ public:
     }
     /// True if the pattern is too large.
     [[nodiscard]] bool exceeds_limit() const noexcept { return current_.total > limit; }
+    /// The states up to now.
+    [[nodiscard]] std::size_t states() const noexcept { return current_.total; }
 
 private:
     /// Sizes within one level of brackets.
     struct level {
-        std::size_t total = 0;  ///< atoms since the bracket opened
+        std::size_t total = 0;  ///< states since the bracket opened
         std::size_t last = 0;   ///< of these, in the last atom or group
     };
 
@@ -128,8 +135,10 @@ private:
         auto const size = current_.total;
         current_ = enclosing_.back();
         enclosing_.pop_back();
-        append(size);
+        append(size + 1);
     }
+    /// An atom that may be absent or come again has a state for the choice.
+    void add_choice() noexcept { current_ = {bounded(current_.total + 1), current_.last + 1}; }
     void repeat(std::size_t times) noexcept {
         auto const repeated = bounded(current_.last * times);
         current_.total = bounded(current_.total - current_.last + repeated);
@@ -205,14 +214,79 @@ inline constexpr char const* not_ecmascript =
         out.pattern += rest.substr(0, length);
         at += length;
     }
+    out.states = atoms.states();
     return out;
 }
+
+/// The steps that the searches of one line may take.
+class step_budget {
+public:
+    /// Enough for 24 states at each byte of the longest line. A step takes about 0.1 us.
+    static constexpr std::size_t most = 100'000;
+
+    /// Takes steps away, or all that are left.
+    void spend(std::size_t steps) noexcept { left_ -= std::min(left_, steps); }
+    [[nodiscard]] bool exhausted() const noexcept { return left_ == 0; }
+
+private:
+    std::size_t left_ = most;
+};
+
+/// The costs of a search, in steps.
+struct step_costs {
+    std::size_t byte = 1;        ///< to move on, past the states that read no byte
+    std::size_t comparison = 1;  ///< of a byte with an atom, whose state has a copy of all groups
+};
+
+/// A position in a line that pays for each movement and comparison of std::regex, which has no limit itself. All
+/// positions are the end of the line when the budget is exhausted: the search returns, and its outcome is void.
+class paid_position {
+public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = char const*;
+    using reference = char const&;
+
+    paid_position() noexcept = default;
+    paid_position(char const* at, step_budget& budget, step_costs const& costs) noexcept
+        : at_(at), budget_(&budget), costs_(&costs) {}
+
+    reference operator*() const noexcept {
+        budget_->spend(costs_->comparison);
+        return *at_;
+    }
+    paid_position& operator++() noexcept {
+        budget_->spend(costs_->byte);
+        ++at_;
+        return *this;
+    }
+    paid_position operator++(int) noexcept {
+        auto const before = *this;
+        ++*this;
+        return before;
+    }
+    paid_position& operator--() noexcept {
+        --at_;
+        return *this;
+    }
+    paid_position operator--(int) noexcept { return {at_--, *budget_, *costs_}; }
+    friend bool operator==(paid_position const& a, paid_position const& b) noexcept {
+        return a.at_ == b.at_ || (a.budget_ != nullptr && a.budget_->exhausted());
+    }
+    [[nodiscard]] char const* base() const noexcept { return at_; }
+
+private:
+    char const* at_ = nullptr;
+    step_budget* budget_ = nullptr;
+    step_costs const* costs_ = nullptr;
+};
 
 /// A translated pattern.
 class log_pattern {
 public:
     /// The result of a search.
-    using match = std::match_results<char const*>;
+    using match = std::match_results<paid_position>;
 
     /// Compiles a pattern. Error: `invalid_value` with the pattern and the cause.
     [[nodiscard]] static result<log_pattern> make(std::string_view pattern) noexcept {
@@ -236,10 +310,19 @@ public:
     /// The named groups.
     [[nodiscard]] std::vector<named_group> const& groups() const noexcept { return groups_; }
 
-    /// Searches a line. Throws the exceptions of std::regex if memory runs out.
-    [[nodiscard]] bool search(std::string_view line, match& out) const {
-        return std::regex_search(line.data(), line.data() + line.size(), out, expression_,
-                                 std::regex_constants::match_continuous);
+    /// Searches a line. False if the budget is exhausted, too; `out` is valid as long as the budget and the pattern.
+    /// Throws the exceptions of std::regex if memory runs out.
+    [[nodiscard]] bool search(std::string_view line, match& out, step_budget& budget) const {
+        paid_position const begin(line.data(), budget, costs_);
+        paid_position const end(line.data() + line.size(), budget, costs_);
+        bool const found = std::regex_search(begin, end, out, expression_, std::regex_constants::match_continuous);
+        return found && !budget.exhausted();
+    }
+
+    /// The text of a group in a match; empty if it did not match.
+    [[nodiscard]] static std::string_view text_of(match const& found, std::size_t index) noexcept {
+        auto const& part = found[index];
+        return part.matched ? std::string_view(part.first.base(), part.second.base()) : std::string_view();
     }
 
 private:
@@ -253,10 +336,12 @@ private:
     // The prefix "anything, as little as possible" makes the search one pass; a search from each
     // start would be quadratic.
     explicit log_pattern(translation&& from)
-        : expression_("[^]*?(?:" + from.pattern + ")", flavour), groups_(std::move(from.groups)) {}
+        : expression_("[^]*?(?:" + from.pattern + ")", flavour), groups_(std::move(from.groups)),
+          costs_{1 + from.states / 16, 1 + expression_.mark_count() / 4} {}
 
     std::regex expression_;
     std::vector<named_group> groups_;
+    step_costs costs_;
 };
 
 }  // namespace ration::progress::detail
