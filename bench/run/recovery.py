@@ -18,7 +18,7 @@ import time
 
 
 def record(folder: pathlib.Path) -> dict:
-    for file in (folder / "ration").glob("*/run.json"):
+    for file in (folder / "ration").glob("*/record/run.json"):
         with contextlib.suppress(OSError, ValueError):
             return json.loads(file.read_text())["run"]
     return {}

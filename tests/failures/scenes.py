@@ -287,6 +287,8 @@ FROM_SOURCES = {
                             "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script report it"),
     "is silent": ("tools/ration/run/health_monitor.cpp", "it works and has stopped reporting"),
     "messages came": ("tools/ration/run/progress_monitor.cpp", "messages came that are not the jobs' own (wrong token, user, process or form); they are counted and dropped"),
+    "its jobs may run in another PID namespace: take it over there": ("tools/ration/run/run.cpp", "its jobs may run in another PID namespace: take it over there, or end them there"),
+    "the record of their run was removed": ("tools/ration/run/run.cpp", "end these processes: the record of their run was removed, so that no run can take them over"),
     "lacks its job's token": ("tools/ration/run/run.cpp", "a process lacks its job's token, so that it may be another program: end it yourself, or forget it with ration clean"),
     "belongs to another PID namespace": ("tools/ration/run/orphaned_runs.cpp", "belongs to another PID namespace, whose processes cannot be seen from this one; run ration clean there, or outside of all namespaces"),
     "the record of the run": ("tools/ration/run/orphaned_runs.cpp", "the record of the run "),

@@ -22,7 +22,7 @@ _INPUT = "process::open_input or process::read_input"
 _RAW_READING = {"ifstream", "fstream", "fopen", "freopen", "O_RDONLY", "O_RDWR"}
 # The templates are programs of their own; a record is opened with O_NOFOLLOW, a folder with O_DIRECTORY, a file of claims or a lock is locked and
 # not read so, the note of a lock is opened with O_NOFOLLOW, and the standard streams are opened on /dev/null.
-_MAY_OPEN = ("tools/ration/new/", "tools/ration/run/run_directory.cpp", "tools/ration/run/private_folder.cpp", "tools/ration/run/core_claims.cpp",
+_MAY_OPEN = ("tools/ration/new/", "tools/ration/run/run_directory.cpp", "tools/ration/run/private_folder.cpp", "tools/ration/run/record_folder.cpp", "tools/ration/run/core_claims.cpp",
              "tools/ration/run/descriptors.cpp", "tools/ration/nodes/agent_claims.cpp", "tools/ration/nodes/earlier_runs.cpp",
              "tools/ration/nodes/node_lock.cpp")
 

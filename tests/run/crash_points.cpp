@@ -89,6 +89,7 @@ public:
     // ration-UID
     if (name.starts_with("ration-") && name.find_first_not_of("0123456789", 7) == name.npos) return "ration";
     if (name.starts_with("rx.")) return "SOCKET";
+    if (name.ends_with(".new") && last_part(name.substr(0, name.size() - 4)) == "RUN") return "RUN.new";
     if (auto const dash = name.find('-');
         dash != name.npos && name.size() - dash == 17 && is_hex(name.substr(dash + 1)))
         return "RUN";
@@ -111,7 +112,7 @@ public:
 /// Below the folder of all runs, or a control group.
 [[nodiscard]] bool is_state(std::string_view path) {
     return path.starts_with("/sys/fs/cgroup/") || path.find("/ration/") != path.npos ||
-           path.find("/ration-") != path.npos;
+           path.find("/.ration/") != path.npos || path.find("/ration-") != path.npos;
 }
 
 void reach_path(char const* call, char const* path) { here().reach(std::string(call) + ' ' + last_part(path)); }

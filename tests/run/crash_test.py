@@ -4,7 +4,8 @@
 
     crash_test.py Sample     some points; every call that is reached has to be in the table
     crash_test.py AllPoints  every point of every scenario, the first times that it is reached (RATION_CRASH_TIMES, 3)
-    crash_test.py Random     RATION_CRASH_KILLS (1000) kills at calls drawn at random (RATION_CRASH_SEED, 1)
+    crash_test.py Random     RATION_CRASH_KILLS (1000) kills at calls drawn at random (RATION_CRASH_SEED, 1), half of them followed by one of the recovery; the
+                             runtime folder is kept, removed or another one after each. Prints how many jobs were lost, ran twice or shared a device
 """
 import collections
 import concurrent.futures
@@ -13,6 +14,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,8 +46,18 @@ RESIZE = ('policy = "loss_delta_ratio"\nloss_delta_ratio = { residence = 0, wind
           + elastic("a", 40, "0s") + elastic("b", 15, "600ms"))
 
 
+RUNTIMES = ("kept", "removed", "changed")  # elastic_job.py listens there, so that it needs the folder
+# The words of what can be wrong after a kill
+LOST, TWICE, SHARED = "is lost", "twice: ", "held twice"
+
+
 class Broken(Exception):
     """An invariant does not hold."""
+
+
+ENDED = 'policy = "equal_share"\ncpus = 1\ntick = "100ms"\n' + "".join(
+    job(name, [PYTHON, str(HERE / "crash_job.py"), seconds]) for name, seconds in (("a", "0.4"), ("b", "5"), ("c", "5")))
+WORKLOADS = {"limits": LIMITS, "resize": RESIZE, "ended": ENDED}
 
 
 class Case:
@@ -57,7 +69,7 @@ class Case:
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.folder))
         self.session = Session(self.folder.name)  # else one case would clean what another one left
         self.rations: list[int] = []
-        (self.folder / "jobs.toml").write_text(LIMITS if workload == "limits" else RESIZE)
+        (self.folder / "jobs.toml").write_text(WORKLOADS[workload])
 
     # --- what is done
 
@@ -99,6 +111,8 @@ class Case:
             time.sleep(0.2)
             first.kill()
             first.wait()
+            if self.workload == "ended":
+                self.wait_for(lambda: self.lines("ends.a"), "a has not ended")
         words = {"clean": ["clean"], "reattach": self.run_words("--reattach")}.get(self.action, self.run_words())
         process = self.start(*words, **options)
         if self.action == "stop":
@@ -108,7 +122,18 @@ class Case:
                 process.send_signal(signal.SIGINT)
         return self.wait(process)
 
-    def recover(self) -> None:
+    def change_runtime(self, how: str) -> None:
+        """As a last logout, or cron and sudo."""
+        if how == "removed":
+            shutil.rmtree(self.folder / "ration", ignore_errors=True)
+        if how == "changed":
+            other = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+            self.environment["XDG_RUNTIME_DIR"] = str(other)
+
+    def recover(self, **options) -> None:
+        """`options`: of a recovery that is killed, too."""
+        if options and self.wait(self.start(*(["clean"] if self.action == "clean" else self.run_words("--reattach")), **options)) != -signal.SIGKILL:
+            return
         if self.action == "clean":
             code = self.wait(self.start("clean"))
         else:
@@ -119,7 +144,7 @@ class Case:
 
     def begin_again_without_a_record(self) -> None:
         """A run without a record has not launched anything yet, or has ended: nothing of it may live, and the next one starts every job."""
-        if list((self.folder / "ration").glob("*/run.json")):
+        if list(self.folder.glob("ration-output/*/.ration/*/run.json")):
             return
         self.require(not self.survivors(), f"a job lives, and no record names it: {self.survivors()}")
         for file in (*self.folder.glob("starts.*"), *self.folder.glob("ends.*"), *self.folder.glob("done.*"), *self.folder.glob("launches")):
@@ -137,25 +162,25 @@ class Case:
 
     def check(self) -> None:
         self.wait_for(lambda: not self.survivors(), f"processes are left: {self.survivors()}")
-        self.require(not self.lines("conflict"), f"held twice: {self.lines('conflict')}")
-        self.check_limits() if self.workload == "limits" else self.check_resize()
+        self.require(not self.lines("conflict"), f"{SHARED}: {self.lines('conflict')}")
+        self.check_resize() if self.workload == "resize" else self.check_limits()
         self.require(not self.groups(), f"groups are left: {self.groups()}")
-        self.require(not list((self.folder / "ration").glob("*")), "a record is left")
+        self.require(not list(self.folder.glob("ration-output/*/.ration/*/run.json")), "a record is left")
         self.wait(self.start("clean"))
         self.require(self.lines("said")[-1] == "nothing was left behind", "clean found something")
 
     def check_limits(self) -> None:
-        for name in "ab":
+        for name in "abc" if self.workload == "ended" else "ab":
             starts, ends = len(self.lines(f"starts.{name}")), len(self.lines(f"ends.{name}"))
-            self.require(starts <= 1, f"{name} was started {starts} times")
-            self.require(self.action in ("stop", "clean") or (starts, ends) == (1, 1), f"{name} is lost: {starts} starts, {ends} ends")
+            self.require(starts <= 1, f"{name} was started {TWICE}{starts} times")
+            self.require(self.action in ("stop", "clean") or (starts, ends) == (1, 1), f"{name} {LOST}: {starts} starts, {ends} ends")
 
     def check_resize(self) -> None:
         launches = [line.split() for line in self.lines("launches")]
         for name in "ab":
             incarnations = [int(words[1]) for words in launches if words[0] == name]
-            self.require(incarnations == sorted(set(incarnations)), f"{name} used an incarnation twice: {incarnations}")
-            self.require(self.action in ("stop", "clean") or (self.folder / f"done.{name}").exists(), f"{name} is lost")
+            self.require(incarnations == sorted(set(incarnations)), f"{name} used an incarnation {TWICE}{incarnations}")
+            self.require(self.action in ("stop", "clean") or (self.folder / f"done.{name}").exists(), f"{name} {LOST}")
 
     def survivors(self) -> list[int]:
         mark, found = f"RATION_PROGRESS=unix:{self.folder}/".encode(), []
@@ -181,7 +206,7 @@ class Case:
 
 
 SCENARIOS = [(workload, action, backend) for backend in BACKENDS
-             for workload, actions in (("limits", ("run", "stop", "reattach", "clean")), ("resize", ("run", "stop", "reattach"))) for action in actions]
+             for workload, actions in (("limits", ("run", "stop", "reattach", "clean")), ("resize", ("run", "stop", "reattach")), ("ended", ("reattach",))) for action in actions]
 
 
 def trace(scenario: tuple[str, str, str]) -> collections.Counter:
@@ -197,17 +222,19 @@ def trace(scenario: tuple[str, str, str]) -> collections.Counter:
         case.close()
 
 
-def kill(scenario: tuple[str, str, str], name: str, number: int) -> str:
-    """What is wrong after a kill at this point; empty: nothing, or "missed" where the run ended without reaching it."""
+def kill(scenario: tuple[str, str, str], name: str, number: int, runtime: str = "kept", again: int = 0) -> str:
+    """What is wrong after a kill at this point; empty: nothing, or "missed" where the run ended without reaching it. `again`: the call of the recovery at
+    which that is killed, too; 0: none."""
     case = Case(*scenario)
     try:
         reached = case.act(crash=(name, number)) == -signal.SIGKILL
         if reached:
-            case.recover()
+            case.change_runtime(runtime)
+            case.recover(**{"crash": ("any", again)} if again else {})
         case.check()
         return "" if reached else "missed"
     except Broken as broken:
-        return f"{' '.join(scenario)}, killed at {name}#{number}: {broken}\n" + "\n".join(case.lines("said")[-30:])
+        return f"{' '.join(scenario)}, killed at {name}#{number}, {runtime}, {again}: {broken}\n" + "\n".join(case.lines("said")[-30:])
     finally:
         case.close()
 
@@ -230,18 +257,22 @@ class Crash(unittest.TestCase):
         """Each of (scenario, name, number); prints how many there were of each point."""
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             results = list(pool.map(lambda one: kill(*one), wanted))
-        done = collections.Counter(name for (_, name, _), result in zip(wanted, results) if result != "missed")
+        done = collections.Counter(name for (_, name, *_), result in zip(wanted, results) if result != "missed")
         print(f"{sum(done.values())} kills, {results.count('missed')} points not reached again", file=sys.stderr)
         for name, count in sorted(done.items()):
             print(f"  {count:5d}  {name}", file=sys.stderr)
         broken = [result for result in results if result not in ("", "missed")]
+        wrong = {words: sum(words in result.partition("\n")[0] for result in broken) for words in (LOST, TWICE, SHARED)}
+        print(f"{wrong[LOST]} lost, {wrong[TWICE]} twice, {wrong[SHARED]} with a device in two jobs; {len(broken) - sum(wrong.values())} otherwise wrong", file=sys.stderr)
         self.assertEqual(len(broken), 0, "\n\n".join(broken))
         self.assertGreater(sum(done.values()), 0)
 
 
 class Sample(Crash):
     POINTS = [("limits", "run", "rename run.json", 1), ("limits", "run", "send gate", 2), ("limits", "run", "rename run.json", 4),
-              ("resize", "run", "sendto command", 1), ("limits", "reattach", "rename run.json", 1), ("limits", "clean", "signal 15", 1), ("limits", "stop", "unlink run.json", 1)]
+              ("resize", "run", "sendto command", 1), ("limits", "reattach", "rename run.json", 1),
+              ("ended", "reattach", "rename run.json", 1), ("ended", "reattach", "rename run.json", 2), ("limits", "clean", "signal 15", 1),
+              ("limits", "stop", "unlink run.json", 1)]
 
     def test_a_sample(self) -> None:
         self.traces([("limits", "run", backend) for backend in BACKENDS])
@@ -262,7 +293,8 @@ class Random(Crash):
         wanted = []
         for _ in range(int(os.environ.get("RATION_CRASH_KILLS", "1000"))):
             scenario = rng.choice(SCENARIOS)
-            wanted.append((scenario, "any", rng.randint(1, sum(traces[scenario].values()))))
+            calls = sum(traces[scenario].values())
+            wanted.append((scenario, "any", rng.randint(1, calls), rng.choice(RUNTIMES[::2] if scenario[0] == "resize" else RUNTIMES), rng.choice((0, rng.randint(1, calls)))))
         self.kills(wanted)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 import unittest
@@ -62,6 +63,53 @@ class Killed(RunTest):
         self.assertFalse(alive(pid))
         self.assertEqual(groups(killed) + groups(run), [])
 
+    def test_the_jobs_are_found_without_the_runtime_folder(self) -> None:
+        for how in ("removed", "changed"):
+            with self.subTest(how):
+                (self.folder / "log.jsonl").unlink(missing_ok=True)
+                _, pid = self.start_and_kill()
+                if how == "removed":
+                    shutil.rmtree(self.folder / "ration")
+                else:
+                    (self.folder / "other").mkdir(mode=0o700)
+                    self.environment["XDG_RUNTIME_DIR"] = str(self.folder / "other")
+                refused = self.run_jobs()
+                self.assertEqual(refused.returncode, 3)
+                self.assertIn(f"orphan (process {pid})", refused.stderr)
+                run = self.start("--reattach", "--log", f"{how}.jsonl")
+                self.wait_for(lambda run=run: any(f'"owner":{run.pid},' in file.read_text() for file in self.folder.glob("ration-output/2*/.ration/*/run.json")))
+                self.assertTrue(alive(pid))
+                self.assertEqual(of(self.events(f"{how}.jsonl"), "job_started", "orphan"), [])
+                run.send_signal(signal.SIGINT)
+                self.assertEqual(run.wait(timeout=PATIENCE), 4)
+                self.assertFalse(alive(pid))
+
+    def test_living_jobs_without_a_record_are_named_and_not_launched_again(self) -> None:
+        _, pid = self.start_and_kill()
+        shutil.rmtree(self.folder / "ration")
+        shutil.rmtree(self.folder / "ration-output")
+        for arguments in ((), ("--reattach",)):
+            done = self.run_jobs(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (3, f"ration: find jobs of an earlier run that are still going orphan (process {pid}): busy; end these "
+                                                              "processes: the record of their run was removed, so that no run can take them over\n"))
+        self.assertTrue(alive(pid))
+
+    def test_a_record_at_the_place_of_earlier_versions_is_taken_over_once(self) -> None:
+        _, pid = self.start_and_kill()
+        record = self.record().parent.resolve()
+        sockets = next((self.folder / "ration").iterdir())
+        (sockets / "record").unlink()
+        for name in ("run.json", "launches"):
+            (record / name).rename(sockets / name)
+        shutil.rmtree(record.parent)
+        run = self.start("--reattach", "--log", "second.jsonl")
+        self.wait_for(lambda: (self.folder / "second.jsonl").exists() and of(self.events("second.jsonl"), "progress", "orphan"))
+        self.assertTrue(alive(pid))
+        self.assertFalse((sockets / "run.json").exists())
+        self.assertEqual(len({file.resolve() for file in self.folder.glob("ration-output/*/.ration/*/run.json")}), 1)  # `latest` leads there, too
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
+
     def test_an_adopted_job_is_heard_through_its_log(self) -> None:
         script = "import time\nfor i in range(40): print(f'it {i} loss {1 / (i + 1):.3f}', flush=True); time.sleep(0.2)"
         self.write(job("plain", [PYTHON, "-c", script], more=r"log = 'it (?<step>\d+) loss (?<loss>\S+)'",
@@ -82,7 +130,7 @@ class Killed(RunTest):
 
     def start_and_kill_between_jobs(self) -> None:
         run = self.start()
-        self.wait_for(lambda: any('"over"' in record.read_text() for record in (self.folder / "ration").glob("*/run.json")))
+        self.wait_for(lambda: any('"over"' in record.read_text() for record in (self.folder / "ration").glob("*/record/run.json")))
         run.kill()
         run.wait()
 

@@ -110,7 +110,7 @@ class RunTest(unittest.TestCase):
 
     def record(self) -> pathlib.Path:
         """What the one run in this folder has written down."""
-        return next((self.folder / "ration").glob("*/run.json"))
+        return next((self.folder / "ration").glob("*/record/run.json"))
 
     def change(self, change) -> None:
         """Changes the content of the record, and gives it a right sum."""

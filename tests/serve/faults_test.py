@@ -118,7 +118,7 @@ class Files(ServiceTest):
             label = self.submit("--name", name, "--", "sleep", "60")
             self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
         self.kill()
-        record, = (self.folder / "run").glob("ration/*/run.json")
+        record, = self.state.glob(".ration/*/run.json")
         run = json.loads(record.read_text())["run"]
         jobs = {job["name"]: job for job in run["jobs"]}
         for job in jobs.values():
@@ -138,10 +138,11 @@ class Files(ServiceTest):
         for label in (saved, tried, lost):
             self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
         self.kill()
-        # A restart ends all processes, and removes what files in memory have of them
-        record, = (self.folder / "run").glob("ration/*/run.json")
+        # A restart ends all processes, and removes what files in memory have of them; here the record, too
+        record, = self.state.glob(".ration/*/run.json")
         for job in json.loads(record.read_text())["run"]["jobs"]:
             end_group(job["pid"])
+        shutil.rmtree(self.state / ".ration")
         shutil.rmtree(self.folder / "run" / "ration")
         with contextlib.closing(sqlite3.connect(self.state / "jobs.db")) as jobs, jobs:
             jobs.execute("UPDATE incarnations SET boot = 'earlier'")
@@ -150,7 +151,7 @@ class Files(ServiceTest):
             self.ration("wait", label)
             self.assertEqual((self.job(label)["stage"], self.job(label)["incarnation"]), ("COMPLETED", launches))
         self.ration("wait", lost, code=1)
-        self.assertEqual((self.job(lost)["stage"], self.job(lost)["why"]), ("FAILED", "the machine was restarted, and it has no checkpoint"))
+        self.assertEqual((self.job(lost)["stage"], self.job(lost)["why"]), ("FAILED", "the machine or its container was restarted, and it has no checkpoint"))
 
     def test_while_another_program_writes_to_the_list_everything_else_goes_on(self) -> None:
         def post() -> None:

@@ -65,7 +65,7 @@ class Kills(ServiceTest):
         return ""
 
     def resize_phase(self, label: str) -> str:
-        for record in (self.folder / "run").glob("ration/*/run.json"):
+        for record in self.state.glob(".ration/*/run.json"):
             with contextlib.suppress(ValueError, FileNotFoundError):
                 return next((job.get("phase") or "" for job in json.loads(record.read_text())["run"]["jobs"] if job["name"] == label), "")
         return ""

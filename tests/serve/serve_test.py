@@ -258,7 +258,7 @@ class Killed(ServiceTest):
     def test_a_run_and_clean_leave_the_jobs_of_a_service_that_is_down_to_it(self) -> None:
         label = self.submit("--name", "long", "--", "sh", "-c", "until test -e end; do sleep 0.1; done")
         self.wait_for(lambda: self.job(label)["stage"] == "PROCESSING")
-        record, = (self.folder / "run").glob("ration/*/run.json")
+        record, = self.state.glob(".ration/*/run.json")
         pid = json.loads(record.read_text())["run"]["jobs"][0]["pid"]
         self.kill()
         (self.folder / "jobs.toml").write_text(f'policy = "none"\n{JOB}')
@@ -312,7 +312,7 @@ class Killed(ServiceTest):
         once = self.submit("--name", "once", "--", "sleep", "60")
         for label in (again, once):
             self.wait_for(lambda label=label: self.job(label)["stage"] == "PROCESSING")
-        record, = (self.folder / "run").glob("ration/*/run.json")
+        record, = self.state.glob(".ration/*/run.json")
         first = [job["pid"] for job in json.loads(record.read_text())["run"]["jobs"]]
         self.kill()
         self.start()  # to which the kernel does not report how they end

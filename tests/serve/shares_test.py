@@ -52,7 +52,7 @@ class Weights(TenantsTest):
     def used(self) -> dict[str, float]:
         """Seconds of CPU of all programs of the jobs, by the names of the jobs."""
         out = {"anna": 0.0, "ben": 0.0}
-        for record in (self.folder / "run").glob("ration/*/run.json"):
+        for record in self.state.glob(".ration/*/run.json"):
             for job in json.loads(record.read_text())["run"]["jobs"]:
                 if job["pid"] == 0:
                     continue
@@ -64,7 +64,7 @@ class Weights(TenantsTest):
     def kernel_weights(self) -> dict[str, int]:
         """The weights of the jobs for the kernel, by which they share what other programs leave."""
         out = {"anna": 0, "ben": 0}
-        for record in (self.folder / "run").glob("ration/*/run.json"):
+        for record in self.state.glob(".ration/*/run.json"):
             for job in json.loads(record.read_text())["run"]["jobs"]:
                 for line in pathlib.Path(f"/proc/{job['pid']}/cgroup").read_text().splitlines():
                     _, controllers, path = line.split(":", 2)

@@ -91,7 +91,7 @@ class ServiceTest(unittest.TestCase):
     def end(self) -> None:
         if self.service.returncode is None:
             self.kill()
-        for record in (self.folder / "run").glob("ration/*/run.json"):
+        for record in self.state.glob(".ration/*/run.json"):
             for job in json.loads(record.read_text())["run"]["jobs"]:
                 if job["pid"] > 0:
                     with contextlib.suppress(ProcessLookupError):

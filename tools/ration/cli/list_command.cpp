@@ -87,10 +87,8 @@ void add_options(CLI::App& to, list_options& into, option_context&) {
 }
 
 exit_code list_runs(list_options const& options) {
-    auto found = present_runs();
-    if (!found) return fail(exit_code::no_backend, to_text(found.failure()));
     bool first = true;
-    for (auto& run : *found) {
+    for (auto& run : present_runs()) {
         if (!run.damage.empty()) {
             std::fprintf(stderr, "ration: the record of the run %s cannot be read: %s\n",
                          printable(run.record.run).c_str(), printable(run.damage).c_str());

@@ -46,9 +46,7 @@ constexpr unsigned int follow_interval = 200'000;  // microseconds
 enum class prospect : std::uint8_t { more, over, killed };
 
 [[nodiscard]] prospect prospect_of(std::string const& run, std::string_view job) {
-    auto const found = present_run_named(run);
-    if (!found) return prospect::over;
-    auto const& present = *found;
+    auto const present = present_run_named(run);
     if (!present) return prospect::over;
     view_model state;
     bool const known = read_state(present->state, state).empty();
@@ -159,12 +157,11 @@ private:
 /// Of a run or a service elsewhere that `ration list` shows. None: no record has the job, or several have.
 [[nodiscard]] std::optional<exit_code> print_of_present(logs_options const& options) {
     auto const found = present_runs();
-    if (!found) return std::nullopt;
     auto const has_job = [&](present_run const& run) {
         return std::ranges::find(run.record.jobs, options.job, &recorded_job::name) != run.record.jobs.end();
     };
-    if (std::ranges::count_if(*found, has_job) != 1) return std::nullopt;
-    auto const& record = std::ranges::find_if(*found, has_job)->record;
+    if (std::ranges::count_if(found, has_job) != 1) return std::nullopt;
+    auto const& record = std::ranges::find_if(found, has_job)->record;
     auto elsewhere = options;
     if (auto state = state_folder_of(record.file))
         elsewhere.state = std::move(*state);

@@ -45,9 +45,7 @@ struct past_run {
 
 [[nodiscard]] std::string_view state_of(kept_run const& run) {
     if (run.has_ended()) return "ended";
-    auto const found = present_run_named(run.run);
-    if (!found) return "killed";
-    auto const& present = *found;
+    auto const present = present_run_named(run.run);
     return present && present->alive ? "running" : "killed";
 }
 
@@ -139,10 +137,7 @@ struct past_run {
 
 /// The services of this user, wherever their folders are.
 void add_services(std::vector<past_run>& to) {
-    auto const found = present_runs();
-    if (!found) std::fprintf(stderr, "ration: %s\n", printable(to_text(found.failure())).c_str());
-    if (!found) return;
-    for (auto const& run : *found) {
+    for (auto const& run : present_runs()) {
         auto const state = state_folder_of(run.record.file);
         if (!state || !run.damage.empty()) continue;
         past_run service{.name = *state, .kept = {}, .state = run.alive ? "running" : "down"};

@@ -44,7 +44,7 @@ result<run_summary> private_runs::launch(run_config const& config, job_source& s
                               .topology = topology_,
                               .open_files = open_files_,
                               .slots = config.jobs.size()};
-    auto opened = open_resources(session);
+    auto opened = open_resources(session, {});
     if (!opened) return opened.failure();
     planned_run const planned{.choice = {.policy = config.policy, .label = config.policy}, .folder = {}};
     auto ended = run_one(session, *opened, {config, planned, policies, source, *folder}, [](auto&) {});

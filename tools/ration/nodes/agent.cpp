@@ -90,15 +90,15 @@ void wait_for(int fd, short events, nanoseconds longest) {
     return fmt::format("node {} of run {}", hello.node, hello.run);
 }
 
-[[nodiscard]] std::string lock_path(hello_order const& hello) {
-    return fmt::format("{}.node-{}-{}", run_directory::base(), hello.run, hello.node);
+[[nodiscard]] std::string lock_path(std::string const& folder, hello_order const& hello) {
+    return fmt::format("{}/node-{}-{}", folder, hello.run, hello.node);
 }
 
 /// One agent at a time: an earlier one of this node ends its jobs when its lease is over. None: the controller has
 /// left.
-[[nodiscard]] std::optional<node_lock> await_lock(agent_session& session, hello_order const& hello) {
+[[nodiscard]] std::optional<node_lock> await_lock(agent_session& session, std::string const& path) {
     for (;;) {
-        if (auto lock = node_lock::try_lock(lock_path(hello))) return lock;
+        if (auto lock = node_lock::try_lock(path)) return lock;
         for (auto const& order : session.receive(nullptr))
             if (std::holds_alternative<end_order>(order)) return std::nullopt;
         if (session.channel.at_end()) return std::nullopt;
@@ -149,13 +149,14 @@ void wait_for(int fd, short events, nanoseconds longest) {
 
 /// They outlive an agent that is killed, until its guard has ended the jobs.
 struct agent_locks {
+    std::string const& folder;  ///< of records and locks on this node
     node_lock const& node;
     agent_claims const& claims;
 };
 
 /// Later commands for this node find the socket by the lock.
 [[nodiscard]] result<agent_socket> listen_in(run_directory const& directory, node_lock const& lock) {
-    auto const path = directory.folder() + "/agent";
+    auto const path = directory.record_folder() + "/agent";
     auto socket = agent_socket::open(path);
     if (socket) lock.note(path);
     return socket;
@@ -182,11 +183,11 @@ constexpr char const* no_devices =
     });
     auto const topology = topology_for(devices);
     run_session const run{options, config, out, *signals, devices, topology, raise_open_files(), jobs.size()};
-    auto resources = open_resources(run);
+    auto resources = open_resources(run, locks.folder);
     if (!resources) return give_up(session, exit_code::no_backend, to_text(resources.failure()));
     node_lease const lease(task.hello.lease, lease_clock());
-    auto guard = lease_guard::start(
-        {.record = config.file, .lock = locks.node, .ending = ending_time(jobs), .jobs = jobs.size()}, lease.until());
+    auto guard =
+        lease_guard::start({locks.folder, config.file, locks.node, ending_time(jobs), jobs.size()}, lease.until());
     if (!guard) return give_up(session, exit_code::no_backend, to_text(guard.failure()));
     auto socket = listen_in(resources->directory, locks.node);
     if (!socket) return give_up(session, exit_code::no_backend, to_text(socket.failure()));
@@ -225,16 +226,19 @@ exit_code serve_node(node_options const&) {
     agent_session session{.channel = channel, .name = first->head.session, .received = first->head.number};
     auto hello = std::get<hello_order>(std::move(first->body));
     if (hello.version != wire_version) return give_up(session, exit_code::bad_input, version_sentence(hello.version));
-    if (auto agent = hello.reattach ? agent_socket::connect(node_lock::note_in(lock_path(hello))) : std::nullopt) {
+    auto const folder = make_node_folder();
+    if (!folder) return give_up(session, exit_code::no_backend, to_text(folder.failure()));
+    auto const path = lock_path(*folder, hello);
+    if (auto agent = hello.reattach ? agent_socket::connect(node_lock::note_in(path)) : std::nullopt) {
         agent->send(to_line(first->head, hello));
         relay(channel, *agent);
         return exit_code::ok;
     }
     auto task = await_task(session, std::move(hello));
     if (!task) return exit_code::ok;
-    auto const lock = await_lock(session, task->hello);
+    auto const lock = await_lock(session, path);
     if (!lock) return exit_code::ok;
-    if (auto const ended = end_node_orphans(record_name(task->hello), orphan_grace); !ended)
+    if (auto const ended = end_node_orphans(*folder, record_name(task->hello), orphan_grace); !ended)
         return give_up(session, exit_code::no_backend, to_text(ended.failure()));
     if (auto sentence = enter(task->hello); !sentence.empty())
         return give_up(session, exit_code::no_backend, std::move(sentence));
@@ -244,7 +248,7 @@ exit_code serve_node(node_options const&) {
     agent_claims claims(jobs, task->hello.run);
     claims.add_run_folder(task->hello.output);
     claims.share();
-    return run_jobs(session, *task, {*lock, claims}, *config, std::move(jobs));
+    return run_jobs(session, *task, {*folder, *lock, claims}, *config, std::move(jobs));
 }
 
 }  // namespace ration::program

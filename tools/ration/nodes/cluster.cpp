@@ -201,10 +201,24 @@ void forget(agent_claims const& claims, std::string const& folder, bool has_ende
     if (has_ended) forget_run(folder);
 }
 
+/// In the folder of the run that this one continues, or in a new one.
+[[nodiscard]] run_output open_output(cluster_command const& c, std::string const& run,
+                                     std::string const& private_folder) {
+    return run_output(
+        {.config = c.config,
+         .planned = c.planned,
+         .run = run,
+         .log = c.options.log,
+         .folder = open_output_folder(c.planned, c.reattached != nullptr ? &c.reattached->folder : nullptr),
+         .private_folder = private_folder,
+         .is_new = c.reattached == nullptr},
+        c.out);
+}
+
 [[nodiscard]] exit_code run_cluster(cluster_command const& c, slurm_allocation allocation) {
     auto const fresh = new_run_name();
     if (!fresh) return fail(exit_code::no_backend, to_text(fresh.failure()));
-    auto directory = run_directory::create(*fresh);
+    auto directory = run_directory::create(*fresh, {});
     if (!directory) return fail(exit_code::no_backend, to_text(directory.failure()));
     auto const locks = lock_checkpoints(c.config);
     if (!locks) return fail(exit_code::no_backend, to_text(locks.failure()));
@@ -212,13 +226,7 @@ void forget(agent_claims const& claims, std::string const& folder, bool has_ende
     agent_claims claims(c.config.jobs, run);
     if (!end_earlier_runs(claims, run, c)) return exit_code::interrupted;
     if (c.reattached != nullptr || !c.ended.empty()) remove_folders_of_dead_runs();
-    run_output output({.config = c.config,
-                       .planned = c.planned,
-                       .run = run,
-                       .log = c.options.log,
-                       .private_folder = directory->folder(),
-                       .reattached = c.reattached != nullptr ? &c.reattached->folder : nullptr},
-                      c.out);
+    run_output output = open_output(c, run, directory->folder());
     auto const lock = c.reattached == nullptr ? lock_controller(output.folder()) : process::descriptor{};
     claims.add_run_folder(output.folder());
     if (c.reattached != nullptr) claims.withdraw_requests();

@@ -54,7 +54,7 @@ void close_others(int agent, int lock) noexcept {
     // Jobs that ignore SIGTERM end one after the other, and the last one in time
     auto const share = left().count / static_cast<std::int64_t>(task.jobs + 1);
     auto const grace = std::clamp(nanoseconds{share}, nanoseconds{}, longest_grace);
-    bool const done(end_node_orphans(task.record, grace));
+    bool const done(end_node_orphans(task.folder, task.record, grace));
     if (done) node_lock::remove_file(task.lock.path(), lock_fd);
     ::_exit(done ? 0 : 1);
 }

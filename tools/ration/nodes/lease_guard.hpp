@@ -17,6 +17,7 @@
 namespace ration::program {
 
 struct guard_task {
+    std::string folder;     ///< of records on this node
     std::string record;     ///< name of the agent's run, as in its record
     node_lock const& lock;  ///< also held by the guard, so that the next agent waits until the jobs have ended
     nanoseconds ending;     ///< within which the agent ends the jobs after its lease

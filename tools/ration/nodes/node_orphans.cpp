@@ -2,6 +2,7 @@
 #include "nodes/node_orphans.hpp"
 
 #include <algorithm>
+#include <span>
 #include <unistd.h>
 #include <utility>
 
@@ -11,24 +12,24 @@ namespace ration::program {
 namespace {
 
 /// Whether an agent of this node has left a run whose process is dead.
-[[nodiscard]] bool has_orphans(std::string const& record) {
-    auto const found = present_runs();
-    return found && std::ranges::any_of(*found, [&](present_run const& run) {
-               return !run.alive && run.damage.empty() && run.record.file == record;
-           });
+[[nodiscard]] bool has_orphans(std::span<std::string const> folders, std::string const& record) {
+    return std::ranges::any_of(present_runs(folders), [&](present_run const& run) {
+        return !run.alive && run.damage.empty() && run.record.file == record;
+    });
 }
 
 }  // namespace
 
-result<void> end_node_orphans(std::string const& record, nanoseconds grace) {
+result<void> end_node_orphans(std::string const& folder, std::string const& record, nanoseconds grace) {
+    std::span const folders(&folder, 1);
     constexpr int tries = 100;  // another program may hold the lock of a run for a moment
     for (int i = 0; i < tries; ++i) {
-        auto found = find_orphaned_runs();
+        auto found = find_orphaned_runs(folders);
         if (!found) return found.failure();
         for (auto& run : *found)
             if (run.alive.empty() || run.record.file == record)
                 static_cast<void>(orphan_cleaner(false, grace).remove(std::move(run)));
-        if (!has_orphans(record)) return {};
+        if (!has_orphans(folders, record)) return {};
         ::usleep(100'000);
     }
     return error{.code = errc::busy,

@@ -30,9 +30,10 @@ namespace {
 }
 
 /// The folder of a new run, or of the run to reattach.
-[[nodiscard]] result<run_directory> directory_of(run_session const& s, std::string const& run) {
-    if (s.reattached == nullptr) return run_directory::create(run);
-    return run_directory(std::move(s.reattached->folder));
+[[nodiscard]] result<run_directory> directory_of(run_session const& s, std::string const& run,
+                                                 std::string const& parent) {
+    if (s.reattached == nullptr) return run_directory::create(run, parent);
+    return run_directory::reopen(std::move(s.reattached->folder), parent);
 }
 
 /// The backend of the machine, with enough open files for the jobs.
@@ -40,7 +41,7 @@ namespace {
     auto node = node_backend::open({.choice = s.options.backend,
                                     .cpus = s.config.cpus,
                                     .open_files = s.open_files,
-                                    .claims = run_directory::base() + ".cpus"});
+                                    .claims = folder_of_sockets() + ".cpus"});
     if (!node) return node;
     if (auto const enough = check_open_files(s.slots, node->jobs().files_per_job()); !enough) return enough.failure();
     return node;
@@ -78,10 +79,10 @@ machine_topology topology_for(host_devices const& devices) {
     return can_choose ? find_topology() : machine_topology{};
 }
 
-result<run_resources> open_resources(run_session const& s) {
+result<run_resources> open_resources(run_session const& s, std::string const& parent) {
     auto run = s.reattached != nullptr ? result<std::string>(s.reattached->record.run) : new_run_name();
     if (!run) return run.failure();
-    auto directory = directory_of(s, *run);
+    auto directory = directory_of(s, *run, parent);
     if (!directory) return directory.failure();
     auto locks = lock_checkpoints(s.config);
     if (!locks) return locks.failure();

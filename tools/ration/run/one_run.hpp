@@ -54,8 +54,9 @@ struct run_resources {
 /// That of the machine, if it has a choice of GPUs.
 [[nodiscard]] machine_topology topology_for(host_devices const& devices);
 
-/// Errors: those of the parts; `limit` if the jobs need more open files than the process may have.
-[[nodiscard]] result<run_resources> open_resources(run_session const& s);
+/// `parent`: the folder for the record, as of `run_directory`. Errors: those of the parts; `limit` if the jobs need
+/// more open files than the process may have.
+[[nodiscard]] result<run_resources> open_resources(run_session const& s, std::string const& parent);
 
 /// The policy of a run, its fallback and its estimators from files, which write to one log. Pre: they can be made from
 /// this configuration.

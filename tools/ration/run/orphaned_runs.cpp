@@ -23,6 +23,7 @@
 #include "common/printable.hpp"
 #include "run/cgroup_jobs.hpp"
 #include "run/gpu_shares.hpp"
+#include "run/lost_jobs.hpp"
 
 namespace ration::program {
 namespace {
@@ -121,9 +122,15 @@ struct service_job {
 
 constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "RATION_TOKEN";
 
-/// The variable that each job of this run has in its environment: where to report.
-[[nodiscard]] std::string socket_entry(run_record const& record) {
-    return "unix:" + run_directory::socket_of(record.run);
+/// Whether each job of this run has such an address in its environment, wherever its folder for sockets was.
+[[nodiscard]] bool is_address_in(run_record const& record, std::string_view address) {
+    return address.starts_with("unix:/") && address.ends_with(fmt::format("/{}/progress", record.run));
+}
+
+/// The entry of the environment that all processes of the run of this one have.
+[[nodiscard]] std::string mark_of_run(process::process_info const& one) {
+    auto const address = process::detail::value_in(process::detail::read_environment(one.pid), place_to_report);
+    return fmt::format("{}={}", place_to_report, address.value_or("unknown"));
 }
 
 /// Of a run whose record cannot be read, so that it is unknown which job is which.
@@ -133,7 +140,7 @@ constexpr std::string_view place_to_report = "RATION_PROGRESS", token_of_job = "
     std::string const what =
         fmt::format("{} process{} of the run {}", all.size(), all.size() == 1 ? "" : "es", printable(run.record.run));
     if (only_report) return {"would end " + what};
-    auto const ended = end_family(all.front(), fmt::format("{}={}", place_to_report, socket_entry(run.record)), grace);
+    auto const ended = end_family(all.front(), mark_of_run(all.front()), grace);
     return {ended ? "ended " + what : fmt::format("could not end {}: {}", what, to_text(ended.failure()))};
 }
 
@@ -225,7 +232,7 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
     if (!marked) return marked.failure();
     auto& all = run.traces.emplace_back().processes;
     for (auto const& one : *marked)
-        if (one.value == socket_entry(run.record)) all.push_back(one.info);
+        if (is_address_in(run.record, one.value)) all.push_back(one.info);
     for (auto const& one : all) run.alive.push_back({{}, fmt::format("process {}", one.pid)});
     return {};
 }
@@ -263,7 +270,8 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
     bool const seen =
         std::ranges::any_of(run.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
     bool const elsewhere = same_boot && run.record.pid_namespace != this_pid_namespace();
-    run.out_of_sight = elsewhere && !seen && !sees_all_processes();
+    run.out_of_sight = elsewhere && !seen && !sees_all_processes() && has_open_output(run.record);
+    run.restarted = !same_boot || (elsewhere && !seen && !run.out_of_sight);
     if (!run.out_of_sight) add_orphans(run);
     return run;
 }
@@ -277,14 +285,13 @@ std::string text_of(job_traces const& traces) {
                        fmt::join(pids, ", "));
 }
 
-result<std::vector<orphaned_run>> find_orphaned_runs() {
+result<std::vector<orphaned_run>> find_orphaned_runs(std::span<std::string const> parents) {
     std::vector<orphaned_run> all;
-    auto found = abandoned_runs();
-    if (!found) return found.failure();
-    if (found->empty()) return all;
+    auto found = abandoned_runs(parents);
+    if (found.empty()) return all;
     auto const marked = process::find_with_entry(token_of_job);
     if (!marked) return marked.failure();
-    for (auto& run : *found) {
+    for (auto& run : found) {
         auto one = examine(std::move(run), *marked);
         if (!one) return one.failure();
         all.push_back(std::move(one).value());

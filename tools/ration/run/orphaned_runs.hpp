@@ -37,13 +37,14 @@ struct orphaned_run {
     std::vector<job_traces> traces;  ///< of `record.jobs`, in the same order
     /// Why its record cannot be read: then its processes are known, but not their jobs; empty: it can
     std::string damage;
-    bool out_of_sight = false;  ///< its processes count in another PID namespace, and cannot be seen from this one
+    bool out_of_sight = false;  ///< its processes count in another PID namespace, and one of them may live there
+    bool restarted = false;     ///< nothing of it can be alive: the machine or the container was restarted since
     std::vector<orphan_process> alive;
     locked_folder folder;
 };
 
-/// Errors: those of `abandoned_runs`, and of reading /proc.
-[[nodiscard]] result<std::vector<orphaned_run>> find_orphaned_runs();
+/// Those that `abandoned_runs` finds. Errors: those of reading /proc.
+[[nodiscard]] result<std::vector<orphaned_run>> find_orphaned_runs(std::span<std::string const> parents = {});
 
 /// The error of a command that cannot start beside the jobs of these runs. If some are of a service, it names that one,
 /// and how to start it. `remedy`: static text, for the others.

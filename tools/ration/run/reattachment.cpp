@@ -17,11 +17,10 @@ namespace {
     return recorded > 0 ? std::optional(nanoseconds{recorded}) : std::nullopt;
 }
 
-constexpr char const* ended_unseen = "ended while no ration was there to see how";
-
 }  // namespace
 
 void reattachment::reattach(orphaned_run const& run, nanoseconds now) {
+    record_.suspend();
     jobs_.arrive(now);
     for (std::size_t i = 0; i < run.record.jobs.size(); ++i) {
         auto const& recorded = run.record.jobs[i];
@@ -29,7 +28,7 @@ void reattachment::reattach(orphaned_run const& run, nanoseconds now) {
             std::ranges::find(jobs_.jobs(), recorded.name, [](live_job const& job) { return job.config->name; });
         if (at != jobs_.jobs().end()) reattach_job(*at, recorded, run.traces[i], now);
     }
-    record_.save();
+    record_.resume();
 }
 
 void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job_traces const& traces,

@@ -21,6 +21,9 @@
 
 namespace ration::program {
 
+/// Why a job has ended of which no process and no end is left.
+inline constexpr char const* ended_unseen = "ended while no ration was there to see how";
+
 class reattachment {
     job_table& jobs_;
     job_source const& source_;
@@ -43,7 +46,7 @@ public:
           commands_(commands), scheduler_(scheduler), launcher_(launcher), reaper_(reaper), record_(record),
           events_(events) {}
 
-    /// From here on this process owns the jobs of `run`.
+    /// From here on this process owns the jobs of `run`. The earlier record stays until the new one has all of them.
     void reattach(orphaned_run const& run, nanoseconds now);
 
 private:

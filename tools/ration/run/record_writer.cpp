@@ -16,7 +16,7 @@ namespace {
 
 }  // namespace
 
-record_writer::record_writer(run_record head, run_clock clock, run_directory const& directory, job_table const& jobs,
+record_writer::record_writer(run_record head, run_clock clock, run_directory& directory, job_table const& jobs,
                              progress_monitor const& progress, command_channel const& commands,
                              device_table const& table, event_sink& events)
     : head_(std::move(head)), clock_(clock), directory_(directory), jobs_(jobs), progress_(progress),
@@ -29,6 +29,7 @@ record_writer::record_writer(run_record head, run_clock clock, run_directory con
 }
 
 void record_writer::save() {
+    if (!is_complete_) return;
     auto const now = clock_.now();
     run_record all = head_;
     all.written_ns = (clock_.began + now).count;

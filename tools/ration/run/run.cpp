@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <memory>
 #include <optional>
+#include <unistd.h>
 
 #include <ration/process/cpus.hpp>
 
@@ -20,6 +21,7 @@
 #include "run/descriptors.hpp"
 #include "run/dry_run.hpp"
 #include "run/job_table.hpp"
+#include "run/lost_jobs.hpp"
 #include "run/memory_lock.hpp"
 #include "run/one_run.hpp"
 #include "run/orphaned_runs.hpp"
@@ -35,14 +37,19 @@ namespace {
 [[nodiscard]] result<run_summary> run_policy(run_session const& s, planned_run const& planned) {
     run_config const config = with_parameters(s.config, planned.choice);
     run_policies policies(config, planned.choice.policy);
-    auto opened = open_resources(s);
-    if (!opened) return opened.failure();
+    auto const folder = open_output_folder(planned, s.reattached != nullptr ? &s.reattached->record.output : nullptr);
+    auto opened = open_resources(s, folder);
+    if (!opened) {
+        ::rmdir(folder.c_str());  // a run that does not start leaves no folder
+        return opened.failure();
+    }
     run_output output({.config = config,
                        .planned = planned,
                        .run = opened->name,
                        .log = s.options.log,
+                       .folder = folder,
                        .private_folder = opened->directory.folder(),
-                       .reattached = s.reattached != nullptr ? &s.reattached->record.output : nullptr},
+                       .is_new = s.reattached == nullptr},
                       s.out);
     file_jobs source;
     return run_one(s, *opened, {config, planned, policies, source, output.folder()},
@@ -230,14 +237,33 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
     return std::ranges::any_of(run.traces, &job_traces::doubtful);
 }
 
+/// A second launch beside a living job would be one too many.
+[[nodiscard]] result<std::optional<orphaned_run>> refuse_lost_jobs(run_config const& config) {
+    auto const lost = find_lost_jobs(config);
+    if (!lost) return lost.failure();
+    if (lost->empty()) return std::optional<orphaned_run>();
+    return error{
+        .code = errc::busy,
+        .operation = "find jobs of an earlier run that are still going",
+        .subject = std::string_view(*lost),
+        .remedy = "end these processes: the record of their run was removed, so that no run can take them over"};
+}
+
 /// Runs that were killed come first: their jobs still hold what this run would share out. Returns the run to reattach,
 /// if any.
 [[nodiscard]] result<std::optional<orphaned_run>> settle_orphaned_runs(run_options const& options,
                                                                        run_config const& config) {
     auto found = find_orphaned_runs();
     if (!found) return found.failure();
+    if (auto const hidden = std::ranges::find_if(
+            *found, [&](orphaned_run const& l) { return l.out_of_sight && has_jobs_of(config, l.record); });
+        options.reattach && hidden != found->end())
+        return error{.code = errc::busy,
+                     .operation = "take over the run",
+                     .subject = std::string_view(hidden->record.run),
+                     .remedy = "its jobs may run in another PID namespace: take it over there, or end them there"};
     auto left = remove_dead_runs(std::move(found).value(), options, config);
-    if (left.empty()) return std::optional<orphaned_run>();
+    if (left.empty()) return refuse_lost_jobs(config);
     if (std::ranges::any_of(left, [](orphaned_run const& l) { return !l.damage.empty(); }))
         return error_of_alive(left, "end them by ration clean: without their record no run can take them over");
     bool const has_service = std::ranges::any_of(

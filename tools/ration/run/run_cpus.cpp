@@ -35,8 +35,7 @@ run_cpus::run_cpus(std::optional<std::uint32_t> count, std::string const& claims
 
 std::string run_cpus::shared() const {
     if (chosen_.shared.empty()) return {};
-    auto const found = present_runs();
-    auto const present = found ? *found : std::vector<present_run>();
+    auto const present = present_runs();
     std::vector<std::string> owners;
     for (auto const owner : chosen_.others)
         if (auto name = name_of_owner(owner, present); !name.empty()) owners.push_back(std::move(name));

@@ -2,24 +2,25 @@
 #include "run/run_directory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/core.h>
 #include <optional>
 #include <sstream>
 #include <string_view>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/process/proc.hpp>
 #include <ration/progress/token.hpp>
 
-#include "run/private_folder.hpp"
+#include "common/error_text.hpp"
+#include "common/printable.hpp"
 
 namespace ration::program {
 
@@ -31,36 +32,6 @@ constexpr off_t longest_record = off_t{16} << 20;
 
 /// Source: PROC_PID_INIT_INO of linux/proc_ns.h.
 constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
-
-[[nodiscard]] bool is_own_folder(char const* path) {
-    struct stat about{};
-    return *path == '/' && ::stat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
-           ::access(path, W_OK) == 0;
-}
-
-/// The folder above the one of all runs, and the name of that one.
-[[nodiscard]] std::pair<std::string, std::string> place_of_runs() {
-    char const* const runtime = std::getenv("XDG_RUNTIME_DIR");
-    if (runtime != nullptr && is_own_folder(runtime)) return {runtime, "ration"};
-    return {"/tmp", fmt::format("ration-{}", ::geteuid())};
-}
-
-[[nodiscard]] result<process::descriptor> open_unlocked_base(bool make) {
-    auto const [above, name] = place_of_runs();
-    auto const parent = open_trusted_folder(above);
-    if (!parent) return parent.failure();
-    return make ? make_private_folder(*parent, name, run_directory::base())
-                : open_private_folder(*parent, name, run_directory::base());
-}
-
-/// Locked, so that a folder that is being made has its own lock before another process sees it.
-[[nodiscard]] result<process::descriptor> open_base(bool make) {
-    auto base = open_unlocked_base(make);
-    if (base && ::flock(base->get(), LOCK_EX) != 0)
-        return process::system_error("lock", run_directory::base(), errno,
-                                     "set XDG_RUNTIME_DIR to a folder on a local file system");
-    return base;
-}
 
 /// The new file; none if it cannot be written.
 [[nodiscard]] process::descriptor write_new(int folder, char const* name, std::string_view text) {
@@ -124,22 +95,22 @@ void forget_processes(run_record& run) {
 
 /// False while the run lives. A launch that was cut short keeps the lock of its dead owner until its program starts, or
 /// it ends.
-[[nodiscard]] bool lock_dead(process::descriptor const& folder) {
+[[nodiscard]] bool lock_dead(locked_folder const& folder) {
     for (auto const last = process::now() + seconds(10);; ::usleep(2'000)) {
-        if (try_lock(folder)) return true;
+        if (folder.try_lock()) return true;
         if (!owner_is_dead(folder.get()) || process::now() > last) return false;
     }
 }
 
-/// The run of a folder below the base; none without a record.
-[[nodiscard]] std::optional<present_run> read_present_run(process::descriptor const& base, std::string const& run) {
-    auto const folder = open_private_folder(base, run, run_directory::base() + '/' + run);
+/// The run of a folder; none without a record.
+[[nodiscard]] std::optional<present_run> read_present_run(std::string const& path) {
+    auto const folder = open_record_folder(path);
     auto const text = folder ? text_of(folder->get(), "run.json") : std::nullopt;
     if (!text) return std::nullopt;
     present_run found;
     found.damage = read_text(*text, found.record);
     if (!found.damage.empty()) found.record = {};
-    found.record.run = run;
+    found.record.run = fs::path(path).filename().string();
     auto const& record = found.record;
     found.alive =
         found.damage.empty() && record.boot == this_boot() &&
@@ -148,91 +119,140 @@ void forget_processes(run_record& run) {
     return found;
 }
 
-[[nodiscard]] bool is_removed(process::descriptor const& folder) {
+[[nodiscard]] bool is_removed(locked_folder const& folder) {
     struct stat about{};
     return ::fstat(folder.get(), &about) != 0 || about.st_nlink == 0;
 }
 
+/// The folder for sockets that belongs to a record; empty: none is known.
+[[nodiscard]] std::string sockets_of(locked_folder const& record) {
+    if (!is_apart(record.path())) return record.path();
+    std::array<char, PATH_MAX> target;
+    auto const length = ::readlinkat(record.get(), link_to_sockets, target.data(), target.size());
+    fs::path const path(std::string_view(target.data(), static_cast<std::size_t>(std::max<ssize_t>(0, length))));
+    bool const is_its = path.is_absolute() && path.filename() == fs::path(record.path()).filename();
+    return is_its ? path.string() : std::string();
+}
+
+/// Replaces a symbolic link.
+void link(locked_folder const& folder, char const* name, std::string const& target) {
+    static_cast<void>(::unlinkat(folder.get(), name, 0));
+    static_cast<void>(::symlinkat(target.c_str(), folder.get(), name));
+}
+
 }  // namespace
 
-run_directory::run_directory(locked_folder folder) : folder_(std::move(folder)) {
-    launches_ = process::above_standard(process::descriptor(
-        ::openat(folder_.get(), "launches", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
+run_directory::run_directory(locked_folder record, std::optional<locked_folder> sockets)
+    : record_(std::move(record)), sockets_(std::move(sockets)),
+      launches_(process::above_standard(process::descriptor(
+          ::openat(record_.get(), "launches", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)))) {
+    link_folders();
 }
 
-/// Only root and this user can change the path, which was checked when the folder was opened.
+run_directory::run_directory(locked_folder record) : record_(std::move(record)) {
+    auto const sockets = sockets_of(record_);
+    if (sockets.empty() || sockets == record_.path()) return;
+    if (auto folder = open_record_folder(sockets)) sockets_ = std::move(folder).value();
+}
+
+/// Only root and this user can change what is in the folders, and the path of that for sockets.
 run_directory::~run_directory() {
-    std::error_code ignored;
-    if (removed_at_end_ && folder_.get() >= 0) fs::remove_all(folder_.path(), ignored);
+    if (!removed_at_end_ || record_.get() < 0) return;
+    remove_record_folder(record_.path());
+    if (sockets_) remove_record_folder(sockets_->path());
 }
 
-std::string run_directory::base() {
-    auto const [above, name] = place_of_runs();
-    return above + '/' + name;
+void run_directory::link_folders() const {
+    if (!sockets_) return;
+    link(record_, link_to_sockets, sockets_->path());
+    link(*sockets_, link_to_record, record_.path());
 }
 
-result<run_directory> run_directory::create(std::string const& run) {
-    auto const base_folder = open_base(true);
-    if (!base_folder) return base_folder.failure();
-    std::string const path = base() + '/' + run;
-    auto folder = make_private_folder(*base_folder, run, path);
-    if (!folder) return folder.failure();
-    if (!try_lock(*folder))
-        return process::system_error("lock", path, errno, "set XDG_RUNTIME_DIR to a folder on a local file system");
-    run_directory made(locked_folder(path, std::move(folder).value()));
+result<run_directory> run_directory::create(std::string const& run, std::string const& parent) {
+    auto sockets = make_socket_folder(run);
+    if (!sockets) return sockets.failure();
+    auto record = parent.empty() ? std::nullopt : std::optional(make_record_folder(parent, run));
+    if (record && !*record)
+        std::fprintf(stderr, "ration: warning: %s\n", printable(to_text(record->failure())).c_str());
+    bool const apart = record && *record;
+    auto made = apart ? run_directory(std::move(*record).value(), std::move(sockets).value())
+                      : run_directory(std::move(sockets).value(), std::nullopt);
     made.remove_at_end();
     return made;
 }
 
-result<void> run_directory::save(run_record const& record) const {
-    constexpr char const *fresh = "run.json.new",
-                         *remedy = "free some space: without the record a later start cannot find this run's jobs";
-    auto const failed = [&](char const* operation) {
-        return process::system_error(operation, folder() + "/run.json", errno, remedy);
-    };
-    if (auto const file = write_new(folder_.get(), fresh, to_json(record)); !file || ::fsync(file.get()) != 0)
-        return failed("write");
-    if (::renameat(folder_.get(), fresh, folder_.get(), "run.json") != 0) return failed("replace");
-    return ::fsync(folder_.get()) == 0 ? result<void>() : failed("synchronise");
+result<run_directory> run_directory::reopen(locked_folder record, std::string const& parent) {
+    auto const run = fs::path(record.path()).filename().string(), path = sockets_of(record);
+    if (!is_apart(record.path())) {
+        auto moved = parent.empty() ? std::nullopt : std::optional(make_record_folder(parent, run));
+        if (!moved || !*moved) return run_directory(std::move(record), std::nullopt);
+        run_directory out(std::move(*moved).value(), std::move(record));
+        out.earlier_ = out.folder();
+        return out;
+    }
+    auto sockets = path.empty() ? make_socket_folder(run) : remake_socket_folder(path);
+    if (!sockets) sockets = make_socket_folder(run);
+    if (!sockets) return sockets.failure();
+    return run_directory(std::move(record), std::move(sockets).value());
 }
 
-result<std::vector<abandoned_run>> abandoned_runs() {
+result<void> run_directory::save(run_record const& record) {
+    constexpr char const *fresh = "run.json.new",
+                         *remedy = "free some space: without the record a later start cannot find this run's jobs";
+    auto const path = record_.path() + "/run.json";
+    auto const failed = [&](char const* operation) { return process::system_error(operation, path, errno, remedy); };
+    if (auto const file = write_new(record_.get(), fresh, to_json(record)); !file || ::fsync(file.get()) != 0)
+        return failed("write");
+    if (::renameat(record_.get(), fresh, record_.get(), "run.json") != 0) return failed("replace");
+    if (::fsync(record_.get()) != 0) return failed("synchronise");
+    remove_earlier();
+    restore_sockets();
+    return {};
+}
+
+/// This record is complete and durable.
+void run_directory::remove_earlier() {
+    if (std::exchange(earlier_, {}).empty()) return;
+    for (auto const* const name : {"run.json", "launches", "state.json"})
+        static_cast<void>(::unlinkat(sockets_->get(), name, 0));
+}
+
+/// Commands find the record by this folder, which logind or a user may have removed.
+void run_directory::restore_sockets() {
+    if (!sockets_ || ::access((folder() + '/' + link_to_record).c_str(), F_OK) == 0) return;
+    auto again = remake_socket_folder(folder());
+    if (!again) return;
+    sockets_ = std::move(again).value();
+    link_folders();
+}
+
+std::vector<abandoned_run> abandoned_runs(std::span<std::string const> parents) {
     std::vector<abandoned_run> found;
-    auto const base = open_base(false);
-    if (!base && base.failure().code == errc::not_found) return found;
-    if (!base) return base.failure();
-    std::error_code failure;
-    for (auto const& entry : fs::directory_iterator(run_directory::base(), failure)) {
-        auto folder = open_private_folder(*base, entry.path().filename().string(), entry.path().string());
-        if (folder && lock_dead(*folder) && !is_removed(*folder))
-            found.push_back(read_run({entry.path().string(), std::move(folder).value()}));
+    for (auto const& path : find_record_folders(parents)) {
+        auto folder = open_record_folder(path);
+        if (folder && lock_dead(*folder) && !is_removed(*folder)) found.push_back(read_run(std::move(folder).value()));
     }
     return found;
 }
 
 result<void> run_directory::save_state(std::string_view json) const {
     constexpr char const* fresh = "state.json.new";
-    if (!write_new(folder_.get(), fresh, json) || ::renameat(folder_.get(), fresh, folder_.get(), "state.json") != 0)
-        return process::system_error("write", folder() + "/state.json", errno, "free some space");
+    if (!write_new(record_.get(), fresh, json) || ::renameat(record_.get(), fresh, record_.get(), "state.json") != 0)
+        return process::system_error("write", record_.path() + "/state.json", errno, "free some space");
     return {};
 }
 
-result<std::vector<present_run>> present_runs() {
+std::vector<present_run> present_runs(std::span<std::string const> parents) {
     std::vector<present_run> found;
-    auto const base = open_unlocked_base(false);
-    if (!base && base.failure().code == errc::not_found) return found;
-    if (!base) return base.failure();
-    std::error_code failure;
-    for (auto const& entry : fs::directory_iterator(run_directory::base(), failure))
-        if (auto run = read_present_run(*base, entry.path().filename().string())) found.push_back(std::move(*run));
+    for (auto const& path : find_record_folders(parents))
+        if (auto run = read_present_run(path)) found.push_back(std::move(*run));
     return found;
 }
 
-result<std::optional<present_run>> present_run_named(std::string const& run) {
-    auto const base = open_unlocked_base(false);
-    if (!base && base.failure().code == errc::not_found) return std::optional<present_run>();
-    if (!base) return base.failure();
-    return read_present_run(*base, run);
+std::optional<present_run> present_run_named(std::string const& run) {
+    auto all = present_runs();
+    auto const found = std::ranges::find(all, run, [](present_run const& one) { return one.record.run; });
+    return found == all.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
 std::string this_boot() {

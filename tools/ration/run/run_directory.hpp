@@ -1,63 +1,56 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The private folder of a run: the progress socket, and the record by which a later start finds what an earlier one
-/// left. A run holds the lock of its folder as long as it lives, wherever its process numbers count.
+/// The private folders of a run: one for sockets, and one for the record by which a later start finds what an earlier
+/// one left. A run holds their locks as long as it lives, wherever its process numbers count.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <ration/process/descriptor.hpp>
 #include <ration/result.hpp>
 
+#include "run/record_folder.hpp"
 #include "run/run_record.hpp"
 
 namespace ration::program {
 
-/// The folder of a run whose lock this process holds: no other ration takes the run for dead, takes it over or cleans
-/// it.
-class locked_folder {
-    std::string path_;
-    process::descriptor folder_;
-
-public:
-    locked_folder(std::string path, process::descriptor folder) noexcept
-        : path_(std::move(path)), folder_(std::move(folder)) {}
-
-    [[nodiscard]] std::string const& path() const noexcept { return path_; }
-    [[nodiscard]] int get() const noexcept { return folder_.get(); }
-};
-
-/// Private (0700). The destructor removes one of a new run, with everything in it; that of an earlier run stays until
-/// `remove_at_end`.
+/// The record of a run, and its folder for sockets. The destructor removes those of a new run, with everything in them;
+/// those of an earlier run stay until `remove_at_end`.
 class run_directory {
-    locked_folder folder_;
+    locked_folder record_;
+    std::optional<locked_folder> sockets_;  // none: beside the record
     process::descriptor launches_;
+    std::string earlier_;  // the folder of an earlier record of this run, until this one is complete
     bool removed_at_end_ = false;
 
 public:
-    /// Of an earlier run, to be continued or removed.
-    explicit run_directory(locked_folder folder);
+    /// Of an earlier run, to be removed.
+    explicit run_directory(locked_folder record);
     run_directory(run_directory&& other) noexcept = default;
     run_directory& operator=(run_directory&&) = delete;
     ~run_directory();
 
-    /// A new one below `base()`. Errors: as of mkdir(2), `denied` when another user can change the base or a folder
-    /// above it.
-    [[nodiscard]] static result<run_directory> create(std::string const& run);
+    /// Of a new run, whose record is in PARENT/.ration, or beside its sockets if `parent` is empty or has no locks.
+    /// Errors: as of mkdir(2).
+    [[nodiscard]] static result<run_directory> create(std::string const& run, std::string const& parent);
+    /// Of an earlier run, to be continued. A record that is not in PARENT/.ration is replaced by one there when that
+    /// one is saved. Errors: as of `create`.
+    [[nodiscard]] static result<run_directory> reopen(locked_folder record, std::string const& parent);
 
     /// The run has come to its end.
     void remove_at_end() noexcept { removed_at_end_ = true; }
-    [[nodiscard]] std::string const& folder() const noexcept { return folder_.path(); }
+    /// For sockets, and for what is worth nothing after the run.
+    [[nodiscard]] std::string const& folder() const noexcept { return (sockets_ ? *sockets_ : record_).path(); }
+    [[nodiscard]] std::string const& record_folder() const noexcept { return record_.path(); }
     [[nodiscard]] std::string socket() const { return folder() + "/progress"; }
-    /// That of another run: its jobs have it in their environment.
-    [[nodiscard]] static std::string socket_of(std::string const& run) { return base() + '/' + run + "/progress"; }
-    /// Written to a new file first and then put in place, with both file and folder synchronised.
-    [[nodiscard]] result<void> save(run_record const& record) const;
+    /// Written to a new file first and then put in place, with both file and folder synchronised. Makes the folder for
+    /// sockets known again if another program has removed it.
+    [[nodiscard]] result<void> save(run_record const& record);
     /// Replaces the state that `ration list` shows. It does not have to survive the machine, so nothing is
     /// synchronised.
     [[nodiscard]] result<void> save_state(std::string_view json) const;
@@ -65,8 +58,11 @@ public:
     /// be opened.
     [[nodiscard]] int launches() const noexcept { return launches_.get(); }
 
-    /// Where the folders of all runs of this user are: $XDG_RUNTIME_DIR/ration, or /tmp/ration-UID.
-    [[nodiscard]] static std::string base();
+private:
+    run_directory(locked_folder record, std::optional<locked_folder> sockets);
+    void link_folders() const;
+    void remove_earlier();
+    void restore_sockets();
 };
 
 /// A run whose owner is dead.
@@ -77,8 +73,8 @@ struct abandoned_run {
     std::set<std::string> launches;  ///< the tokens of launches whose program was started
     locked_folder folder;
 };
-/// Errors: `denied` when another user can change the folders of runs: nothing in them is read.
-[[nodiscard]] result<std::vector<abandoned_run>> abandoned_runs();
+/// Those that can be found from here, and in PARENT/.ration for each of `parents`.
+[[nodiscard]] std::vector<abandoned_run> abandoned_runs(std::span<std::string const> parents = {});
 
 /// A run whose folder exists.
 struct present_run {
@@ -89,12 +85,12 @@ struct present_run {
     std::string state;  ///< as `save_state` wrote it last; empty: not yet
 };
 
-/// Those of this user that have a record. They are only read, without a lock, so that no run waits. Errors: as of
-/// `abandoned_runs`.
-[[nodiscard]] result<std::vector<present_run>> present_runs();
+/// Those of this user that have a record and can be found from here, and in PARENT/.ration for each of `parents`. They
+/// are only read, without a lock, so that no run waits.
+[[nodiscard]] std::vector<present_run> present_runs(std::span<std::string const> parents = {});
 
-/// One of them by its name; none if it has ended. Errors: as of `abandoned_runs`.
-[[nodiscard]] result<std::optional<present_run>> present_run_named(std::string const& run);
+/// One of them by its name; none if it has ended.
+[[nodiscard]] std::optional<present_run> present_run_named(std::string const& run);
 
 /// The kernel's number of this boot; empty where the kernel does not report it.
 [[nodiscard]] std::string this_boot();

@@ -26,31 +26,26 @@ void warn_if_failed(result<void> const& done) {
     return duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-[[nodiscard]] std::string new_folder(run_output_request const& request) {
-    auto made = make_run_folder(request.planned.folder, std::time(nullptr));
-    if (!made) {
-        warn_of(made.failure());
-        std::fprintf(stderr, "ration: warning: the output of the jobs is in %s, which the end of the run removes\n",
-                     printable(request.private_folder).c_str());
-        return request.private_folder;
-    }
-    warn_if_failed(point_latest_to(*made));
-    return std::move(made).value();
-}
-
-[[nodiscard]] std::string folder_of(run_output_request const& request) {
-    if (request.reattached == nullptr) return new_folder(request);
-    std::error_code failure;
-    fs::create_directories(*request.reattached, failure);  // it may have been removed since
-    return failure ? new_folder(request) : *request.reattached;
-}
-
 }  // namespace
 
+std::string open_output_folder(planned_run const& planned, std::string const* reattached) {
+    std::error_code failure;
+    if (reattached != nullptr) fs::create_directories(*reattached, failure);  // it may have been removed since
+    if (reattached != nullptr && !failure) return *reattached;
+    auto made = make_run_folder(planned.folder, std::time(nullptr));
+    if (made) return std::move(made).value();
+    warn_of(made.failure());
+    return {};
+}
+
 run_output::run_output(run_output_request const& request, reporter& out)
-    : folder_(folder_of(request)),
+    : folder_(request.folder.empty() ? request.private_folder : request.folder),
       summary_(start_of_run(request.run, request.config, request.planned.choice.label, wall_clock_ms())),
-      is_new_(request.reattached == nullptr) {
+      is_new_(request.is_new) {
+    if (!request.folder.empty() && is_new_) warn_if_failed(point_latest_to(folder_));
+    if (request.folder.empty())
+        std::fprintf(stderr, "ration: warning: the output of the jobs is in %s, which the end of the run removes\n",
+                     printable(folder_).c_str());
     if (auto const earlier = load_kept_run(folder_); earlier && !is_new_) summary_.started_ms = earlier->started_ms;
     warn_if_failed(replace_private_file(folder_ + "/jobs.toml", request.config.source));
     if (request.log.empty()) {

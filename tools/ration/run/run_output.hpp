@@ -15,9 +15,14 @@ struct run_output_request {
     planned_run const& planned;
     std::string const& run;             ///< its name among the records
     std::string const& log;             ///< of `--log`; empty: events go into the folder
-    std::string const& private_folder;  ///< used if no other folder can be made; removed at the end of the run
-    std::string const* reattached;      ///< the folder of an earlier run, which continues there; null: a new run
+    std::string const& folder;          ///< as of `open_output_folder`
+    std::string const& private_folder;  ///< used if that is empty; removed at the end of the run
+    bool is_new;                        ///< it does not continue an earlier run
 };
+
+/// The folder for the output of a run: that of the earlier run which it continues, or a new one. Empty: none can be
+/// made, of which it prints a warning.
+[[nodiscard]] std::string open_output_folder(planned_run const& planned, std::string const* reattached);
 
 /// The folder of a run, from its start to its end. A file that cannot be written costs a warning on standard error.
 class run_output {

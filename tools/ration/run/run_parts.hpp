@@ -39,7 +39,7 @@ struct run_parts {
     machine_topology const& topology;
     policy_log& log;
     reporter& out;
-    run_directory const& directory;
+    run_directory& directory;
     std::string run;            ///< its name
     std::string output_folder;  ///< where the jobs' output goes
     stop_signals& signals;

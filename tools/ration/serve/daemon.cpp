@@ -157,7 +157,7 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     auto const topology = topology_for(devices);
     run_session const session{
         wanted, config, *out, *signals, devices, topology, open_files, slots, earlier.run ? &*earlier.run : nullptr};
-    auto resources = open_resources(session);
+    auto resources = open_resources(session, folder.path);
     if (!resources) return cannot_serve(resources.failure());
     run_policies policies(chosen, chosen.policy);
     service_control control(store, {config, devices, resources->node.jobs().capacity()},

@@ -11,6 +11,7 @@
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
+#include "run/reattachment.hpp"
 #include "run/run_directory.hpp"
 #include "serve/exit_recorder.hpp"
 #include "serve/wait_explainer.hpp"
@@ -332,7 +333,8 @@ stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_chan
     change.to = !failed ? stage::completed : stage::failed;
     if (t.job.cancelled && job.now != condition::finished) change.to = stage::halted;
     if (t.job.cancelled && job.now == condition::stopped) change.why = "cancelled";
-    bool const again = failed && !t.limited && t.job.attempts() <= t.job.what.retries;
+    bool const unseen = job.why == ended_unseen && has_checkpoint(t.job, folder_);
+    bool const again = failed && !t.limited && (unseen || t.job.attempts() <= t.job.what.retries);
     if (!again) return change;
     auto const rest = rest_after(t.job.attempts());
     change.to = stage::queued;

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <set>
 #include <span>
+#include <string>
+#include <unistd.h>
 #include <utility>
 
+#include "run/lost_jobs.hpp"
 #include "serve/api.hpp"
 #include "serve/exit_recorder.hpp"
+#include "serve/old_ends.hpp"
 
 namespace ration::program {
 namespace {
@@ -19,6 +25,10 @@ namespace {
             .remedy = remedy};
 }
 
+constexpr std::array begun{stage::pending, stage::deploying, stage::downloading, stage::processing, stage::storing};
+constexpr char const* out_of_sight =
+    "its jobs may run in another PID namespace: start the service there, or end them there";
+
 /// Of a run with a doubtful job. `ration clean` keeps the record while another job of a service lives.
 [[nodiscard]] char const* remedy_of(orphaned_run const& run) {
     bool const kept = std::ranges::any_of(run.traces, [](job_traces const& one) { return !one.processes.empty(); });
@@ -28,11 +38,12 @@ namespace {
 
 /// The run of this folder. Runs whose jobs have ended are left to `ration run` and `ration clean`.
 [[nodiscard]] result<std::optional<orphaned_run>> find_run(service_folder const& folder) {
-    auto found = find_orphaned_runs();
+    auto found = find_orphaned_runs(std::span(&folder.path, 1));
     if (!found) return found.failure();
     std::optional<orphaned_run> own;
     for (auto& run : *found) {
-        bool const ours = run.damage.empty() && !run.out_of_sight && run.record.file == folder.database() && !own;
+        bool const ours = run.damage.empty() && run.record.file == folder.database() && !own;
+        if (ours && run.out_of_sight) return still_running(run.record.run, out_of_sight);
         if (std::ranges::any_of(run.traces, &job_traces::doubtful))
             return still_running(run.record.run, remedy_of(run));
         if (ours)
@@ -43,33 +54,40 @@ namespace {
     return own;
 }
 
-/// The next stage of a job that the record of the earlier run does not have.
+[[nodiscard]] bool has_job(orphaned_run const& run, stored_job const& job) {
+    return std::ranges::find(run.record.jobs, label_of(job.what.name, job.id), &recorded_job::name) !=
+           run.record.jobs.end();
+}
+
+/// The next stage of a job without a process.
 class settlement {
     job_store& store_;
     service_folder const& folder_;
-    bool has_run_;
+    std::optional<orphaned_run> const& run_;
 
 public:
-    settlement(job_store& store, service_folder const& folder, bool has_run)
-        : store_(store), folder_(folder), has_run_(has_run) {}
+    settlement(job_store& store, service_folder const& folder, std::optional<orphaned_run> const& run)
+        : store_(store), folder_(folder), run_(run) {}
 
     [[nodiscard]] result<void> settle(stored_job const& job) {
         if (job.now == stage::pending) return queue(job, "");
         auto const boot = store_.boot_of(job);
         if (!boot) return boot.failure();
         if (job.paused && !job.cancelled) return pause(job);
-        if (auto const end = recorded_end_of(job, folder_)) return note(job, *end);
-        if (*boot != this_boot()) return settle_after_restart(job);
+        bool const restarted = *boot != this_boot() || (run_ && run_->restarted);
+        // The end of the machine or the container ends its jobs, too, which then note a signal or an exit code
+        if (auto const end = recorded_end_of(job, folder_); end && (end->success() || !restarted))
+            return note(job, *end);
         // The record is written before a launch, and at the start of a run
-        if (job.now == stage::deploying && has_run_) return queue_unlaunched(job);
-        return fail(job, "its end was not noted, and no record of its process is left");
+        if (job.now == stage::deploying && run_ && !has_job(*run_, job)) return queue_unlaunched(job);
+        return launch_again(job, restarted ? "the machine or its container was restarted" : "its end was not noted");
     }
 
 private:
-    [[nodiscard]] result<void> settle_after_restart(stored_job const& job) {
-        bool const again = has_checkpoint(job, folder_) || job.attempts() <= job.what.retries;
-        return again && !job.cancelled ? queue(job, "the machine was restarted")
-                                       : fail(job, "the machine was restarted, and it has no checkpoint");
+    /// It was not its failure.
+    [[nodiscard]] result<void> launch_again(stored_job const& job, std::string why) {
+        if (has_checkpoint(job, folder_) || job.attempts() <= job.what.retries) return queue(job, std::move(why));
+        return fail(job, why + ", and it has no checkpoint");
     }
 
     [[nodiscard]] result<void> note(stored_job const& job, process::exit_report const& end) {
@@ -110,9 +128,23 @@ private:
     }
 };
 
-[[nodiscard]] bool has_job(orphaned_run const& run, stored_job const& job) {
-    return std::ranges::find(run.record.jobs, label_of(job.what.name, job.id), &recorded_job::name) !=
-           run.record.jobs.end();
+/// Processes of jobs that the record does not have: without them a second launch is the only one.
+[[nodiscard]] result<void> end_unrecorded(job_store& store, service_folder const& folder,
+                                          std::optional<orphaned_run> const& run) {
+    auto const jobs = store.in_stages(begun);
+    if (!jobs) return jobs.failure();
+    for (auto const& job : *jobs) {
+        if (!may_have_process(job.now) || (run && has_job(*run, job))) continue;
+        auto const uid = job.what.uid;
+        auto const label = label_of(job.what.name, job.id);
+        auto const ended = end_lost_job(folder.checkpoint_of(uid, label),
+                                        folder.is_other_user(uid) ? static_cast<uid_t>(uid) : ::geteuid());
+        if (!ended) return ended.failure();
+        if (!ended->empty())
+            std::fprintf(stderr, "ration: warning: job %s: no record has its processes %s, which were ended\n",
+                         label.c_str(), ended->c_str());
+    }
+    return {};
 }
 
 /// A job that lives runs, also if its row cannot be read.
@@ -128,7 +160,7 @@ private:
 
 /// A job that lives and that the list does not have, as when an older copy of the list was put in place.
 [[nodiscard]] orphan_process const* stranger(recovered const& what) {
-    if (!what.run) return nullptr;
+    if (!what.run || what.run->restarted) return nullptr;
     for (auto const& one : what.run->alive)
         if (std::ranges::find(what.launched, one.job, [](stored_job const& job) {
                 return label_of(job.what.name, job.id);
@@ -142,21 +174,28 @@ private:
 result<recovered> recover(job_store& store, service_folder const& folder) {
     auto run = find_run(folder);
     if (!run) return run.failure();
+    if (auto const ended = end_unrecorded(store, folder, *run); !ended) return ended.failure();
     auto out = settle_jobs(store, folder, std::move(run).value());
     if (!out) return out;
+    std::set<std::string> launched;
+    for (auto const& job : out->launched) launched.insert(label_of(job.what.name, job.id));
+    remove_old_ends(store, folder, launched);
     if (auto const& left = out->run) remove_empty_groups(&left->record.memberships);
+    if (auto& left = out->run; left && left->restarted) {
+        run_directory(std::move(left->folder)).remove_at_end();
+        left.reset();
+    }
     return out;
 }
 
 result<recovered> settle_jobs(job_store& store, service_folder const& folder, std::optional<orphaned_run> run) {
     recovered out{.run = std::move(run), .launched = {}};
-    constexpr std::array begun{stage::pending, stage::deploying, stage::downloading, stage::processing, stage::storing};
     if (auto repaired = repair_living(store, out.run); !repaired) return repaired.failure();
     auto jobs = store.in_stages(begun);
     if (!jobs) return jobs.failure();
-    settlement others(store, folder, out.run.has_value());
+    settlement others(store, folder, out.run);
     for (auto& job : *jobs) {
-        if (out.run && may_have_process(job.now) && has_job(*out.run, job)) {
+        if (out.run && !out.run->restarted && may_have_process(job.now) && has_job(*out.run, job)) {
             out.launched.push_back(std::move(job));
             continue;
         }

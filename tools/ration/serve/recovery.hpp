@@ -17,7 +17,7 @@ struct recovered {
 };
 
 /// Finds the run of the earlier service, and settles the jobs that it does not have: they are queued again if they were
-/// not launched, or if the machine was restarted and they have a checkpoint or a retry left; a noted end becomes
+/// not launched, or if they have a checkpoint or a retry left and no end was noted; a noted end becomes
 /// theirs; the others have failed. Commits. Errors: `busy` if jobs of other killed runs live; those of the parts.
 [[nodiscard]] result<recovered> recover(job_store& store, service_folder const& folder);
 

@@ -25,12 +25,11 @@ namespace {
 /// The newest view that the service has written of its run; without a running service a view without jobs.
 [[nodiscard]] view_model running_jobs(service_folder const& folder) {
     view_model model{.policy = "the service is down", .backend = {}, .elapsed = {}, .jobs = {}, .notice = {}};
-    auto const runs = present_runs();
-    if (!runs) return model;
+    auto const runs = present_runs(std::span(&folder.path, 1));
     auto const own = std::ranges::find_if(
-        *runs, [&](present_run const& run) { return run.alive && run.record.file == folder.database(); });
+        runs, [&](present_run const& run) { return run.alive && run.record.file == folder.database(); });
     view_model state;
-    if (own != runs->end() && read_state(own->state, state).empty()) return state;
+    if (own != runs.end() && read_state(own->state, state).empty()) return state;
     return model;
 }
 

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <type_traits>
@@ -194,6 +195,8 @@ struct streams {
                                 "check its folder and the free space");
         }
         ::fcntl(out.output.get(), F_SETFL, O_APPEND);
+        // Until the last process that inherits it has ended, so that also another PID namespace sees that one lives
+        static_cast<void>(::flock(out.output.get(), LOCK_SH | LOCK_NB));
     } else if (spec.capture_output) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0)
