@@ -229,6 +229,47 @@ class Full(ServiceTest):
         self.wait_for(lambda: stages() == ["COMPLETED"] * 2)
         self.assertEqual([(self.folder / name).read_text() for name in ("ran", "ended", "later")], ["x\n"] * 3)
 
+    def test_a_job_is_cancelled_while_the_disk_is_full_and_that_is_written_later(self) -> None:
+        command = "trap 'touch ended; exit 0' TERM; touch runs; while :; do sleep 0.1; done"
+        ask = lambda method, path, body=None: send(self.inside / "state/socket", method, path, body)
+        definition = JOB.replace('["true"]', json.dumps(["sh", "-c", command]))
+        submission = {"key": "runs", "definition": definition, "directory": str(self.folder), "environment": []}
+        self.assertEqual(ask("POST", "/v1/jobs", json.dumps(submission))[0], 201)
+        waits = {**submission, "key": "waits", "definition": JOB.replace('["true"]', '["touch", "never"]'), "after": [1]}
+        self.assertEqual(ask("POST", "/v1/jobs", json.dumps(waits))[0], 201)
+        self.wait_for((self.folder / "runs").exists)
+        with contextlib.suppress(OSError), open(self.inside / "ballast", "wb", buffering=0) as ballast:
+            while ballast.write(b"x" * 4096):
+                pass
+        for job in (1, 2):
+            status, answer = ask("DELETE", f"/v1/jobs/{job}")
+            self.assertEqual((status, answer["cancelled"]), (202, True))
+        self.wait_for((self.folder / "ended").exists)
+        (self.inside / "ballast").unlink()
+        self.wait_for(lambda: ask("GET", "/v1/jobs")[0] == 200 and [job["stage"] for job in ask("GET", "/v1/jobs")[1]["jobs"]] == ["COMPLETED", "HALTED"])
+        self.assertFalse((self.folder / "never").exists())
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "only root can mount a small disk")
+class FullOfFiles(Full):
+    """Its disk can hold few files."""
+    MOUNT = 'mount -t tmpfs -o size=8m,nr_inodes=60,mode=700 tmpfs "$0" && exec "$@"'
+    test_a_full_disk_loses_no_job_and_acknowledges_none = test_a_job_is_cancelled_while_the_disk_is_full_and_that_is_written_later = None
+
+    def test_jobs_wait_for_space_for_their_files(self) -> None:
+        ask = lambda method, path, body=None: send(self.inside / "state/socket", method, path, body)
+        fillers = [self.inside / f"filler-{i}" for i in range(60)]
+        with contextlib.suppress(OSError):
+            for filler in fillers:
+                filler.touch()
+        submission = {"key": "k", "definition": JOB, "directory": str(self.folder), "environment": []}
+        self.assertEqual(ask("POST", "/v1/jobs", json.dumps(submission))[0], 201)
+        self.wait_for(lambda: "open the job's output file" in ask("GET", "/v1/jobs/1")[1]["why"])
+        self.assertEqual(ask("GET", "/v1/jobs/1")[1]["stage"], "QUEUED")
+        for filler in fillers:
+            filler.unlink(missing_ok=True)
+        self.wait_for(lambda: ask("GET", "/v1/jobs/1")[1]["stage"] == "COMPLETED")
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])

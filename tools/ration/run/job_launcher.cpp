@@ -8,6 +8,7 @@
 #include <ration/progress/token.hpp>
 
 #include "common/error_text.hpp"
+#include "run/host_error.hpp"
 #include "run/job_environment.hpp"
 #include "run/job_ranks.hpp"
 #include "run/run_folder.hpp"
@@ -17,7 +18,15 @@ std::string job_launcher::output_of(live_job const& job) const {
     return job.config->output_folder(output_folder_) + '/' + job.config->name + suffix_of_output(job) + ".log";
 }
 
+/// After a failure nothing of the incarnation is left, so that the job can be launched again.
 result<void> job_launcher::launch(live_job& job, nanoseconds now) {
+    auto const launched = launch_incarnation(job, now);
+    job.failed_by_host = !launched && is_of_host(launched.failure(), *job.config);
+    if (!launched) progress_.forget(job);
+    return launched;
+}
+
+result<void> job_launcher::launch_incarnation(live_job& job, nanoseconds now) {
     job.run.value += 1;
     job.launched_at = now;
     scheduler_.request_tick();

@@ -43,11 +43,13 @@ public:
           assigner_(assigner), progress_(progress), health_(health), shares_(shares), servers_(servers),
           scheduler_(scheduler), record_(record), events_(events) {}
 
-    /// Starts the next incarnation. Errors: those of the token, the folder, the masks, the backend and the launch.
+    /// Starts the next incarnation. Sets `failed_by_host` of the job. Errors: those of the token, the folder, the
+    /// masks, the backend and the launch.
     [[nodiscard]] result<void> launch(live_job& job, nanoseconds now);
     [[nodiscard]] std::string output_of(live_job const& job) const;
 
 private:
+    [[nodiscard]] result<void> launch_incarnation(live_job& job, nanoseconds now);
     [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
     [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job,
                                                                   device_assignment const& assigned) const;

@@ -42,7 +42,8 @@ struct live_job {
     std::string checkpoint;  ///< its folder; empty before the first launch
     std::int64_t batch = 0;  ///< samples per step; 0: its own choice
     std::optional<nanoseconds> launched_at;
-    bool launching = false;  ///< between the decision and the process
+    bool failed_by_host = false;  ///< its last launch has failed, by an error of the machine
+    bool launching = false;       ///< between the decision and the process
     bool trains_on = false;  ///< after its Objective: ration does not end it, and the policy sees its Acceptable tier
     bool placed = false;     ///< the backend has it: a process of it may be alive
 

@@ -13,6 +13,7 @@
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "events/json_reader.hpp"
+#include "serve/bytes_member.hpp"
 #include "serve/service_control.hpp"
 #include "serve/users.hpp"
 
@@ -20,7 +21,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::string_view jobs_path = "/v1/jobs";
-constexpr std::size_t longest_key = 128, most_variables = 4096, most_after = 64;
+constexpr std::size_t longest_key = 128, most_variables = 4096, most_after = 64, most_words = 65536;
 constexpr std::int64_t most_priority = 1'000'000, most_retries = 100,
                        longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
 
@@ -45,9 +46,9 @@ public:
     void text(char const* name, std::size_t most, std::string& into, bool required = true) {
         auto const* const value = find(name, required);
         if (value == nullptr) return;
-        if (!value->is_string() || value->get_ref<std::string const&>().size() > most)
-            return refuse(name, fmt::format("text of at most {} bytes", most));
-        into = value->get<std::string>();
+        auto text = bytes_in(*value);
+        if (!text || text->size() > most) return refuse(name, fmt::format("text of at most {} bytes", most));
+        into = std::move(*text);
         if (into.empty() || into.find('\0') != into.npos) refuse(name, "text that is not empty, without a zero byte");
     }
 
@@ -68,11 +69,14 @@ public:
         bool good = value->is_array() && value->size() <= most;
         for (std::size_t i = 0; good && i < value->size(); ++i) {
             auto const& one = (*value)[i];
-            if constexpr (std::is_same_v<T, std::string>)
-                good = one.is_string() && one.get_ref<std::string const&>().find('\0') == std::string::npos;
-            else
+            if constexpr (std::is_same_v<T, std::string>) {
+                auto text = bytes_in(one);
+                good = text && text->find('\0') == text->npos;
+                if (good) into.push_back(std::move(*text));
+            } else {
                 good = one.is_number_integer() && one.get<std::int64_t>() > 0;
-            if (good) into.push_back(one.get<T>());
+                if (good) into.push_back(one.get<T>());
+            }
         }
         if (!good) refuse(name, fmt::format("a list of at most {} values", most));
     }
@@ -107,13 +111,19 @@ private:
     members.text("directory", 4096, into.directory);
     members.list("environment", most_variables, into.environment);
     members.text("name", longest_submitted_name, into.name, false);
-    std::int64_t priority = unlimited;
+    std::int64_t priority = unlimited, umask = -1;
     members.number("priority", -most_priority, most_priority, priority);
     members.number("retries", 0, most_retries, into.retries);
     members.number("time_limit_ms", 0, longest_time_limit, into.time_limit_ms);
     members.list("after", most_after, into.after);
+    members.list("command", most_words, into.command);
+    members.number("umask", 0, 0777, umask);
     members.end();
     if (!members.fault().empty()) return members.fault();
+    if (umask >= 0) into.umask = umask;
+    if (!into.command.empty() && into.command.front().empty())
+        return "the command names no program: send the program first";
+    if (!is_utf8(into.key) || !is_utf8(into.definition)) return "the key or the definition is not UTF-8: send text";
     if (!into.directory.starts_with('/')) return "the directory is relative: send an absolute path";
     if (!into.name.empty() && !is_plain_name(into.name))
         return "the name is wrong: use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'";
@@ -340,17 +350,36 @@ api_reply service_api::handle_job(api_request const& request, std::int64_t id, s
     return known ? refusal(405, no_method) : refusal(404, "the path is unknown: read docs/service-api.json");
 }
 
-api_reply service_api::cancel(stored_job const& job) {
+/// Acts first: a failure to write it is repaired by a later turn.
+api_reply service_api::cancel(stored_job job) {
     if (is_final(job.now)) return show(job, 200);
-    if (auto noted = store_.note(job.id, wish::cancelled); !noted) return failed(noted.failure());
-    if (job.now == stage::queued) {
-        auto halt = change_to(job, stage::halted);
-        halt.why = "cancelled before its launch";
-        halt.end = job.end;
-        if (auto moved = store_.advance(halt); !moved) return failed(moved.failure());
-    }
+    cancelled_.insert(job.id);
     changed_ = true;
-    return show(job.id, 202);
+    bool const written = static_cast<bool>(write_cancelled(job));
+    job.cancelled = true;
+    auto reply = written ? show(job.id, 202) : show(job, 202);
+    reply.holds = reply.status == 202;
+    return reply;
+}
+
+result<void> service_api::write_cancelled(stored_job const& job) {
+    if (auto noted = store_.note(job.id, wish::cancelled); !noted) return noted;
+    if (job.now != stage::queued) return {};
+    auto halt = change_to(job, stage::halted);
+    halt.why = "cancelled before its launch";
+    halt.end = job.end;
+    return store_.advance(halt);
+}
+
+result<void> service_api::write_cancelled() {
+    for (auto const id : cancelled_) {
+        auto const found = store_.find(id);
+        if (!found) return found.failure();
+        auto const& job = *found;
+        if (!job || is_final(job->now)) continue;
+        if (auto written = write_cancelled(*job); !written) return written;
+    }
+    return {};
 }
 
 api_reply service_api::pause(stored_job const& job, bool wanted) {

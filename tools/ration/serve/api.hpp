@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@ struct api_request {
 struct api_reply {
     int status = 200;
     std::string json;
+    bool holds = false;  ///< also if the changes of its turn cannot be committed
 };
 
 inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
@@ -59,6 +61,7 @@ class service_api {
     service_folder folder_;
     service_control& control_;
     std::function<result<job_wait>(stored_job const&)> wait_of_;
+    std::set<std::int64_t> cancelled_;  // not durable yet
     bool changed_ = true;
 
 public:
@@ -69,6 +72,12 @@ public:
     void attach(std::function<result<job_wait>(stored_job const&)> wait_of) { wait_of_ = std::move(wait_of); }
     /// A reply must not leave before the changes of the store are committed. Without a commit it is void.
     [[nodiscard]] api_reply answer(api_request const& request);
+    /// A job is cancelled from the answer on, also while that cannot be written, as on a full disk.
+    [[nodiscard]] bool is_cancelled(std::int64_t job) const { return cancelled_.contains(job); }
+    /// Writes what is not durable yet, for the next commit. Errors: those of `job_store`.
+    [[nodiscard]] result<void> write_cancelled();
+    /// After the commit.
+    void forget_cancelled() noexcept { cancelled_.clear(); }
     /// Whether a user has changed something of a job since the last call.
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
 
@@ -81,7 +90,8 @@ private:
     [[nodiscard]] api_reply show(stored_job const& job, int status, job_wait const& wait = {});
     [[nodiscard]] api_reply show_with_wait(stored_job const& job);
     [[nodiscard]] api_reply show(std::int64_t id, int status);
-    [[nodiscard]] api_reply cancel(stored_job const& job);
+    [[nodiscard]] result<void> write_cancelled(stored_job const& job);
+    [[nodiscard]] api_reply cancel(stored_job job);
     [[nodiscard]] api_reply pause(stored_job const& job, bool wanted);
     [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id, std::string_view action);
     [[nodiscard]] result<std::optional<stored_job>> visible(api_request const& request, std::int64_t id);

@@ -180,7 +180,7 @@ bool api_server::hand_over(client& c) {
 }
 
 /// The bytes of the answer to a message that was not refused by its head.
-std::string api_server::reply_to(client const& c, message_state state, api_handler const& answer) const {
+std::string api_server::reply_to(client& c, message_state state, api_handler const& answer) const {
     if (state == message_state::too_long)
         return refusal_http({413, error_json(c.admitted ? "the body is too long: send at most 4 MiB"
                                                         : "the head is too long: send at most 8 KiB")});
@@ -191,6 +191,7 @@ std::string api_server::reply_to(client const& c, message_state state, api_handl
     if (file != nullptr) return page_reply(*file);
     return answer_http(c.text, [&](auto const& method, auto const& path, auto const& body) {
         auto reply = answer({method, path, body, c.uid, c.is_admin});
+        c.holds = reply.holds;
         return http_reply{reply.status, std::move(reply.json)};
     });
 }
@@ -209,7 +210,8 @@ void api_server::write_to(client& c) {
 
 void api_server::send(nanoseconds now, api_reply const* failure) {
     for (auto& c : clients_) {
-        if (c.answered && c.sent == 0 && failure != nullptr) c.text = refusal_http({failure->status, failure->json});
+        if (c.answered && !c.holds && c.sent == 0 && failure != nullptr)
+            c.text = refusal_http({failure->status, failure->json});
         if (c.answered) write_to(c);
         if (c.waits && now >= c.deadline) give_up(c);
     }

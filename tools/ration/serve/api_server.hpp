@@ -45,7 +45,7 @@ class api_server {
         nanoseconds deadline;
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
-        bool admitted = false, answered = false, gone = false;
+        bool admitted = false, answered = false, holds = false, gone = false;
         bool waits = false;  // its whole request is here, and cannot be performed now
     };
     std::vector<entrance> entrances_;
@@ -71,7 +71,8 @@ public:
     void receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change);
     /// The clients that asked for events since the last call. They are none of this object's any more.
     [[nodiscard]] std::vector<event_client> take_event_clients() { return std::exchange(event_clients_, {}); }
-    /// Sends the answers. `failure`: instead of those that `receive` made, since their changes are lost; may be null.
+    /// Sends the answers. `failure`: instead of those that `receive` made and that do not hold without their
+    /// changes, which are lost; may be null.
     void send(nanoseconds now, api_reply const* failure);
 
 private:
@@ -86,7 +87,7 @@ private:
     [[nodiscard]] bool hand_over(client& c);
     static void postpone(client& c, nanoseconds now);
     static void give_up(client& c);
-    [[nodiscard]] std::string reply_to(client const& c, message_state state, api_handler const& answer) const;
+    [[nodiscard]] std::string reply_to(client& c, message_state state, api_handler const& answer) const;
     static void write_to(client& c);
 };
 

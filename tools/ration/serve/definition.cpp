@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fmt/format.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -61,6 +62,10 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
         job->directory = stored.what.directory;
     else if (!job->directory.starts_with('/'))
         job->directory = stored.what.directory + '/' + job->directory;
+    if (job->elastic && !job->elastic->checkpoint.empty())
+        job->elastic->checkpoint =
+            (std::filesystem::path(stored.what.directory) / job->elastic->checkpoint).lexically_normal().string();
+    if (!stored.what.command.empty()) job->command = stored.what.command;
     auto own = std::exchange(job->environment, {});
     for (auto const& entry : stored.what.environment) {
         auto const end = entry.find('=');
@@ -83,12 +88,20 @@ void remove_end_of(stored_job const& job, service_folder const& folder) {
     ::unlink(folder.end_of(job.what.uid, label_of(job.what.name, job.id), job.incarnation).c_str());
 }
 
+std::string checkpoint_of(job_config const& job, std::int64_t uid, service_folder const& folder) {
+    bool const own = job.elastic && !job.elastic->checkpoint.empty();
+    return own ? job.elastic->checkpoint : folder.checkpoint_of(uid, job.name);
+}
+
 bool has_checkpoint(stored_job const& job, service_folder const& folder) {
     namespace fs = std::filesystem;
     std::error_code failure;
     auto const user = folder.rights_of(job.what.uid);
     process::file_rights const rights(user ? &*user : nullptr);
-    auto const path = folder.checkpoint_of(job.what.uid, label_of(job.what.name, job.id));
+    auto const config = described_job(job);
+    auto const label = label_of(job.what.name, job.id);
+    auto const path =
+        config != nullptr ? checkpoint_of(*config, job.what.uid, folder) : folder.checkpoint_of(job.what.uid, label);
     return fs::is_directory(path, failure) && !fs::is_empty(path, failure) && !failure;
 }
 
@@ -103,9 +116,13 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
     auto const uid = stored.what.uid;
     if (folder.is_other_user(uid)) job->owner = owner_of(uid, folder);
     if (folder.is_other_user(uid) && !job->owner) return nullptr;
-    std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
-                                     folder.end_of(uid, label, incarnation), folder.checkpoint_of(uid, label),
-                                     folder.log_of(uid, label)};
+    std::vector<std::string> command{
+        "/proc/self/exe",
+        std::string(exit_recorder_word),
+        folder.end_of(uid, label, incarnation),
+        checkpoint_of(*job, uid, folder),
+        folder.log_of(uid, label),
+        stored.what.umask ? fmt::format("{:o}", *stored.what.umask) : std::string(present_umask)};
     job->array_index = array_index_of(stored.what);
     for (auto const& entry : stored.what.environment)
         if (entry.starts_with(array_index)) command.push_back(entry);

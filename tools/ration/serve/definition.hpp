@@ -87,6 +87,9 @@ inline constexpr std::size_t longest_submitted_name = 36;  // a label has the id
 /// Removes that record.
 void remove_end_of(stored_job const& job, service_folder const& folder);
 
+/// The folder for checkpoints that the job names, or that of the service.
+[[nodiscard]] std::string checkpoint_of(job_config const& job, std::int64_t uid, service_folder const& folder);
+
 /// Whether the job has written something into its folder for checkpoints.
 [[nodiscard]] bool has_checkpoint(stored_job const& job, service_folder const& folder);
 

@@ -38,7 +38,7 @@ void end_hooks::add_calls(stored_job const& job, std::vector<hook_call>& into) c
     auto const uid = job.what.uid;
     if (folder_.is_other_user(uid)) config->owner = owner_of(uid, folder_);
     if (folder_.is_other_user(uid) && !config->owner) return;  // its user has no account any more
-    auto const facts = facts_of(job, folder_.checkpoint_of(uid, config->name));
+    auto const facts = facts_of(job, checkpoint_of(*config, uid, folder_));
     for (auto const what : {hook::end, hook::failure}) {
         bool const wanted = what == hook::end || job.now == stage::failed;
         if (wanted && !config->hooks[static_cast<std::size_t>(what)].empty())

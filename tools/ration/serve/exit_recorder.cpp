@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ration/process/input_file.hpp>
 
@@ -24,12 +25,36 @@ namespace {
 constexpr int no_start = 127;  // as of a shell
 constexpr std::size_t longest_end = 64;
 
-[[noreturn]] void start(char** words, char const* checkpoint, sigset_t const& signals) {
+/// Of processes, memory or files, which is not a failure of the job.
+[[nodiscard]] bool is_shortage(int system) noexcept {
+    return system == EAGAIN || system == ENOMEM || system == EMFILE || system == ENFILE;
+}
+
+void wait_for_machine(char const* what) {
+    static bool reported = false;
+    if (!std::exchange(reported, true))
+        std::fprintf(stderr, "ration: %s cannot be started now: %s; it is tried again each second\n", what,
+                     std::strerror(errno));
+    ::sleep(1);
+}
+
+[[nodiscard]] pid_t fork_patiently() {
+    pid_t child = ::fork();
+    for (; child < 0 && is_shortage(errno); child = ::fork()) wait_for_machine("the process of the job");
+    return child;
+}
+
+[[noreturn]] void start(char** words, char const* checkpoint, char const* mask, sigset_t const& signals) {
     ::mkdir(checkpoint, 0700);  // it may exist; a job that needs it reports what is wrong
     ::setenv("RATION_CHECKPOINT", checkpoint, 1);
     if (std::string_view(words[0]).starts_with(array_index) && words[1] != nullptr) ::putenv(*words++);
+    if (mask != present_umask) ::umask(static_cast<mode_t>(std::strtoul(mask, nullptr, 8)));
     ::sigprocmask(SIG_SETMASK, &signals, nullptr);
     ::execvp(words[0], words);
+    while (is_shortage(errno)) {
+        wait_for_machine("its program");
+        ::execvp(words[0], words);
+    }
     std::fprintf(stderr, "ration: %s: it cannot be started: %s; check the command and PATH\n", words[0],
                  std::strerror(errno));
     ::_exit(no_start);
@@ -83,8 +108,9 @@ int record_exit(char** words) {
     sigset_t all, before;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t const program = ::fork();
-    if (program == 0) start(words + 3, checkpoint, before);
+    pid_t const program = fork_patiently();
+    if (program == 0) start(words + 4, checkpoint, words[3], before);
+    ::umask(077);  // that of the program is the job's
     if (program < 0) std::perror("ration: the program of the job cannot be started; raise the limit on processes");
     int const how = program < 0 ? no_start << 8 : wait_for(program, log);
     std::array<char, longest_end> text{};

@@ -31,6 +31,15 @@ void warn(error const& why) { std::fprintf(stderr, "ration: warning: %s\n", prin
     return std::min(longest_rest_ms, first_rest_ms << std::max<std::int64_t>(0, doublings));
 }
 
+/// After a launch that has failed by an error of the machine, which uses no retry.
+[[nodiscard]] stage_change queued_again(stage_change change, std::int64_t rest_ms) {
+    change.to = stage::queued;
+    change.rest_ms = rest_ms;
+    change.uncounted = true;
+    change.why += fmt::format("; next launch in {} s", rest_ms / 1000);
+    return change;
+}
+
 [[nodiscard]] stage stage_of(progress::phase phase, stage now) noexcept {
     if (phase == progress::phase::load && now == stage::deploying) return stage::downloading;
     if (phase == progress::phase::load && now == stage::downloading) return stage::downloading;
@@ -88,7 +97,7 @@ result<void> job_queue::admit_some(std::size_t slots, nanoseconds now, std::vect
         auto found = store_.find(*next);
         if (!found) return found.failure();
         auto& job = *found;
-        if (!job) continue;
+        if (!job || api_.is_cancelled(job->id)) continue;
         if (auto entered = enter(std::move(*job), now, out); !entered) return entered.failure();
     }
     return store_.commit();
@@ -184,6 +193,7 @@ turn_orders job_queue::take_turn(job_table const& jobs, std::span<training_progr
     api_reply const lost{503, error_json(written ? "" : to_text(written.failure()))};
     server_.send(process::now(), written || waits ? nullptr : &lost);
     control_.end_turn(written || waits);
+    if (written) api_.forget_cancelled();
     for (auto const& job : jobs.jobs())
         if (auto* const t = tracked_of(job); t != nullptr && must_stop(job, *t, now)) orders.stop.push_back(job.id);
     send_events(jobs, progress);
@@ -248,6 +258,7 @@ void job_queue::send_events(job_table const& jobs, std::span<training_progress c
 
 /// If one change fails, all changes of this turn are lost and tried again.
 result<void> job_queue::write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders) {
+    if (auto noted = api_.write_cancelled(); !noted) return noted;
     for (auto const& [t, change] : moves)
         if (auto moved = store_.advance(change); !moved) return moved;
     auto calls = ends_.take(hooks);
@@ -260,6 +271,7 @@ result<void> job_queue::write(std::vector<move> const& moves, hook_room const& h
 void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs) {
     for (auto const& [t, change] : moves) {
         t->job.now = change.to;
+        if (is_final(change.to) || may_have_process(change.to)) failed_by_host_.erase(t->job.id);
         if (!is_final(change.to) && change.to != stage::queued) continue;
         auto const label = label_of(t->job.what.name, t->job.id);
         remove_end_of(t->job, folder_);
@@ -273,11 +285,12 @@ void job_queue::settle(std::vector<move> const& moves, turn_orders& orders, job_
 
 result<void> job_queue::read_wishes() {
     for (auto& [label, t] : tracked_) {
+        t.job.cancelled = t.job.cancelled || api_.is_cancelled(t.job.id);
         auto const found = store_.find(t.job.id);
         if (!found) return found.failure();
         auto const& job = *found;
         if (!job) continue;
-        t.job.cancelled = job->cancelled;
+        t.job.cancelled = job->cancelled || api_.is_cancelled(t.job.id);
         t.job.paused = job->paused;
     }
     return {};
@@ -294,7 +307,7 @@ bool job_queue::must_stop(live_job const& job, tracked& t, nanoseconds now) cons
 }
 
 std::optional<stage_change> job_queue::change_of(live_job const& job, tracked const& t, std::int64_t step,
-                                                 nanoseconds now) const {
+                                                 nanoseconds now) {
     auto change = change_to(t.job, t.job.now);
     change.step = std::max(step, t.job.step);
     // Until its devices are free, a slot of the run and a place in the record belong to it
@@ -318,9 +331,11 @@ bool job_queue::tracked::ended_by_pause(live_job const& of) const noexcept {
     return pausing ? of.now == condition::stopped : may_pause && job.paused;
 }
 
-stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) const {
+stage_change job_queue::end_of(live_job const& job, tracked const& t, stage_change change) {
     change.why = job.why;
     if (job.has_launch()) change.end = numbers_of(end_of(job));
+    if (job.failed_by_host && !t.job.cancelled && !t.limited)
+        return queued_again(std::move(change), rest_after(++failed_by_host_[t.job.id]));
     if (t.ended_by_pause(job)) {
         change.to = stage::queued;
         change.why = t.withdrawn && !t.job.paused ? "" : "paused";

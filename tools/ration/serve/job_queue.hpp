@@ -59,8 +59,9 @@ class job_queue final : public job_source {
     std::size_t max_running_;
     std::map<std::string, tracked, std::less<>> tracked_;  // by label
     waiting_jobs waiting_;
-    bool dirty_ = true;         // queued jobs may start
-    std::int64_t next_ms_ = 0;  // since the boot: from then on another one may
+    std::map<std::int64_t, std::int64_t> failed_by_host_;  // launches in a row, by id
+    bool dirty_ = true;                                    // queued jobs may start
+    std::int64_t next_ms_ = 0;                             // since the boot: from then on another one may
     list_warnings warnings_;
 
 public:
@@ -106,8 +107,8 @@ private:
                                                    std::int64_t uid) const;
     void send_events(job_table const& jobs, std::span<training_progress const> progress);
     [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
-                                                        nanoseconds now) const;
-    [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change) const;
+                                                        nanoseconds now);
+    [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change);
     [[nodiscard]] result<void> write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders);
     [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
     /// Returns whether the list may have changed.

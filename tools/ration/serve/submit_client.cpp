@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
+#include <ranges>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ration/process/environment.hpp>
@@ -16,9 +19,10 @@
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
 #include "common/quantity.hpp"
-#include "common/utf8.hpp"
 #include "events/json_reader.hpp"
 #include "events/json_writer.hpp"
+#include "serve/batch_script.hpp"
+#include "serve/bytes_member.hpp"
 #include "serve/daemon.hpp"
 #include "serve/job_reader.hpp"
 #include "serve/job_words.hpp"
@@ -32,22 +36,19 @@ namespace fs = std::filesystem;
 constexpr std::int64_t longest_array = 1000;
 constexpr int most_losses = 5, most_absences = 40;  // of answers and of the service, one after another
 
-/// JSON carries UTF-8 alone.
-[[nodiscard]] bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        auto const length = utf8_length(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
-    }
-    return true;
-}
-
 /// The name of the program, as far as a job can be called so.
 [[nodiscard]] std::string name_of_command(std::string const& program) {
     auto name = fs::path(program).filename().string();
     std::ranges::replace_if(name, [](char c) { return !is_plain_name(std::string("a") + c); }, '_');
     if (name.empty() || name.front() == '.' || name.front() == '-') name.insert(name.begin(), '_');
     return name.substr(0, longest_submitted_name);
+}
+
+/// A string of TOML, which is one of JSON.
+[[nodiscard]] std::string quoted_text(std::string const& content) {
+    std::string text;
+    json_writer(text).value(content);
+    return text;
 }
 
 /// The words as an array of TOML, whose strings are those of JSON.
@@ -60,6 +61,18 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
     return text;
 }
 
+/// The keys of a job for the resources and the folder of a script.
+[[nodiscard]] std::string keys_of(batch_script const& script) {
+    std::vector<std::string> bounds;
+    if (script.cpus > 0) bounds.push_back(fmt::format("cpu = {{ max = {} }}", script.cpus));
+    if (!script.memory.empty()) bounds.push_back(fmt::format("memory = \"{}\"", script.memory));
+    if (script.gpus > 0) bounds.push_back(fmt::format("gpu = {}", script.gpus));
+    std::string text;
+    if (!bounds.empty()) text += fmt::format("bounds = {{ {} }}\n", fmt::join(bounds, ", "));
+    if (!script.directory.empty()) text += fmt::format("directory = {}\n", quoted_text(script.directory));
+    return text;
+}
+
 /// A jobs file with the command. A job without a target trains to its end.
 [[nodiscard]] std::string definition_of(submit_options const& options) {
     auto text = fmt::format(
@@ -67,6 +80,7 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
         "at_objective = \"continue\"\n",
         options.name.empty() ? name_of_command(options.words.front()) : options.name, array_of_words(options.words),
         options.priority.value_or(0));
+    text += options.keys;
     if (!options.on_end.empty()) text += fmt::format("on_end = {}\n", array_of_words({"sh", "-c", options.on_end}));
     return text;
 }
@@ -80,6 +94,30 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
     return process::read_input(options.words.front(), {.remedy = "name a jobs file with one job",
                                                        .most_bytes = max_config_bytes,
                                                        .too_large = "is larger than 1 MiB"});
+}
+
+/// The options of a script for sbatch, where the command line has none.
+void read_script(submit_options& options) {
+    auto const path = options.words.front();
+    if (is_file(options)) return;
+    auto const text = process::read_input(path, {.most_bytes = max_config_bytes});
+    auto script = text ? read_batch_script(*text) : std::nullopt;
+    if (!script) return;
+    auto words = std::move(script->interpreter);
+    words.push_back(fs::absolute(path).string());
+    std::ranges::copy(options.words | std::views::drop(1), std::back_inserter(words));
+    if (options.name.empty()) options.name = name_of_command(script->name.empty() ? path : script->name);
+    if (options.time_limit.empty()) options.time_limit = script->time_limit;
+    if (options.array.empty() && array_of(script->array)) options.array = script->array;
+    if (options.after.empty()) options.after = script->after;
+    options.words = std::move(words);
+    options.keys = keys_of(*script);
+    if (!script->unused.empty())
+        std::fprintf(stderr, "ration: warning: %s\n",
+                     printable(fmt::format("{}: ration submit has no equivalent of {}; write other options on its "
+                                           "command line",
+                                           path, fmt::join(script->unused, ", ")))
+                         .c_str());
 }
 
 /// The numbers of the jobs that `--after` names, whose labels have to be theirs.
@@ -132,6 +170,8 @@ struct request {
 
 /// A sentence if a word of the command line is wrong.
 [[nodiscard]] result<request, diagnostic> read_request(submit_options const& options, service_folder const& folder) {
+    if (!is_utf8(options.on_end))
+        return diagnostic{.text = "--on-end: the command is not UTF-8; write its other bytes as printf '\\377' does"};
     if (is_file(options) && !options.on_end.empty())
         return diagnostic{.text = fmt::format("--on-end: {} has its own commands; write on_end into the file",
                                               quoted(options.words.front()))};
@@ -145,6 +185,12 @@ struct request {
     return request{std::move(definition).value(), std::move(after).value(), *limit};
 }
 
+[[nodiscard]] std::int64_t umask_of_process() {
+    auto const mask = ::umask(0);
+    ::umask(mask);
+    return mask;
+}
+
 /// `number`: of the job in its array; empty: it is in none.
 [[nodiscard]] std::string body_of(submit_options const& options, request const& wanted, std::string const& key,
                                   std::string const& number) {
@@ -154,12 +200,17 @@ struct request {
     json.object([&] {
         json.member("key", key);
         json.member("definition", wanted.definition);
-        json.member("directory", fs::current_path().string());
+        write_bytes(json.key("directory"), fs::current_path().string());
         json.key("environment").array([&] {
             for (auto const& entry : process::current_environment())
-                if (is_utf8(entry) && !entry.starts_with(index)) json.value(entry);
+                if (!entry.starts_with(index)) write_bytes(json, entry);
             if (!number.empty()) json.value(index + number);
         });
+        if (!is_file(options) && !std::ranges::all_of(options.words, is_utf8))
+            json.key("command").array([&] {
+                for (auto const& word : options.words) write_bytes(json, word);
+            });
+        json.member("umask", umask_of_process());
         if (!options.name.empty()) json.member("name", options.name);
         if (options.priority) json.member("priority", *options.priority);
         json.member("retries", options.retries);
@@ -217,7 +268,9 @@ std::optional<std::pair<std::int64_t, std::int64_t>> array_of(std::string const&
     return good ? std::optional(std::pair(first, last)) : std::nullopt;
 }
 
-exit_code submit_job(submit_options const& options) {
+exit_code submit_job(submit_options const& given) {
+    auto options = given;
+    read_script(options);
     auto const folder = service_folder_named(options.folder);
     auto const wanted = read_request(options, folder);
     if (!wanted) return fail(exit_code::bad_input, to_text(wanted.failure()));
