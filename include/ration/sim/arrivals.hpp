@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <ration/sim/clock.hpp>
 #include <ration/sim/rng.hpp>
 #include <ration/units.hpp>
 
@@ -63,7 +64,8 @@ public:
             std::uint64_t const index = index_++;
             now_ = std::fma(detail::mean_gap(pattern_, overall_, choices_, index), gaps_.exponential(index), now_);
             bool const thins = pattern_ == arrival_pattern::diurnal;
-            if (!thins || choices_.uniform(index) * 1.8 < detail::diurnal_share(now_)) return seconds(now_);
+            if (!thins || choices_.uniform(index) * 1.8 < detail::diurnal_share(now_))
+                return now_ < to_seconds(far_future) ? seconds(now_) : far_future;
         }
     }
 };

@@ -111,7 +111,7 @@ private:
         speed_segments_.bring_up(claim.row, now);
         job.cores = claim.given;
         if (claim.given > 0 && std::exchange(job.has_to_restart, false))
-            job.since = job.began = now + seconds(live_.description(claim.row).restart_cost);
+            job.since = job.began = later_by(now, seconds(live_.description(claim.row).restart_cost));
         store_.at(columns_.of(resource_id::cpu).used, claim.row) = claim.given * 1000;
         if (claim.given > 0 && outcome.started.count < 0) {
             outcome.started = now;

@@ -75,7 +75,7 @@ private:
             store_.at(columns_.standard.started, row) = now.count;
         }
         store_.at(columns_.get<"jobs/restarts">(), row) = became.restarts;
-        live_[row].since = live_[row].began = now + seconds(live_.description(row).restart_cost);
+        live_[row].since = live_[row].began = later_by(now, seconds(live_.description(row).restart_cost));
     }
 };
 

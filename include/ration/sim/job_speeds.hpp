@@ -109,7 +109,7 @@ public:
         if (!(job.rate > 0)) return;
         nanoseconds const from = job.since < now ? now : job.since;
         double const left = (job.until - job.done) / job.rate;
-        queue_.push({.at = job.end_of(from, rounded(left), live_.saves_of(row)),
+        queue_.push({.at = job.end_of(from, time_of(left), live_.saves_of(row)),
                      .what = event_class::job_phase,
                      .subject = static_cast<std::uint32_t>(live_.id(row)),
                      .version = job.version,
@@ -167,14 +167,6 @@ public:
         if (e.what != event_class::job_phase) return false;
         std::size_t const row = row_of(e);
         return row == live_.rows() || live_[row].version != e.version;
-    }
-
-private:
-    /// Rounds to the nearest nanosecond.
-    [[nodiscard]] static nanoseconds rounded(double seconds) noexcept {
-        constexpr double farthest = 9e18;
-        double const count = seconds * 1e9 + 0.5;
-        return {count < farthest ? static_cast<std::int64_t>(count) : static_cast<std::int64_t>(farthest) / 2};
     }
 };
 

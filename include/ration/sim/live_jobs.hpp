@@ -10,6 +10,7 @@
 #include <ration/host/any_policy.hpp>
 #include <ration/host/ledger.hpp>
 #include <ration/job.hpp>
+#include <ration/sim/clock.hpp>
 #include <ration/sim/columns.hpp>
 #include <ration/sim/job_records.hpp>
 #include <ration/sim/prediction_noise.hpp>
@@ -31,7 +32,7 @@ struct save_times {
     /// The earliest time at which that much was spent on steps; the inverse of `working`.
     [[nodiscard]] nanoseconds passed(nanoseconds working) const noexcept {
         if (every.count <= 0 || take.count <= 0 || working.count <= 0) return working;
-        return working + nanoseconds{(working.count - 1) / every.count * take.count};
+        return later_by(working, repeated(take, (working.count - 1) / every.count));
     }
     /// The place of a job at `passed` under the rule `next` instead: it has worked as long since its last save, or has
     /// as much left of a save. A save that is due begins at once.
@@ -83,7 +84,7 @@ struct live_job {
     }
     /// The time at which a job that works from `from` on has worked for `work`.
     [[nodiscard]] nanoseconds end_of(nanoseconds from, nanoseconds work, save_times const& saves) const noexcept {
-        return began + saves.passed(saves.working(from - began) + work);
+        return later_by(began, saves.passed(later_by(saves.working(from - began), work)));
     }
     /// The end of its last save; `now` if jobs save continuously.
     [[nodiscard]] nanoseconds saved_last(nanoseconds now, save_times const& saves) const noexcept {

@@ -14,6 +14,7 @@
 #include <ration/host/estimator_stage.hpp>
 #include <ration/host/settle.hpp>
 #include <ration/policy.hpp>
+#include <ration/sim/clock.hpp>
 #include <ration/sim/faults.hpp>
 #include <ration/sim/item_reads.hpp>
 #include <ration/sim/outcome.hpp>
@@ -26,7 +27,7 @@ namespace ration::sim {
 struct sim_options {
     /// A tick at every multiple of this time, besides ticks at events; 0 = at events only
     nanoseconds interval = seconds(60);
-    nanoseconds limit{std::numeric_limits<std::int64_t>::max()};  ///< of the simulated time
+    nanoseconds limit = longest_run;  ///< of the simulated time; at most `longest_run`
     settle_rules settle{.dead_band = 0, .dwell = {}, .grace = {}};
     std::uint64_t seed = 0;
     bool stop_at_bad_grant = false;   ///< otherwise the run continues with the valid grants

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <ration/host/engine.hpp>
@@ -27,6 +26,7 @@
 #include <ration/sim/rental.hpp>
 #include <ration/sim/service_columns.hpp>
 #include <ration/sim/sim_options.hpp>
+#include <ration/sim/starvation.hpp>
 
 namespace ration::sim {
 
@@ -56,12 +56,10 @@ class simulation {
     contention contention_;
     device_jobs on_devices_;
     rental rental_;
-    std::uint64_t idle_rounds_ = 0;
+    starvation starvation_;
     std::uint32_t round_ = 0;
     bool asks_ = false;  // the policy is called at this time
     service_columns services_;
-
-    static constexpr std::uint64_t most_idle_rounds = 10'000;  // a week of minutes
 
 public:
     /// The jobs of a workload, whose outcomes are returned. All references have to outlive the object.
@@ -82,14 +80,17 @@ public:
         while (auto const now = next_time()) {
             if (*now > options_.limit) {
                 outcome_.how = ending::time_limit;
+                outcome_.end = options_.limit;
                 break;
             }
             asks_ = options_.interval.count > 0 && now->count % options_.interval.count == 0;
             if (auto taken = take_events(*now); !taken) return taken.failure();
             if (asks_ && !tick(*now)) break;
             if (outcome_.how != ending::all_done) break;
+            if (feed_.next() == nullptr && starvation_.is_final(live_.active())) break;
         }
         if (outcome_.how == ending::all_done && live_.active() > 0) outcome_.how = ending::starved;
+        if (outcome_.how == ending::starved) outcome_.end = starvation_.last_change();
         finish();
         return std::move(outcome_);
     }
@@ -109,7 +110,7 @@ private:
           cpu_(store_, columns_, live_, engine_.holdings(), speed_segments_, records_, phased_, options),
           contention_(live_, engine_.holdings(), speed_segments_),
           on_devices_(store_, columns_, workload_, live_, speed_segments_, records_, contention_, options.observer),
-          rental_(engine_.holdings(), nodes_, options.prices) {}
+          rental_(engine_.holdings(), nodes_, options.prices), starvation_(machines, options.interval) {}
 
     [[nodiscard]] result<void> prepare() {
         workload_shape const shape = source_.shape();
@@ -168,6 +169,7 @@ private:
         for (; !queue_.empty() && queue_.next().at <= now; ++outcome_.events) {
             sim_event const e = queue_.next();
             queue_.pop();
+            starvation_.note_change(now);
             e.what == event_class::fault ? take_fault(options_.faults[e.subject], now) : end_phase(e, now);
         }
         for (; feed_.is_due(now); ++outcome_.events) {
@@ -177,6 +179,7 @@ private:
                              .subject = "jobs that are active at once",
                              .remedy = "submit fewer jobs an hour, or simulate a larger cluster"};
             if (auto there = live_.arrive(feed_.arrived() + 1, *feed_.next(), cluster_.groups); !there) return there;
+            starvation_.arrive(*feed_.next(), now);
             feed_.pass();
             if (live_.runs_on_cpu(live_.rows() - 1)) cpu_.begin(live_.rows() - 1, now);
             if (options_.observer != nullptr) options_.observer->submitted(now, feed_.arrived());
@@ -340,12 +343,9 @@ private:
         outcome_.changes += report.changes.size();
         outcome_.refused_ticks += report.fell_back;
         if (!report.rejected.empty() && !note_rejections(report)) return false;
+        if (!report.changes.empty()) starvation_.note_change(now);
         follow_changes(now);
-        bool const idle = queue_.empty() && feed_.next() == nullptr;  // no job makes progress
-        idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
-        bool const starved = idle && (options_.interval.count <= 0 || idle_rounds_ > most_idle_rounds);
-        if (starved && live_.active() > 0) outcome_.how = ending::starved;
-        return !starved;
+        return !starvation_.takes_too_long(queue_.empty() && feed_.next() == nullptr);
     }
 
     [[nodiscard]] bool note_rejections(tick_report const& report) noexcept {
