@@ -125,9 +125,10 @@ TEST_CASE("lines of ten megabytes and binary files end in one short sentence", "
 }
 
 TEST_CASE("random mutations of every format are read soundly or refused in one printable line", "[trace]") {
-    std::string_view const all[] = {traces::common,      traces::philly,   traces::helios,
-                                    traces::alibaba,     traces::tiresias, traces::gavel,
-                                    traces::elasticflow, traces::pollux,   traces::philly_json};
+    std::string_view const all[] = {traces::common,      traces::philly, traces::helios,      traces::alibaba,
+                                    traces::tiresias,    traces::gavel,  traces::elasticflow, traces::pollux,
+                                    traces::philly_json, traces::swf,    traces::acme,        traces::openb,
+                                    traces::shockwave,   traces::muri,   traces::chronus};
     std::mt19937 rng(20);
     auto const below = [&](std::size_t n) { return static_cast<std::size_t>(rng() % n); };
     std::string_view const inserts[] = {

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] char const* path() const noexcept { return path_.c_str(); }
     [[nodiscard]] result<trace::streamed_table, diagnostic> scanned(std::size_t block,
                                                                     format as = format::detect) const {
-        return trace::scan_table(path(), std::make_shared<model_library const>(traces::library()), as, block);
+        return trace::scan_table(path(), std::make_shared<model_library const>(traces::library()), as, 0, block);
     }
     [[nodiscard]] std::string refusal() const {
         auto const table = scanned(64);
@@ -109,6 +109,7 @@ TEST_CASE("stream: the jobs of every format are those of the whole file, whereve
         CHECK(difference(traces::gavel, block) == "");
         CHECK(difference(traces::pollux, block) == "");
         CHECK(difference(traces::elasticflow, block) == "");
+        CHECK(difference(traces::chronus, block) == "");
     }
     std::string const common(traces::common);
     CHECK(difference(common.substr(0, common.size() - 1), 16) == "");
@@ -158,6 +159,7 @@ TEST_CASE("stream: what cannot be read job by job is refused with the line", "[t
         ": a trace of this format cannot be read job by job; name a file of at most 1 GiB, or one in the format ration";
     CHECK(trace_file(traces::alibaba).refusal() == no_stream);
     CHECK(trace_file(traces::philly_json).refusal() == no_stream);
+    CHECK(trace_file(traces::swf).refusal() == no_stream);
     CHECK(trace_file("").refusal() == no_stream);
     CHECK(trace_file("job_id,submit_time,num_gpus,duration\n" + std::string(1'500'000, 'x')).refusal() ==
           ": has a line of over 1 MiB; name a trace with one job in each line");

@@ -50,6 +50,31 @@ inline constexpr std::string_view philly_json = R"([
 ]
 )";
 
+inline constexpr std::string_view swf =
+    "; Version: 2.2\n;   MaxProcs: 8\n\n10000\n1 907 -1 4173 1 -1 -1 2 3600 -1 0 1 7 -1 1 -1 -1 -1\n"
+    "  2 910  5 0\t4 -1 -1 -1 60 -1 1 2 7 -1 1 -1 -1 -1\r\n3 911 0 90.5 2 -1 -1 2 60 -1 3 2 7 -1 1 -1 -1 -1\n"
+    "4 912 0 -1 2 -1 -1 2 60 -1 5 -1 7 -1 1 -1 -1 -1\n5 912 0 9 0 -1 -1 0 60 -1 5 -1 7 -1 1 -1 -1 -1\n";
+inline constexpr std::string_view acme =
+    "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time\n"
+    "j1,u1,1,8,128,Other,FAILED,2023-03-01 00:00:00+08:00,2023-03-01 00:00:10+08:00,2023-03-01 00:10:10+08:00,610,10,4880\n"
+    "j2,u2,1,1,16,Eval,COMPLETED,2023-02-28 17:00:00+00:00,2023-02-28 17:00:00+00:00,2023-02-28 17:00:08+00:00,18,10,18\n"
+    "j3,u2,1,0,16,Other,COMPLETED,2023-03-01 00:00:00+08:00,2023-03-01 00:00:10+08:00,2023-03-01 00:10:10+08:00,600,10,0\n"
+    "j4,u2,1,4,16,Other,CANCELLED,2023-03-01 00:00:00+08:00,,2023-03-01 00:10:10+08:00,0,10,0\n";
+inline constexpr std::string_view openb =
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+    "p0,12000,16384,2,1000,T4|V100M32,LS,Running,5,700,100\np1,6000,12288,1,460,,BE,Succeeded,30,900,30\n"
+    "p2,6000,12288,1,460,,LS,Pending,30,900,\np3,6000,12288,0,0,,LS,Succeeded,30,900,40\n";
+inline constexpr std::string_view shockwave =
+    "ResNet-18 (batch size 32)\tpython3 main.py\tcifar10\t--num_steps\t1\t5000\t2\taccordion\t1\t-1.0\t3338\t0\n"
+    "LM (batch size 10)\tpython3 main.py\tlm\t--steps\t1\t1000\t1\tgns\t2.5\t-1.000000\t1418\t55\n";
+inline constexpr std::string_view muri =
+    "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,resource_time_0,resource_time_1,resource_time_2,priority\n"
+    "0,1,1500,100,vgg16,16,60000,0,600,500,50,50,0\n1,2,31500,200,vgg16,16,120500,30000,600,500,50,50,0\n";
+inline constexpr std::string_view chronus =
+    "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,best_effort,job_type\n"
+    "0,vc_a,1,10,500,m1,60,5,70,10,0,strict\n1,vc_a,2,25,500,m1,120,5,159-189,10-8,0,soft\n"
+    "2,vc_b,1,26,500,m1,10,5,1,10,1,best\n3,vc_b,0,26,500,m1,10,5,1,10,1,best\n";
+
 /// Three models that the traces above name; how they behave is of no interest here.
 [[nodiscard]] inline model_library library() {
     auto const model = std::make_shared<rigid_model>();

@@ -57,6 +57,55 @@ class Sim(unittest.TestCase):
         self.assertEqual(nowhere.returncode, 2)
         self.assertIn("--report: no/where.html cannot be written (No such file or directory); name a file", nowhere.stderr)
 
+    def trace(self, text: str) -> None:
+        (self.folder / "jobs.csv").write_text(text)
+
+    def test_times_beyond_the_clock_are_refused(self) -> None:
+        for rows in ("a,0,1,8000000000\nb,0,1,1215000000\nc,0,1,1000\n", "a,0,1,5000000000\nb,0,1,5000000000\n", "a,0,1,10\nb,9000000000,1,9000000000\n"):
+            self.trace("job_id,submit_time,num_gpus,duration\n" + rows)
+            for interval in ("0", "60"):
+                refused = self.sim("--policy", "fifo", "--interval", interval, cluster="1x1")
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertRegex(refused.stderr, r"^ration: jobs: the jobs last (292|317|570) years together, more than the 285 years of a simulation's clock: "
+                                                 r"are these milliseconds\? Write --time-unit ms, or name fewer jobs\n$")
+            self.assertEqual(self.sim("--policy", "fifo", "--interval", "0", "--time-unit", "ms", cluster="1x1").returncode, 0)
+
+    def test_a_run_that_only_a_policy_makes_too_long_is_refused(self) -> None:
+        self.trace("job_id,submit_time,num_gpus,duration,restart_cost\n" + "".join(f"{i},0,1,3000000000,3000000000\n" for i in range(4)))
+        done = self.sim("--policy", "fifo", "--interval", "0", cluster="1x2")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("fifo: did not run: it takes longer than the 285 years of a simulation's clock", done.stdout)
+
+    def test_the_unit_of_unlikely_times_is_questioned(self) -> None:
+        question = "the median job of jobs.csv takes more than 30 days; if its times are milliseconds, write --time-unit ms\n"
+        self.trace("job_id,submit_time,num_gpus,duration\na,0,1,60000\nb,0,1,6000000\nc,0,1,6000000\n")
+        self.assertIn(question, self.sim("--policy", "fifo", "--interval", "0").stdout)
+        self.assertNotIn("median job of", self.sim("--policy", "fifo", "--interval", "0", "--time-unit", "s").stdout)
+        self.trace(JOBS)
+        self.assertNotIn("median job of", self.sim("--policy", "fifo").stdout)
+        wrong = self.sim("--policy", "fifo", "--time-unit", "min")
+        self.assertEqual((wrong.returncode, wrong.stderr), (2, "ration: --time-unit: 'min' is not a unit of time: write ms, s, m or h\n"))
+
+    def test_utilisation_does_not_depend_on_the_interval(self) -> None:
+        stuck = "job_id,submit_time,num_gpus,duration\na,0,2,600\nb,1,8,10\nc,2,1,10\n"
+        for text, words, code, expected in ((stuck, (), 1, 0.504), (stuck, ("--faults", "losses:every=365d"), 1, 0.504), (JOBS, ("--until", "40"), 0, None)):
+            self.trace(text)
+            reached = set()
+            for interval in ("0", "1", "60", "7"):
+                done = self.sim("--policy", "fifo", "--interval", interval, "--json", *words, cluster="1x4")
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                reached.add(round(json.loads(done.stdout.splitlines()[0])["policies"][0]["figures"]["utilisation"], 3))
+            self.assertEqual(len(reached), 1, reached)
+            self.assertIn(expected or reached.copy().pop(), reached)
+
+    def test_lines_of_a_trace_that_are_no_jobs_are_counted(self) -> None:
+        self.trace("; MaxProcs: 4\n10000\n1 0 5 100 2 -1 -1 2 200 -1 1 1 1 -1 1 -1 -1 -1\n2 0 5 100 2 -1 -1 2 200 -1 3 1 1 -1 1 -1 -1 -1\n3 0 5 -1 2 -1 -1 2 200 -1 5 1 1 -1 1 -1 -1 -1\n")
+        done = self.sim("--policy", "fifo", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("jobs: 1 job on 8 devices", done.stdout)
+        self.assertIn("1 rows of jobs.csv were left out: they have no device or no run time\n", done.stdout)
+        self.assertIn("2 lines of jobs.csv were left out: they have other than 18 numbers, or are parts of a job that has a line\n", done.stdout)
+
     def test_what_a_plugin_logs_is_told_once_for_all_its_runs(self) -> None:
         talker = f"{WRONG}/talker.so"
         done = self.sim("--policy", f"fifo,{talker}", "--until", "200", "--seeds", "3", "--threads", "2", "--quiet")

@@ -34,7 +34,9 @@ struct workload {
     std::vector<std::shared_ptr<job_model const>> models;
     std::vector<std::string> model_names;  ///< one for each model, as traces name it; "rigid" for `rigid_model`
     std::vector<data_set> items{};         ///< indexed by `job_description::item`
-    std::size_t left_out = 0;  ///< rows of the trace that were skipped: without devices, or without a run time
+    std::size_t left_out = 0;   ///< rows of the trace that were skipped: without devices, or without a run time
+    std::size_t not_jobs = 0;   ///< skipped lines of the trace that are a part of a job, or not a job
+    std::size_t long_jobs = 0;  ///< jobs of the trace with a run time of more than 30 days
 
     /// True if a job of this workload runs on processors instead of devices.
     [[nodiscard]] bool runs_on_cpu(job_description const& job) const noexcept {

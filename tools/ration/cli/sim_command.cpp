@@ -87,11 +87,34 @@ CLI::Option* add_list(CLI::App& to, char const* name, std::vector<std::string>& 
     return to.add_option(name, into, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(1);
 }
 
-void add_input(CLI::App& to, simulation_options& into) {
+struct time_unit_word {
+    std::string_view word;
+    double seconds;
+};
+constexpr time_unit_word time_units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+
+[[nodiscard]] result<void, diagnostic> check_time_unit(std::string_view word) {
+    if (std::ranges::find(time_units, word, &time_unit_word::word) != std::end(time_units)) return {};
+    return diagnostic{.text = program::quoted(word) + " is not a unit of time: write ms, s, m or h"};
+}
+
+void add_time_unit(CLI::App& to, simulation_options& into, option_context& context) {
+    auto* const unit = to.add_option_function<std::string>(
+        "--time-unit",
+        [&into](std::string const& word) {
+            into.time_unit = std::ranges::find(time_units, word, &time_unit_word::word)->seconds;
+        },
+        "Unit of the times of traces, instead of that of their format: ms, s, m or h");
+    unit->type_name("UNIT")->check(checked_by(check_time_unit));
+    for (auto const& one : time_units) context.offers[unit].words.emplace_back(one.word);
+}
+
+void add_input(CLI::App& to, simulation_options& into, option_context& context) {
     add_list(to, "--trace", into.traces, "A file with jobs; each named file is a separate sample")->type_name("FILE");
     to.add_option("--format", into.format,
                   "Of the traces, instead of what their first lines say; docs/sim.md lists them")
         ->type_name("NAME");
+    add_time_unit(to, into, context);
     to.add_option("--generate", into.generate,
                   "Jobs that are made up: rigid, scaling, profiled, cpu, serving or phases")
         ->type_name("KIND[:KEY=VALUE,...]")
@@ -225,7 +248,7 @@ void add_runs_and_output(CLI::App& to, simulation_options& into) {
 
 void add_options(CLI::App& to, simulation_options& into, option_context& context) {
     to.footer(notes_of_sim);
-    add_input(to, into);
+    add_input(to, into, context);
     add_tenants(to, into);
     add_cache(to, into);
     add_policies(to, into, context);
@@ -251,6 +274,8 @@ exit_code simulate(simulation_options const& given) {
     else
         fmt::print("{}\n{}", table_text(all), measured_text(all));
     if (!options.report.empty() && !write_report(all)) return exit_code::bad_input;
+    if (std::ranges::any_of(all.runs, [&](auto const& run) { return exceeds_clock(options, run.outcome); }))
+        return exit_code::bad_input;
     for (auto const& run : all.runs)
         if (!went_well(run)) return exit_code::policy_failed;
     return exit_code::ok;

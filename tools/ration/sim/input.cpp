@@ -92,11 +92,16 @@ void read_tenants(simulation_options const& options, simulation_input& input, di
 }
 
 /// The bound on all schedules, and the jobs that no schedule can run.
-void find_bounds(simulation_input& input) {
+void find_bounds(simulation_input& input, diagnostics& problems) {
+    constexpr double year = 365.25 * 86400;
     for (auto& s : input.samples) {
         if (s.stream) continue;
         s.needs = needs_of(s.jobs, input.machines);
         s.bounds = bounds_of(s.jobs, s.needs, input.machines);
+        if (s.bounds.makespan > to_seconds(sim::longest_run))
+            return problems.add({.file = s.jobs.name,
+                                 .text = beyond_clock(fmt::format("the jobs last {:.0f} years together, more than",
+                                                                  s.bounds.makespan / year))});
         auto const too_large = std::ranges::count_if(s.needs, [](auto const& needs) { return !needs.possible(); });
         if (too_large > 0)
             input.remarks.push_back(
@@ -106,6 +111,12 @@ void find_bounds(simulation_input& input) {
 }
 
 }  // namespace
+
+std::string beyond_clock(std::string_view what) {
+    return fmt::format(
+        "{} the 285 years of a simulation's clock: are these milliseconds? Write --time-unit ms, or name fewer jobs",
+        what);
+}
 
 std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept {
     if (!text.empty() && text.find_first_not_of("0123456789.") == text.npos)
@@ -178,7 +189,7 @@ simulation_input read_simulation(simulation_options const& options, diagnostics&
     for (auto const& s : input.samples)
         if (auto const fit = check_machines(s.jobs, input.machines); !fit && problems.empty())
             problems.add(fit.failure());
-    if (problems.empty()) find_bounds(input);
+    if (problems.empty()) find_bounds(input, problems);
     if (problems.empty() && !options.faults.empty()) draw_faults(options, input, problems);
     return input;
 }

@@ -57,6 +57,9 @@ struct simulation_input {
 /// "60", "90s", "2h": seconds where the unit is missing. At most 365 days.
 [[nodiscard]] std::optional<nanoseconds> parse_sim_time(std::string_view text) noexcept;
 
+/// The sentence on jobs that last longer than the clock of a simulation; `what` is its begin.
+[[nodiscard]] std::string beyond_clock(std::string_view what);
+
 /// Everything that the options name. If one is added to `problems`, the returned input is incomplete.
 [[nodiscard]] simulation_input read_simulation(simulation_options const& options, diagnostics& problems);
 

@@ -14,6 +14,7 @@ namespace ration::program {
 struct simulation_options {
     std::vector<std::string> traces;  ///< files
     std::string format;               ///< of all of them; empty: what their first lines say
+    double time_unit = 0;             ///< seconds of a unit of their times; 0: that of their format
     /// Of what traces name: folders with measured profiles, files with measured rates or fitted losses
     std::vector<std::string> models;
     /// A workload made up instead of traces, as `parse_generator` takes it; empty: none

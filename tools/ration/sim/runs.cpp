@@ -177,7 +177,7 @@ void run_one(simulation_options const& options, simulation_input const& input, r
         return;
     }
     into.outcome = std::move(ran).value();
-    into.failure = estimators.trouble();
+    into.failure = exceeds_clock(options, into.outcome) ? beyond_clock("it takes longer than") : estimators.trouble();
     if (!from.stream) into.figures = figures_of(from.jobs, input.machines, from.needs, into.outcome);
     watch.finish(into);
     if ((!options.tenants.empty() || options.cache) && !from.stream)
@@ -294,6 +294,10 @@ std::vector<policy_text> try_policies(simulation_options const& options, simulat
     for (auto& one : all)  // the folders distinguish two files of one name
         if (std::ranges::count(all, one.label, &policy_text::label) > 1) one.label = printable(one.name);
     return all;
+}
+
+bool exceeds_clock(simulation_options const& options, sim::run_outcome const& outcome) noexcept {
+    return outcome.how == sim::ending::time_limit && !options.until;
 }
 
 std::size_t threads_for(simulation_options const& options, std::size_t runs) noexcept {

@@ -60,6 +60,9 @@ struct policy_text {
 [[nodiscard]] std::vector<policy_text> try_policies(simulation_options const& options, simulation_input const& input,
                                                     diagnostics& problems);
 
+/// True if a run would end after `sim::longest_run`. It counts as failed.
+[[nodiscard]] bool exceeds_clock(simulation_options const& options, sim::run_outcome const& outcome) noexcept;
+
 /// In the order of the command line: all samples of the first policy, then those of the next.
 [[nodiscard]] std::vector<simulated_run> run_all(simulation_options const& options, simulation_input const& input,
                                                  runs_progress& progress);

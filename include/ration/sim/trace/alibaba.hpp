@@ -48,9 +48,10 @@ inline constexpr layout alibaba_job_layout{.is = format::alibaba, .columns = ali
 }  // namespace detail
 
 /// Reads the table. A job has the devices of all its tasks, rounded up to whole ones, from the start of its first
-/// task to the end of its last. Jobs without devices, a start or an end are skipped. O(text + tasks log jobs).
+/// task to the end of its last. Jobs without devices, a start or an end are skipped. `unit`: seconds of a unit of time;
+/// 0 = that of the format. O(text + tasks log jobs).
 [[nodiscard]] inline result<workload, diagnostic> read_alibaba(std::string_view text, model_library const& library,
-                                                               std::string name) {
+                                                               std::string name, double unit = 0) {
     table_reader table(text, *find_layout(format::alibaba));
     std::vector<detail::alibaba_job> jobs;
     std::map<std::string, std::size_t, std::less<>> index;
@@ -68,7 +69,7 @@ inline constexpr layout alibaba_job_layout{.is = format::alibaba, .columns = ali
                     "inst_num, plan_gpu, start_time and end_time have to be numbers from 0 to 9000000000, or empty"};
     }
     if (!table.status()) return table.status().failure();
-    builder made(detail::alibaba_job_layout, library);
+    builder made(in_unit(detail::alibaba_job_layout, unit), library);
     made.reserve(jobs.size());
     for (auto const& job : jobs) {
         bool const ran = job.start >= 0 && job.end > job.start;

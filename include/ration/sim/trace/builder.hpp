@@ -24,8 +24,16 @@
 
 namespace ration::sim::trace {
 
-/// Validates rows and collects the jobs; `failure` has the first error. Precondition: layout and library outlive it.
+/// Converts to the nearest nanosecond.
+[[nodiscard]] inline nanoseconds at_second(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
+
+/// Validates rows and collects the jobs; `failure` has the first error. Precondition: the library outlives it.
 class builder {
+    /// The times of a job in seconds, on the clock of the trace. Without a deadline it is below 0.
+    struct job_times {
+        double submitted = 0, deadline = -1;
+    };
+
     static constexpr domain device_count{1, 1e6, true, "a whole number from 1 to 1000000"};
     static constexpr domain no_device{0, 0, true, "0, or leave it empty: jobs of this model run on processors"};
     static constexpr domain run_time{1e-9, 9e9, false, "seconds above 0, at most 9000000000"};
@@ -37,7 +45,7 @@ class builder {
     field_parser fields_;
     model_library const& library_;
     workload made_;
-    std::vector<double> submitted_;  // seconds, index = job
+    std::vector<job_times> times_;  // index = job
     std::map<std::string, std::uint32_t, std::less<>> tenants_, items_;
     std::map<std::string_view, std::uint32_t> services_;         // by the text of their schedules
     std::map<std::string, std::uint32_t, std::less<>> classes_;  // of jobs with phases
@@ -51,7 +59,7 @@ public:
     /// Allocates for this number of jobs.
     void reserve(std::size_t jobs) {
         made_.jobs.reserve(jobs);
-        submitted_.reserve(jobs);
+        times_.reserve(jobs);
         if (fields_.has(field::name)) made_.job_names.reserve(jobs);
     }
 
@@ -60,22 +68,28 @@ public:
 
     /// A job as a row describes it.
     struct parsed_job {
-        job_description job;
-        double submitted = 0;      ///< seconds on the clock of the trace
+        job_description job;       ///< without its times
+        job_times at{};            ///< on the clock of the trace
+        double ran = 0;            ///< seconds from its start to its end, if the format has both
         bool is_left_out = false;  ///< the row has no device or no run time
+
+        /// The job, with its times from `first` on.
+        [[nodiscard]] job_description from(double first) const noexcept {
+            job_description counted = job;
+            counted.submitted = at_second(at.submitted - first);
+            if (at.deadline >= 0) counted.deadline = at_second(at.deadline - first);
+            return counted;
+        }
     };
     /// Parses a row, which is not kept; only models and tenants are. Returns false if it is invalid. O(log tenants +
     /// models).
     [[nodiscard]] bool parse(row const& r, parsed_job& into) {
         into = {};
-        if (fields_.format().real && (field_parser::is_nothing(r, field::devices) ||
-                                      (fields_.has(field::duration) && field_parser::is_nothing(r, field::duration)))) {
-            ++made_.left_out;
-            return into.is_left_out = true;
-        }
+        if (!set_ran(r, into)) return false;
+        if (into.is_left_out) return ++made_.left_out > 0;
         job_description& job = into.job;
-        if (!set_request(r, job) || !fields_.submission(r, into.submitted) || !set_model(r, job) ||
-            !set_bounds(r, job) || !set_rest(r, job, into.submitted) || !set_tenant(r, job) || !set_reads(r, job))
+        if (!set_request(r, job) || !fields_.point(r, field::submitted, into.at.submitted) || !set_model(r, into) ||
+            !set_bounds(r, job) || !set_rest(r, into) || !set_tenant(r, job) || !set_reads(r, job))
             return false;
         return !fields_.has(field::name) || fields_.is_word(r, field::name);
     }
@@ -87,34 +101,48 @@ public:
         if (parsed.is_left_out) return true;
         if (fields_.has(field::name)) made_.job_names.emplace_back(r[field::name]);
         made_.jobs.push_back(parsed.job);
-        submitted_.push_back(parsed.submitted);
+        times_.push_back(parsed.at);
         return true;
     }
 
     /// The models and tenants so far, and the jobs that were added, without their times.
     [[nodiscard]] workload const& so_far() const noexcept { return made_; }
-    /// True if times count from the first submission.
-    [[nodiscard]] bool counts_from_first() const noexcept { return fields_.format().real; }
-    /// Converts to the nearest nanosecond.
-    [[nodiscard]] static nanoseconds at(double seconds) noexcept { return {std::llround(seconds * 1e9)}; }
 
     /// Records an error in a whole row: for readers that find one before a row reaches `add`.
     bool refuse(std::uint64_t line, std::string sentence) { return fields_.refuse(line, std::move(sentence)); }
 
-    /// The workload, with its jobs in the order of submission. O(jobs), or O(jobs log jobs) if the trace is in
-    /// another order.
+    /// The workload, with its jobs in the order of submission. Times count from the first one. O(jobs), or O(jobs log
+    /// jobs) if the trace is in another order.
     [[nodiscard]] workload finish(std::string name) {
         made_.name = std::move(name);
-        double const first =
-            counts_from_first() && !submitted_.empty() ? *std::min_element(submitted_.begin(), submitted_.end()) : 0;
-        for (std::size_t j = 0; j < made_.jobs.size(); ++j) made_.jobs[j].submitted = at(submitted_[j] - first);
-        if (!std::is_sorted(submitted_.begin(), submitted_.end())) sort();
+        auto const earlier = [](job_times const& a, job_times const& b) { return a.submitted < b.submitted; };
+        double const first = times_.empty() ? 0 : std::min_element(times_.begin(), times_.end(), earlier)->submitted;
+        for (std::size_t j = 0; j < made_.jobs.size(); ++j) {
+            parsed_job const whole{.job = made_.jobs[j], .at = times_[j]};
+            made_.jobs[j] = whole.from(first);
+        }
+        if (!std::is_sorted(times_.begin(), times_.end(), earlier)) sort();
         if (made_.models.empty()) static_cast<void>(index_of_rigid());
         if (made_.tenants.empty()) made_.tenants.emplace_back("default");
         return std::move(made_);
     }
 
 private:
+    /// Parses the time from start to end, and decides whether the row is left out.
+    [[nodiscard]] bool set_ran(row const& r, parsed_job& into) {
+        if (!fields_.format().real) return true;
+        bool const has_both = fields_.has(field::started) && fields_.has(field::ended);
+        into.is_left_out = field_parser::is_nothing(r, field::devices) ||
+                           (has_both && (r[field::started].empty() || r[field::ended].empty())) ||
+                           (fields_.has(field::duration) && field_parser::is_nothing(r, field::duration));
+        if (into.is_left_out || !has_both) return true;
+        double start = 0, end = 0;
+        if (!fields_.point(r, field::started, start) || !fields_.point(r, field::ended, end)) return false;
+        into.ran = end - start;
+        into.is_left_out = into.ran < run_time.least;
+        return true;
+    }
+
     /// The model that the row names; nullptr if it names none, or an unknown one.
     [[nodiscard]] named_model const* model_of(row const& r) const noexcept {
         return r[field::model].empty() ? nullptr : find_model(library_, r[field::model]);
@@ -132,7 +160,8 @@ private:
     }
 
     /// Sets the model and its usual values.
-    [[nodiscard]] bool set_model(row const& r, job_description& job) {
+    [[nodiscard]] bool set_model(row const& r, parsed_job& into) {
+        job_description& job = into.job;
         std::string_view const name = r[field::model];
         if (!r[field::phases].empty()) return set_phases(r, job);
         if (!r[field::requests].empty()) return set_service(r, job);
@@ -144,7 +173,13 @@ private:
         if (rigid) {
             job.model = index_of_rigid();
             job.least = job.most = job.request;
-            return set_length(r, field::duration, 0, job);
+            if (into.ran > 0)
+                job.length = into.ran;
+            else if (!set_length(r, field::duration, 0, job))
+                return false;
+            constexpr double thirty_days = 30 * 86400.0;
+            made_.long_jobs += job.length > thirty_days;
+            return true;
         }
         std::int64_t const request = job.request;
         job = known->usual;
@@ -203,7 +238,8 @@ private:
             job.length = usual;
             return true;
         }
-        return fields_.number(r, given, given == field::length ? amount : run_time, job.length);
+        return given == field::length ? fields_.number(r, given, amount, job.length)
+                                      : fields_.duration(r, given, run_time, job.length);
     }
 
     /// Parses the bounds of the devices.
@@ -219,17 +255,27 @@ private:
     }
 
     /// Parses the remaining fields.
-    [[nodiscard]] bool set_rest(row const& r, job_description& job, double submitted) {
-        double deadline = -1;
+    [[nodiscard]] bool set_rest(row const& r, parsed_job& into) {
+        job_description& job = into.job;
+        double& deadline = into.at.deadline;
         if (!fields_.number_if_any(r, field::batch, samples, job.batch) ||
             !fields_.number_if_any(r, field::weight, amount, job.weight))
             return false;
-        if (!fields_.number_if_any(r, field::restart_cost, field_parser::time, job.restart_cost) ||
-            !fields_.number_if_any(r, field::deadline, field_parser::time, deadline))
+        if (!fields_.duration_if_any(r, field::restart_cost, field_parser::time, job.restart_cost) ||
+            !fields_.duration_if_any(r, field::deadline, field_parser::time, deadline))
             return false;
-        if (deadline >= 0 && deadline < submitted)
+        if (deadline >= 0 && deadline < into.at.submitted)
             return fields_.refuse(r, field::deadline, "a time that is not before the job is submitted");
-        if (deadline >= 0) job.deadline = at(deadline);
+        return r[field::within].empty() || r[field::best_effort] == "1" || set_deadline(r, into.at);
+    }
+
+    /// Sets the deadline to the first of the times after the submission.
+    [[nodiscard]] bool set_deadline(row const& r, job_times& at) {
+        row first = r;
+        first[field::within] = r[field::within].substr(0, r[field::within].find('-'));
+        double after = 0;
+        if (!fields_.duration(first, field::within, field_parser::time, after)) return false;
+        at.deadline = std::min(at.submitted + after, field_parser::time.most);
         return true;
     }
 
@@ -314,7 +360,7 @@ private:
         std::vector<entry> order, merged(made_.jobs.size());
         order.reserve(made_.jobs.size());
         for (std::size_t j = 0; j < made_.jobs.size(); ++j)
-            order.emplace_back(submitted_[j], static_cast<std::uint32_t>(j));
+            order.emplace_back(times_[j].submitted, static_cast<std::uint32_t>(j));
         for (std::size_t width = 1; width < order.size(); width *= 2, order.swap(merged))
             for (std::size_t begin = 0; begin < order.size(); begin += 2 * width) {
                 auto const at = [&](std::size_t i) {

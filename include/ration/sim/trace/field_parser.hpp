@@ -37,10 +37,9 @@ struct domain {
     char const* words;
 };
 
-/// Parses fields of one format. Functions that return false have recorded an error. Precondition: the layout outlives
-/// it.
+/// Parses fields of one format. Functions that return false have recorded an error.
 class field_parser {
-    layout const& layout_;
+    layout layout_;
     diagnostic failure_;
 
 public:
@@ -84,6 +83,19 @@ public:
         return r[f].empty() || (to_number(r[f], value) && value <= 0);
     }
 
+    /// Parses a length of time: `seconds` is the number in the unit of the format, which has to be within a domain of
+    /// seconds.
+    [[nodiscard]] bool duration(row const& r, field f, domain const& in, double& seconds) {
+        if (!to_number(r[f], seconds)) return refuse(r, f, in.words);
+        seconds *= layout_.unit;
+        if (seconds > in.most) return refuse(r, f, std::string(in.words) + ", or name another unit with --time-unit");
+        return seconds >= in.least || refuse(r, f, in.words);
+    }
+    /// The same; leaves `seconds` unchanged if the field is empty.
+    [[nodiscard]] bool duration_if_any(row const& r, field f, domain const& in, double& seconds) {
+        return r[f].empty() || duration(r, f, in, seconds);
+    }
+
     /// Parses a number within a domain.
     [[nodiscard]] bool number(row const& r, field f, domain const& in, double& value) {
         if (to_number(r[f], value) && value >= in.least && value <= in.most &&
@@ -101,14 +113,13 @@ public:
         return true;
     }
 
-    /// Parses the time of submission: seconds, or in traces of real clusters a timestamp.
-    [[nodiscard]] bool submission(row const& r, double& seconds) {
-        if (layout_.real && to_timestamp(r[field::submitted], seconds))
-            return seconds <= time.most || refuse(r, field::submitted, "a time before the year 2255");
-        if (number(r, field::submitted, time, seconds)) return true;
-        return layout_.real
-                   ? refuse(r, field::submitted, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000")
-                   : false;
+    /// Parses a point in time: seconds, or in traces of real clusters a timestamp.
+    [[nodiscard]] bool point(row const& r, field f, double& seconds) {
+        if (layout_.real && to_timestamp(r[f], seconds))
+            return seconds <= time.most || refuse(r, f, "a time before the year 2255");
+        double ignored = 0;
+        if (!layout_.real || to_number(r[f], ignored)) return duration(r, f, time, seconds);
+        return refuse(r, f, "a time like 2017-10-09 07:01:55, or seconds from 0 to 9000000000");
     }
 
     /// Validates a name: names are printed to terminals.

@@ -15,6 +15,7 @@
 #include <ration/sim/diagnostic.hpp>
 #include <ration/sim/trace/alibaba.hpp>
 #include <ration/sim/trace/philly_json.hpp>
+#include <ration/sim/trace/swf.hpp>
 #include <ration/sim/trace/table.hpp>
 
 namespace ration::sim::trace {
@@ -47,19 +48,23 @@ namespace detail {
 [[nodiscard]] inline format format_of(std::string_view text) {
     std::size_t const begin = text.find_first_not_of("\xef\xbb\xbf \t\r\n");
     if (begin != text.npos && text[begin] == '[') return format::philly_json;
+    if (is_swf(text)) return format::swf;
     layout const* const fitting = detail::fitting_layout(text, format::detect);
     return fitting != nullptr ? fitting->is : format::detect;
 }
 
-/// Reads the jobs of a text. Models that it names are looked up in `library`. The error names the line. O(text).
+/// Reads the jobs of a text. Models that it names are looked up in `library`. `unit`: seconds of a unit of its times; 0
+/// = that of the format. The error names the line. O(text).
 [[nodiscard]] inline result<workload, diagnostic> read(std::string_view text, model_library const& library,
-                                                       std::string name, format as = format::detect) {
+                                                       std::string name, format as = format::detect, double unit = 0) {
     if (as == format::detect) as = format_of(text);
     if (as == format::philly_json) return read_philly_json(text, library, std::move(name));
-    if (as == format::alibaba) return read_alibaba(text, library, std::move(name));
+    if (as == format::swf) return read_swf(text, library, std::move(name), unit);
+    if (as == format::alibaba) return read_alibaba(text, library, std::move(name), unit);
     layout const* const fitting = detail::fitting_layout(text, as);
     if (as != format::detect)
-        return read_table(text, fitting != nullptr ? *fitting : *find_layout(as), library, std::move(name));
+        return read_table(text, in_unit(fitting != nullptr ? *fitting : *find_layout(as), unit), library,
+                          std::move(name));
     if (text.find_first_not_of(" \t\r\n") == text.npos)
         return diagnostic{.text = "this file is empty; a trace of jobs is expected"};
     return diagnostic{
@@ -87,12 +92,12 @@ inline constexpr std::uint64_t most_bytes_held = std::uint64_t{1} << 30;
     return std::string(name.substr(0, std::max<std::size_t>(name.rfind('.'), 1)));
 }
 
-/// Reads a trace file. The workload has the `name_of_file`.
+/// Reads a trace file, as `read`. The workload has the `name_of_file`.
 [[nodiscard]] inline result<workload, diagnostic> read_file(char const* path, model_library const& library,
-                                                            format as = format::detect) {
+                                                            format as = format::detect, double unit = 0) {
     auto text = contents(path);
     if (!text) return text.failure();
-    auto made = read(*text, library, name_of_file(path), as);
+    auto made = read(*text, library, name_of_file(path), as, unit);
     if (!made) return in_file(path, made.failure());
     return made;
 }

@@ -49,9 +49,28 @@ namespace ration::sim::trace {
     return year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719'468;
 }
 
-/// Parses "2017-10-09 07:01:55", optionally with 'T' for the space and a final 'Z': seconds since 1970 in UTC.
+/// Parses "+08:00" or "-07:00": seconds before UTC.
+[[nodiscard]] constexpr bool to_offset(std::string_view text, std::int64_t& seconds) noexcept {
+    if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return false;
+    std::int64_t part[2] = {};
+    for (std::size_t i = 0; i < 4; ++i) {
+        unsigned const digit = static_cast<unsigned char>(text[i < 2 ? i + 1 : i + 2]) - unsigned{'0'};
+        if (digit > 9) return false;
+        part[i / 2] = part[i / 2] * 10 + digit;
+    }
+    seconds = (part[0] * 60 + part[1]) * (text[0] == '+' ? 60 : -60);
+    return part[0] <= 14 && part[1] <= 59;
+}
+
+/// Parses "2017-10-09 07:01:55", optionally with 'T' for the space and a final 'Z' or "+08:00": seconds since 1970 in
+/// UTC. A time without an offset counts as UTC.
 [[nodiscard]] inline bool to_timestamp(std::string_view text, double& seconds) noexcept {
+    std::int64_t ahead = 0;
     if (text.size() == 20 && text.back() == 'Z') text.remove_suffix(1);
+    if (text.size() == 25) {
+        if (!to_offset(text.substr(19), ahead)) return false;
+        text.remove_suffix(6);
+    }
     constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
     if (text.size() != shape.size()) return false;
     std::int64_t part[6] = {};
@@ -68,8 +87,8 @@ namespace ration::sim::trace {
         part[5] > 60)
         return false;
     std::int64_t const days = days_since_1970(part[0], part[1], part[2]);
-    seconds = static_cast<double>(((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5]);
-    return true;
+    seconds = static_cast<double>(((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5] - ahead);
+    return seconds >= 0;
 }
 
 /// Reads a text row by row. Fields are views into the text where possible, and valid until the next row. It handles a

@@ -138,7 +138,7 @@ private:
 struct streamed_table {
     std::shared_ptr<process::descriptor const> file;
     std::shared_ptr<model_library const> library;  ///< the models that rows can name
-    layout const* columns = nullptr;
+    std::optional<layout> columns{};
     workload kinds{};  ///< without jobs; `left_out` is that of the whole file
     workload_shape shape{};
     std::size_t jobs = 0;   ///< their number
@@ -161,13 +161,13 @@ inline void add_to(workload_shape& shape, workload const& kinds, job_description
 [[nodiscard]] inline result<void, diagnostic> scan(streamed_table& table, job_rows& rows) {
     double last = 0;
     for (builder::parsed_job one; rows.next(one); ++table.jobs) {
-        if (table.jobs == 0 && rows.made().counts_from_first()) table.first = one.submitted;
-        if (table.jobs > 0 && one.submitted < last)
+        if (table.jobs == 0) table.first = one.at.submitted;
+        if (table.jobs > 0 && one.at.submitted < last)
             return diagnostic{.line = rows.line(),
                               .text =
                                   "this job was submitted before the job of an earlier line; sort the lines by "
                                   "submission, or name a file of at most 1 GiB"};
-        last = one.submitted;
+        last = one.at.submitted;
         add_to(table.shape, rows.made().so_far(), one.job);
     }
     if (!rows.failure().text.empty()) return rows.failure();
@@ -177,10 +177,10 @@ inline void add_to(workload_shape& shape, workload const& kinds, job_description
 }  // namespace detail
 
 /// Reads the whole file once, with memory for one block, the models and the tenants. Errors: an invalid line; jobs in
-/// another order than that of submission; a format whose jobs are not lines. O(text).
+/// another order than that of submission; a format whose jobs are not lines. `unit`: as in `read`. O(text).
 [[nodiscard]] inline result<streamed_table, diagnostic> scan_table(char const* path,
                                                                    std::shared_ptr<model_library const> library,
-                                                                   format as = format::detect,
+                                                                   format as = format::detect, double unit = 0,
                                                                    std::size_t block = std::size_t{1} << 18) {
     static constexpr process::input_rules rules{.remedy = "name a file that is there and may be read"};
     auto file = process::open_input(path, rules);
@@ -194,8 +194,9 @@ inline void add_to(workload_shape& shape, workload const& kinds, job_description
     auto const lines = blocks.next();
     if (!lines) return diagnostic{.file = path, .text = process::input_sentence(lines.failure())};
     if (as == format::detect) as = format_of(*lines);
-    if (as != format::alibaba && as != format::philly_json) table.columns = detail::fitting_layout(*lines, as);
-    if (table.columns == nullptr)
+    layout const* const fitting = as == format::alibaba ? nullptr : detail::fitting_layout(*lines, as);
+    if (fitting != nullptr) table.columns = in_unit(*fitting, unit);
+    if (!table.columns)
         return diagnostic{
             .file = path,
             .text =
@@ -231,8 +232,7 @@ public:
         builder::parsed_job read;
         bool const is_there = !has_changed_ && rows_.next(read);
         nanoseconds const last = present_.submitted;
-        present_ = read.job;
-        present_.submitted = builder::at(read.submitted - table_.first);
+        present_ = read.from(table_.first);
         bool const is_known = is_there && given_ < table_.jobs && present_.submitted >= last && fits(present_);
         if (is_known) {
             ++given_;
