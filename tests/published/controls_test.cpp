@@ -117,7 +117,7 @@ TEST_CASE("a broken control fails its claims and no others, and its command exit
 
 TEST_CASE("spatial RNN: the gain at batch 1 breaks the control", "[published]") {
     findings found;
-    spatial_rnn::large_batch(found, {.run_seconds = 0.002, .rounds = 3, .control_batch = 1});
+    spatial_rnn::large_batch(found, {.run_seconds = 0.002, .pairs = 3, .control_batch = 1});
     auto const failing = failing_of(found);
     CHECK(std::ranges::count(failing, "control: at batch 64 at most 1.5 of the gain remains") == 1);
     CHECK(conclude(found) == 1);

@@ -37,3 +37,42 @@ TEST_CASE("tiles_for: the search space has each tile once, and none with more ro
     CHECK(spatial_rnn::tiles_for(3).size() == 6 * 3 * 2 * 6);
     CHECK(spatial_rnn::tiles_for(64).size() == 6 * 3 * 3 * 6);
 }
+
+TEST_CASE("measured_median: the narrowest interval of 93 %, and claims that it leaves open", "[published]") {
+    struct {
+        std::size_t values, low, high;
+    } const all[] = {{1, 0, 0}, {4, 0, 3}, {5, 0, 4}, {8, 0, 7}, {9, 1, 7}, {11, 2, 8}, {31, 9, 21}};
+    for (auto const& one : all) {
+        std::vector<double> values;
+        for (std::size_t i = one.values; i-- > 0;) values.push_back(static_cast<double>(i));
+        measured_median const of(values);
+        INFO(one.values);
+        CHECK(of.median == static_cast<double>(one.values - 1) / 2);
+        CHECK((of.low == static_cast<double>(one.low) && of.high == static_cast<double>(one.high)));
+    }
+    measured_median const of({1.4, 1.6, 2});
+    CHECK((of.at_least(1.4) == verdict::holds && of.at_least(1.5) == verdict::open &&
+           of.at_least(2.1) == verdict::fails));
+    CHECK((of.at_most(2) == verdict::holds && of.at_most(1.5) == verdict::open && of.at_most(1.3) == verdict::fails));
+    findings found;
+    found.expect(of.at_least(1.5), "open");
+    CHECK(conclude(found) == 0);
+    found.expect(of.at_least(2.1), "false");
+    CHECK(conclude(found) == 1);
+}
+
+TEST_CASE("ratio_of: pairs begin with the one and the other in turn", "[published]") {
+    std::string order;
+    auto const ratio = spatial_rnn::ratio_of(
+        [&] {
+            order += 'a';
+            return 3.0;
+        },
+        [&] {
+            order += 'b';
+            return 2.0;
+        },
+        4);
+    CHECK(order == "abbaabba");
+    CHECK((ratio.median == 1.5 && ratio.low == 1.5 && ratio.high == 1.5));
+}
