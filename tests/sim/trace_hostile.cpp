@@ -48,10 +48,13 @@ TEST_CASE("a wrong number is named with its line, its column and what to write",
     CHECK(refusal(one("a,0,1,1e400")) == "t.csv:2: duration is '1e400'; write seconds above 0, at most 9000000000");
     CHECK(refusal(one("a,0,1,0")) == "t.csv:2: duration is '0'; write seconds above 0, at most 9000000000");
     CHECK(refusal(one("a,-0.5,1,3")) == "t.csv:2: submit_time is '-0.5'; write seconds, from 0 to 9000000000");
-    CHECK(refusal(one("a,9000000001,1,3")) ==
-          "t.csv:2: submit_time is '9000000001'; write seconds, from 0 to 9000000000");
-    CHECK(refusal(one("a,99999999999999999999999999,1,3")) ==
-          "t.csv:2: submit_time is '99999999999999999999999999'; write seconds, from 0 to 9000000000");
+    CHECK(
+        refusal(one("a,9000000001,1,3")) ==
+        "t.csv:2: submit_time is '9000000001'; write seconds, from 0 to 9000000000, or name another unit with --time-unit");
+    CHECK(
+        refusal(one("a,99999999999999999999999999,1,3")) ==
+        "t.csv:2: submit_time is '99999999999999999999999999'; write seconds, from 0 to 9000000000, or name another unit "
+        "with --time-unit");
     // 2^64 + 1
     CHECK(refusal(one("a,0,18446744073709551617,3")) ==
           "t.csv:2: num_gpus is '18446744073709551617'; write a whole number from 1 to 1000000");

@@ -89,6 +89,13 @@ inline constexpr std::string_view chronus =
     return trace::read(text, library(), "synthetic", as);
 }
 
+/// The trace of a workload from its first submission on, as it is read again. Precondition: there is a job.
+[[nodiscard]] inline std::string written_from_first(workload from) {
+    auto const first = from.jobs.front().submitted;
+    for (auto& job : from.jobs) job.submitted = job.submitted - first;
+    return trace::written(from);
+}
+
 /// "" when the text can be read.
 [[nodiscard]] inline std::string refusal(std::string_view text, trace::format as = trace::format::detect) {
     auto const made = read(text, as);
