@@ -111,7 +111,7 @@ TEST_CASE("a part of a number is not a number", "[log]") {
         CHECK(log.adapter.counts().unreadable == before + 1);
     }
     CHECK(log.reported.all.empty());
-    CHECK(log.adapter.unreadable().text == "1.2e+400");
+    CHECK(log.adapter.unreadable().text == "1.2e+400,5");
     log << "step 1 loss: 8, 748\nstep 2 loss: 0.35.\nstep 3 loss: 97 %\n";
     CHECK(log.losses() == std::vector<double>{8, 97});
 
@@ -353,4 +353,51 @@ TEST_CASE("usual patterns are not too costly for the longest line") {
         log << line << "\n";
         CHECK(log.adapter.counts().costly == 0);
     }
+}
+
+TEST_CASE("a bar that a carriage return begins is drawn on a new line after a newline", "[log]") {
+    reader log(R"((?<step>\d+)/938 .*loss=(?<loss>[\d.]+))");
+    log << "\r938/938 [loss=0.03]\n\r938/938 [loss=0.03]\r938/938 [loss=0.03]\n938/938 [loss=0.03]\r\n938/938 [loss=0.03]\r\n";
+    CHECK(log.losses() == std::vector<double>{0.03, 0.03, 0.03, 0.03});
+    CHECK(log.adapter.counts().repeated == 1);
+}
+
+TEST_CASE("bars below one another redraw themselves", "[log]") {
+    reader log(R"((?<step>\d+)/9 .*loss=(?<loss>[\d.]+))");
+    for (int at = 0; at < 3; ++at) log << "\r1/9 [loss=0.5]\n\r2/7 [acc=1]\x1b[A";
+    CHECK(log.losses() == std::vector<double>{0.5});
+    log << "\n\n2/9 [loss=0.5]\n2/9 [loss=0.5]\n";
+    CHECK(log.losses() == std::vector<double>{0.5, 0.5, 0.5});
+}
+
+TEST_CASE("a step that is not a number loses the metrics of its line, which is counted", "[log]") {
+    reader log(R"(step (?<step>\d+) .*loss (?<loss>\S+))");
+    log << "step 999 loss 1\nstep 1,000 loss 1\nstep 1,001 loss 1\n";
+    reader half(R"(step (?<step>\d+).*loss (?<loss>\S+))");
+    half << "step 999 loss 1\nstep 1,000 loss 1\nstep 1,001 loss 1\n";
+    CHECK(half.losses().size() == 1);
+    CHECK(half.adapter.counts_of("loss").read == 1);
+    CHECK(half.adapter.counts_of("loss").unreadable == 2);
+    CHECK(half.adapter.unreadable().group == "step");
+    CHECK(half.adapter.unreadable().text == "1,001");
+}
+
+TEST_CASE("half a number is not a number unless the pattern names the next character", "[log]") {
+    auto const read = [](std::string_view pattern, std::string_view line) {
+        reader log(pattern);
+        log << line << "\n";
+        return log.losses();
+    };
+    for (auto const* const line : {"loss 8,748", "loss 97%", "loss 1.#QNAN", "loss 0,35 "})
+        CHECK(read(R"(loss (?<loss>[-+.\w]+))", line).empty());
+    CHECK(read(R"(loss (?<loss>\d+))", "loss 0.35").empty());
+    CHECK(read(R"(loss (?<loss>[\d.]+))", "loss 5.1e-3").empty());
+    CHECK(read(R"(loss.*(?<loss>[\d.]+))", "loss 0.35").empty());
+    std::vector<double> const wanted{97};
+    for (auto const* const pattern : {R"(loss (?<loss>\d+)%)", R"(loss (?<loss>\d+)%?)", R"(loss (?<loss>\d+)[%,])",
+                                      R"(loss (?:(?<loss>\d+))%)", R"(loss (?<loss>\d+)(?:%|,))"})
+        CHECK(read(pattern, "loss 97%") == wanted);
+    CHECK(read(R"(^(?<step>\d+),(?<loss>\d+),)", "5,97,1") == wanted);
+    CHECK(read(R"(^(?<step>\d+)[, ]+(?<loss>\d+))", "5,97").empty());  // or 5 thousand
+    CHECK(read(R"(loss (?<loss>\d+)[^%])", "loss 97%").empty());
 }

@@ -221,7 +221,7 @@ class Values(RunTest):
     def test_values_that_become_unreadable_are_named_in_the_run_and_at_its_end(self) -> None:
         script = "echo tps: 149; for i in 1 2 3 4 5 6 7 8 9 10 11; do echo tps: 6,50$i; done; sleep 1.5; echo end"
         events = self.run_script(script, r"log = 'tps: (?<tps>\S+)'", "{ tps = { objective = 9000, direction = 'up' } }")
-        sentence = "'log' could not read 11 of 12 values of 'tps', such as '6,5011'; match whole numbers without separators of thousands"
+        sentence = "'log' could not read 11 of 12 values of 'tps', since 'tps' has the text '6,5011'; print numbers without units and separators of thousands"
         self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "plain"], ["so far, " + sentence])
         self.assertEqual(self.how_it_ended(events), ("finished", sentence))
 

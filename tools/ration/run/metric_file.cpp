@@ -2,7 +2,6 @@
 #include "run/metric_file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -11,7 +10,9 @@
 #include <ration/process/input_file.hpp>
 
 #include "common/printable.hpp"
+#include "common/trimmed.hpp"
 #include "events/json_reader.hpp"
+#include "run/output_tail.hpp"
 
 namespace ration::program {
 namespace {
@@ -45,21 +46,12 @@ constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a re
     return cells;
 }
 
-[[nodiscard]] std::string_view trimmed(std::string_view text) noexcept {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 /// The titles of the columns: some writers pad them, or begin with a byte order mark.
 [[nodiscard]] std::vector<std::string> titles_of(std::string_view row) {
     if (row.starts_with("\xEF\xBB\xBF")) row.remove_prefix(3);
     auto cells = cells_of(row);
     for (auto& cell : cells) cell = std::string(trimmed(cell));
     return cells;
-}
-
-[[nodiscard]] std::optional<double> number_of(std::string_view text) noexcept {
-    return progress::detail::read_value(trimmed(text));
 }
 
 /// JSON without the words NaN and Infinity, which Python writes: they become texts.
@@ -103,9 +95,9 @@ constexpr process::input_rules metrics_of_job{.remedy = "let 'metrics' name a re
 
 metric_file::metric_file(metric_file_config const& config, std::string const& directory, job_id job, incarnation_id run,
                          existing_rows existing)
-    : config_(config), job_(job), run_(run),
+    : config_(config),
       pattern_(config.path.starts_with('/') || directory.empty() ? config.path : directory + '/' + config.path),
-      lines_(longest_row) {
+      lines_(longest_row), values_(job, run) {
     if (existing == existing_rows::read) return;
     for (auto const& found : matches()) existing_.emplace(found.path, found.about);
 }
@@ -123,7 +115,9 @@ void metric_file::finish(bool is_whole, handler const& handle) {
     read_all(handle);
     search();
     read_all(handle);
-    if (is_whole && file_ && config_.format != metric_format::tensorboard && lines_.put('\n')) take_line(handle);
+    bool const has_lines = file_ && config_.format != metric_format::tensorboard;
+    if (!has_lines || !is_whole || is_end_of_buffer(static_cast<std::uint64_t>(offset_))) return;
+    if (lines_.put('\n')) take_line(handle);
 }
 
 /// The rows of a file that is about to be left, or will not be written to again.
@@ -270,20 +264,19 @@ void metric_file::take_event(scalar_event const& event, handler const& handle) {
             header_.emplace_back(scalar.tag);
         for (auto const& [metric, tag] : config_.columns) {
             if (tag != scalar.tag) continue;
-            set_step(event.step);
-            take_value(metric, scalar.value, handle);
+            values_.set_step(event.step);
+            values_.take(metric, scalar.value, handle);
         }
     }
 }
 
 void metric_file::take_csv(std::string_view line, handler const& handle) {
     auto const cells = cells_of(line);
-    auto const cell = [&](std::string const& column) -> std::string_view {
+    auto const cell = [&](std::string const& column) -> std::string {
         auto const at = static_cast<std::size_t>(std::ranges::find(header_, column) - header_.begin());
-        return at < std::min(cells.size(), header_.size()) ? std::string_view(cells[at]) : std::string_view();
+        return at < std::min(cells.size(), header_.size()) ? cells[at] : std::string();
     };
-    if (!take_step(cell(step_column(config_)))) return;
-    for (auto const& [metric, column] : config_.columns) take_text(metric, cell(column), handle);
+    take_row(cell, handle);
 }
 
 void metric_file::take_json(std::string_view line, handler const& handle) {
@@ -292,64 +285,19 @@ void metric_file::take_json(std::string_view line, handler const& handle) {
     if (!row.is_object())
         return report(
             fmt::format("{} is not a JSON object; write one in each line", quoted(line.substr(0, longest_sample))));
-    if (!take_step(text_of(row, step_column(config_)))) return;
-    for (auto const& [metric, column] : config_.columns) take_text(metric, text_of(row, column), handle);
+    take_row([&](std::string const& key) { return text_of(row, key); }, handle);
 }
 
-/// Rows without a step belong to the last one; a file without steps has one for each row.
-bool metric_file::take_step(std::string_view text) {
-    constexpr double most = 9007199254740992;  // every whole number up to here is a double
-    went_back_ = false;
-    if (text.empty()) {
-        if (!has_step_) step_ = rows_;
-        return true;
-    }
-    has_step_ = true;
-    auto const number = number_of(text);
-    if (!number || !(*number >= 0 && *number <= most) || std::floor(*number) != *number) {
-        report(fmt::format("the step {} is not a whole number; name the column of the step, step = \"NAME\"",
-                           quoted(text.substr(0, longest_sample))));
-        return false;
-    }
-    set_step(static_cast<std::uint64_t>(*number));
-    return true;
-}
-
-void metric_file::set_step(std::uint64_t step) noexcept {
-    went_back_ = step < step_;
-    step_ = step;
-}
-
-void metric_file::take_text(std::string const& metric, std::string_view text, handler const& handle) {
-    if (text.empty()) return;
-    auto const number = number_of(text);
-    if (!number)
-        return report(fmt::format("the {} {} is not a number; name another column", metric,
-                                  quoted(text.substr(0, longest_sample))));
-    take_value(metric, *number, handle);
-}
-
-void metric_file::take_value(std::string const& metric, double value, handler const& handle) {
-    bool const finite = std::isfinite(value);
-    progress::update out{job_, run_, 0, 0, false, {}};
-    out.body.step = step_;
-    out.body.non_finite = finite ? 0 : 1;
-    if (metric == "loss") {
-        out.rollback = went_back_;
-        out.body.type = progress::message_type::step;
-        out.body.loss_count = finite ? 1 : 0;
-        out.body.loss_mean = finite ? value : 0;
-    } else {
-        out.body.type = progress::message_type::eval;
-        out.body.metric = metric;
-        out.body.value = finite ? value : 0;
-    }
-    ++reported_;
-    handle(out);
+/// `cell`: the text of a column.
+void metric_file::take_row(std::function<std::string(std::string const&)> const& cell, handler const& handle) {
+    auto const lost = values_.take_step(cell(step_column(config_)), rows_);
+    report(lost);
+    for (auto const& [metric, column] : config_.columns)
+        lost.empty() ? report(values_.take_text(metric, cell(column), handle)) : values_.lose(metric);
 }
 
 void metric_file::report(std::string_view cause) {
-    if (problem_.empty()) problem_ = fmt::format("{}: {}", path_, cause);
+    if (problem_.empty() && !cause.empty()) problem_ = fmt::format("{}: {}", path_, cause);
 }
 
 }  // namespace ration::program

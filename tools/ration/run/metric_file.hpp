@@ -14,10 +14,10 @@
 
 #include <ration/process/descriptor.hpp>
 #include <ration/progress/log_adapter.hpp>
-#include <ration/progress/update.hpp>
 
 #include "config/config.hpp"
 #include "run/path_search.hpp"
+#include "run/row_values.hpp"
 #include "run/tensorboard_events.hpp"
 
 namespace ration::program {
@@ -27,7 +27,7 @@ namespace ration::program {
 /// polling reads at most 1 MiB and the folders that `path_search` allows, and reports one problem at most.
 class metric_file {
 public:
-    using handler = std::function<void(progress::update const&)>;
+    using handler = row_values::handler;
 
     enum class existing_rows : std::uint8_t { skip, read };
 
@@ -43,7 +43,7 @@ public:
     void finish(bool is_whole, handler const& handle);
 
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_read_; }
-    [[nodiscard]] std::uint64_t reported() const noexcept { return reported_; }
+    [[nodiscard]] row_values const& values() const noexcept { return values_; }
     /// A sentence on the first thing that could not be read; empty before.
     [[nodiscard]] std::string const& problem() const noexcept { return problem_; }
     /// The file, or the pattern before one was found.
@@ -81,15 +81,10 @@ private:
     void take_csv(std::string_view line, handler const& handle);
     void take_json(std::string_view line, handler const& handle);
     void take_event(scalar_event const& event, handler const& handle);
-    [[nodiscard]] bool take_step(std::string_view text);
-    void set_step(std::uint64_t step) noexcept;
-    void take_text(std::string const& metric, std::string_view text, handler const& handle);
-    void take_value(std::string const& metric, double value, handler const& handle);
+    void take_row(std::function<std::string(std::string const&)> const& cell, handler const& handle);
     void report(std::string_view cause);
 
     metric_file_config const& config_;
-    job_id job_;
-    incarnation_id run_;
     std::string pattern_;
     std::map<std::string, version> existing_;  // at the start, and not to be read
     nanoseconds searched_at_{};
@@ -105,9 +100,8 @@ private:
     event_records records_;
     std::vector<std::string> header_;
     std::uint64_t rows_ = 0, skipped_rows_ = 0;  // since the start of the file
-    std::uint64_t rows_read_ = 0, reported_ = 0;
-    std::uint64_t step_ = 0;
-    bool has_step_ = false, went_back_ = false;
+    std::uint64_t rows_read_ = 0;
+    row_values values_;
     std::string problem_;
 };
 

@@ -56,6 +56,11 @@ std::string_view output_tail::read() {
     return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
 }
 
+bool output_tail::ends_with_buffer() const noexcept {
+    auto const size = file_ ? size_of(file_.get()) : std::nullopt;
+    return size && is_end_of_buffer(static_cast<std::uint64_t>(*size));
+}
+
 std::string last_line(std::string const& path) {
     auto const file = process::open_input(path, output_of_job);
     if (!file) return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,12 @@ public:
 
     /// The bytes since the last call, at most 64 KiB; valid until the next one.
     [[nodiscard]] std::string_view read();
+    /// Whether the file ends where a buffer of its writer can have ended.
+    [[nodiscard]] bool ends_with_buffer() const noexcept;
 };
+
+/// Programs write their output in buffers of whole pages: a process that ends without its last one leaves half a line.
+[[nodiscard]] constexpr bool is_end_of_buffer(std::uint64_t size) noexcept { return size % 4096 == 0; }
 
 /// The last line of a file that is not empty, without control characters, at most 160 bytes. For "why did it end".
 [[nodiscard]] std::string last_line(std::string const& path);

@@ -29,7 +29,7 @@ constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
     if (!file.problem().empty()) return file.problem();
     if (file.rows() == 0)
         return fmt::format("'metrics' found no rows in {}; name the file that the job writes", file.path());
-    auto const unread = file.reported() == 0 ? "nothing" : no_metric(metric);
+    auto const unread = file.values().reported() == 0 ? "nothing" : no_metric(metric);
     auto const columns = fmt::format("{}", fmt::join(file.header(), ", ")).substr(0, 2 * most_of_a_line);
     return fmt::format("'metrics' read {} from {}{}; name a column for the metric of the target", unread, file.path(),
                        columns.empty() ? "" : ", whose columns are " + columns);
@@ -59,15 +59,25 @@ constexpr std::size_t most_of_a_line = 120;  // bytes of a line in a warning
     return has_none ? std::numeric_limits<double>::quiet_NaN() : is_step ? body.loss_mean : body.value;
 }
 
-/// A sentence on values of a metric that were not read, when others were.
-[[nodiscard]] std::string unread_values(progress::log_adapter const& adapter, std::string const& metric) {
-    auto const counts = adapter.counts_of(metric);
-    auto const& last = adapter.unreadable();
+/// Whether a sentence is due on the values of a metric that were not read.
+[[nodiscard]] bool lost_many(progress::group_counts const& counts) noexcept {
+    return counts.unreadable >= many_values || counts.unreadable > counts.read;
+}
+
+/// A sentence on values of a metric that `key` did not read, when it read others. `last`: a text that is not a number.
+[[nodiscard]] std::string unread_values(std::string_view key, std::string const& metric,
+                                        progress::group_counts const& counts, progress::named_text const& last) {
     return fmt::format(
-        "'log' could not read {} of {} values of '{}'{}; match whole numbers without separators of "
-        "thousands",
-        counts.unreadable, counts.read + counts.unreadable, metric,
-        last.group == metric ? ", such as " + quoted(last.text.substr(0, most_of_a_line)) : "");
+        "'{}' could not read {} of {} values of '{}', since '{}' has the text {}; print numbers without "
+        "units and separators of thousands",
+        key, counts.unreadable, counts.read + counts.unreadable, metric, last.group,
+        quoted(last.text.substr(0, most_of_a_line)));
+}
+
+/// Whether a process that ended so has written what it had to: a signal ends it inside a line. Shells and launchers
+/// return 128 + number for a signal.
+[[nodiscard]] bool wrote_all(process::exit_report const& how) noexcept {
+    return how.how == process::exit_report::kind::exited && how.number < 128;
 }
 
 }  // namespace
@@ -147,11 +157,7 @@ void progress_monitor::read_log(live_job const& job, progress::log_adapter& adap
                                 handler const& handle) {
     auto& output = sources_[job].output;
     for (auto text = output.read(); !text.empty(); text = output.read()) adapter.feed(text, handle);
-    warn_of_lines(job, adapter, now);
     warn_of_unread_output(job, adapter.counts().lines, now);
-}
-
-void progress_monitor::warn_of_lines(live_job const& job, progress::log_adapter const& adapter, nanoseconds now) {
     auto const& metric = job.config->target.metric;
     auto const counts = adapter.counts_of(metric);
     if (adapter.counts().overlong > 0)
@@ -161,14 +167,14 @@ void progress_monitor::warn_of_lines(live_job const& job, progress::log_adapter 
                                       progress::line_reader::max_line),
                           now);
     auto& source = sources_[job];
-    if (source.warned_values || counts.read == 0 || counts.unreadable < many_values) return;
+    if (source.warned_values || counts.read == 0 || !lost_many(counts)) return;
     source.warned_values = true;
-    events_.warn_once(job.config->name, "so far, " + unread_values(adapter, metric), now);
+    events_.warn_once(job.config->name, "so far, " + unread_values("log", metric, counts, adapter.unreadable()), now);
 }
 
 void progress_monitor::finish(live_job const& job, process::exit_report const& how, nanoseconds now,
                               handler const& handle) {
-    bool const is_whole = how.how == process::exit_report::kind::exited;
+    bool const is_whole = wrote_all(how);
     auto& source = sources_[job];
     if (source.metrics) {
         {
@@ -178,7 +184,7 @@ void progress_monitor::finish(live_job const& job, process::exit_report const& h
         if (!source.metrics->problem().empty()) events_.warn_once(job.config->name, source.metrics->problem(), now);
     } else if (source.adapter) {
         read_log(job, *source.adapter, now, handle);
-        if (is_whole) source.adapter->finish(handle);
+        if (is_whole && !source.output.ends_with_buffer()) source.adapter->finish(handle);
     }
 }
 
@@ -196,9 +202,11 @@ std::string progress_monitor::unread_output(live_job const& job) const {
     bool const has_log = source.adapter.has_value();
     if (source.metrics || has_log) {
         auto const& metric = job.config->target.metric;
-        auto const values = has_log ? source.adapter->counts_of(metric) : progress::group_counts{};
-        if (source.reported_target && (values.unreadable >= many_values || values.unreadable > values.read))
-            return unread_values(*source.adapter, metric);
+        auto const values =
+            source.metrics ? source.metrics->values().counts_of(metric) : source.adapter->counts_of(metric);
+        if (source.reported_target && lost_many(values))
+            return unread_values(source.metrics ? "metrics" : "log", metric, values,
+                                 source.metrics ? source.metrics->values().unreadable() : source.adapter->unreadable());
         if (source.reported_target) return {};
         if (source.metrics) return unread_metrics(*source.metrics, job.config->target.metric);
         auto const sentence = unread_log(*source.adapter, *job.config);

@@ -75,16 +75,13 @@ public:
 
     /// Passes each update that was accepted to `handle`. Never waits.
     void read(nanoseconds now, handler const& handle);
-    /// The process of the job has ended: passes what its output and its file still have. A last line without an end
-    /// counts, unless a signal may have cut it.
+    /// The process of the job has ended so: passes what its output and its file still have. A last line without an end
+    /// counts, unless a signal or an unwritten buffer can have cut it.
     void finish(live_job const& job, process::exit_report const& how, nanoseconds now, handler const& handle);
     /// Updates the progress of the job and emits the report. True if the job reached a tier.
     bool take(live_job const& job, progress::update const& reply, nanoseconds now);
     void emit_tier(live_job const& job, nanoseconds now);
-    /// Moves the windows of levels on, and emits the levels that were lost or hold again.
-    void update_levels(nanoseconds now) {
-        for (auto const& job : jobs_.jobs()) update_level(job, now);
-    }
+    /// Moves the window of a level on, and emits whether the level was lost or holds again.
     void update_level(live_job const& job, nanoseconds now) {
         program::update_level(job, progress_[job.slot], events_, now);
     }
@@ -114,7 +111,6 @@ private:
     void read_outputs(nanoseconds now, handler const& handle);
     void read_log(live_job const& job, progress::log_adapter& adapter, nanoseconds now, handler const& handle);
     void read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle);
-    void warn_of_lines(live_job const& job, progress::log_adapter const& adapter, nanoseconds now);
     void warn_of_unread_output(live_job const& job, std::uint64_t lines, nanoseconds now);
 };
 

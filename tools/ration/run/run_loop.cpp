@@ -220,7 +220,7 @@ void run_loop::take_turn(nanoseconds now) {
 
 void run_loop::tick(nanoseconds now) {
     c_.ticks.start_tick(now);
-    c_.progress.update_levels(now);
+    for (auto const& job : std::as_const(c_.jobs).jobs()) c_.progress.update_level(job, now);
     c_.health.observe(now);
     c_.health.classify(now);
     auto const report = c_.ticks.tick(now, c_.progress.all(), c_.health.observations(), c_.elastic.usable());

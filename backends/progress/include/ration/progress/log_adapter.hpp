@@ -17,6 +17,7 @@
 
 #include <ration/progress/detail/log_number.hpp>
 #include <ration/progress/detail/log_pattern.hpp>
+#include <ration/progress/line_reader.hpp>
 #include <ration/progress/update.hpp>
 
 namespace ration::progress {
@@ -40,79 +41,6 @@ struct group_counts {
 /// A group of a pattern, and its text in a line.
 struct named_text {
     std::string group, text;
-};
-
-/// Splits bytes, in pieces of any size, into the lines that a terminal would show, without escape
-/// sequences. A line ends with a newline, or with the carriage return or backspace with which a
-/// progress bar redraws itself.
-class line_reader {
-public:
-    static constexpr std::size_t max_line = 4096;  ///< bytes
-
-    line_reader() noexcept = default;
-    /// Lines over `longest` bytes are cut off.
-    explicit line_reader(std::size_t longest) noexcept : longest_(longest) {}
-
-    /// Adds a byte. Returns true if it ended a line, which is in `line()` until the next call.
-    [[nodiscard]] bool put(char byte) noexcept {
-        if (ended_) {
-            redraws_ = end_ != '\n';
-            line_.clear();
-            overlong_ = ended_ = false;
-        }
-        if (byte == '\n' || byte == '\r' || byte == '\b') {
-            state_ =
-                state::plain;  // an escape sequence does not span lines: a broken one must not hide the rest of the log
-            end_ = byte;
-            return ended_ = true;
-        }
-        if (skips(byte)) return false;
-        if (line_.size() < longest_)
-            line_ += byte;
-        else
-            overlong_ = true;
-        return false;
-    }
-
-    /// The last line.
-    [[nodiscard]] std::string_view line() const noexcept { return line_; }
-    /// True if the line was cut off.
-    [[nodiscard]] bool overlong() const noexcept { return overlong_; }
-    /// True if a terminal shows the line in the place of the line before, which no newline ended.
-    [[nodiscard]] bool redraws() const noexcept { return redraws_; }
-
-private:
-    enum class state : std::uint8_t { plain, escape, control, string, string_escape };
-
-    /// Skips escape sequences of ECMA-48: ESC [ ... letter; ESC ] ... until BEL or ESC \; ESC and
-    /// one character.
-    [[nodiscard]] bool skips(char byte) noexcept {
-        switch (state_) {
-            case state::plain:
-                state_ = byte == '\x1b' ? state::escape : state::plain;
-                return static_cast<unsigned char>(byte) < ' ' && byte != '\t';
-            case state::escape:
-                state_ = byte == '['                                                               ? state::control
-                         : byte == ']' || byte == 'P' || byte == 'X' || byte == '^' || byte == '_' ? state::string
-                         : byte >= ' ' && byte <= '/'                                              ? state::escape
-                                                                                                   : state::plain;
-                return true;
-            case state::control: state_ = byte >= '@' && byte <= '~' ? state::plain : state::control; return true;
-            case state::string:
-                state_ = byte == '\a' ? state::plain : byte == '\x1b' ? state::string_escape : state::string;
-                return true;
-            case state::string_escape: state_ = byte == '\\' ? state::plain : state::string; return true;
-        }
-        return false;
-    }
-
-    std::size_t longest_ = max_line;
-    std::string line_;
-    state state_ = state::plain;
-    char end_ = '\n';  ///< of the last complete line
-    bool ended_ = false;
-    bool overlong_ = false;
-    bool redraws_ = false;
 };
 
 /// Parses one stream. Groups of a pattern: `loss`; `step` (up to the first one losses are counted, or matches where no
@@ -171,8 +99,7 @@ public:
 private:
     /// The text of a group in the present line.
     struct field {
-        std::string_view group, text;
-        char required_after;
+        std::string_view group, text, expected_after;
     };
 
     /// The last value of a metric that was passed to the sink.
@@ -228,7 +155,7 @@ private:
             for (auto const& group : pattern.groups()) {
                 auto const text = detail::log_pattern::text_of(found, group.index);
                 bool const first = std::ranges::find(fields_, group.name, &field::group) == fields_.end();
-                if (first && !text.empty()) fields_.push_back({group.name, text, group.required_after});
+                if (first && !text.empty()) fields_.push_back({group.name, text, group.expected_after});
             }
         }
         counts_.costly += budget.exhausted() ? 1 : 0;
@@ -242,7 +169,7 @@ private:
 
     /// True if the group has only a part of a number of the line.
     [[nodiscard]] bool is_half(field const& of) const noexcept {
-        return detail::is_half_a_number(reader_.line(), of.text, of.required_after);
+        return detail::is_half_a_number(reader_.line(), of.text, of.expected_after);
     }
 
     /// Parses `step` and `total` if the line has them. Returns false if one is not a number.
@@ -252,6 +179,7 @@ private:
             bool const is_step = one.group == "step";
             if (is_half(one) || !detail::read_number(one.text, is_step ? out.step : out.total_steps)) {
                 add_unreadable(one);
+                lose_metrics();
                 return false;
             }
             has_step_ = has_step_ || is_step;
@@ -262,7 +190,13 @@ private:
     void add_unreadable(field const& of) noexcept {
         ++counts_.unreadable;
         unreadable_.group = of.group;
-        unreadable_.text = of.text;
+        unreadable_.text = is_half(of) ? detail::whole_word(reader_.line(), of.text) : of.text;
+    }
+
+    /// Without a step the values of a line are not read.
+    void lose_metrics() noexcept {
+        for (auto const& one : fields_)
+            if (!is_counter(one.group)) ++value_of(one.group).counts.unreadable;
     }
 
     template <class Sink>

@@ -28,9 +28,9 @@ namespace ration::progress::detail {
 [[nodiscard]] constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 /// True if a number that ends before this text continues in it: digits, a fraction, an exponent, a separator of
-/// thousands or decimals, '%', or the '#' of "1.#QNAN". `required`: a character that is not part of the number there.
-[[nodiscard]] constexpr bool continues_number(std::string_view after, char required) noexcept {
-    if (after.empty() || after.front() == required) return false;
+/// thousands or decimals, '%', or the '#' of "1.#QNAN". `expected`: characters that are not part of the number there.
+[[nodiscard]] constexpr bool continues_number(std::string_view after, std::string_view expected) noexcept {
+    if (after.empty() || expected.find(after.front()) != std::string_view::npos) return false;
     char const first = after.front();
     auto const digit_at = [&](std::size_t at) { return at < after.size() && is_digit(after[at]); };
     if (first == '.' || first == ',') return digit_at(1);
@@ -39,16 +39,24 @@ namespace ration::progress::detail {
     return digit_at(has_sign ? 2 : 1);
 }
 
-/// True if `part` of `line` begins or ends inside a number, such as 8 of "8,748". `required` as in `continues_number`.
+/// True if `part` of `line` begins or ends inside a number, such as 8 of "8,748". `expected` as in `continues_number`.
 /// Pre: `part` is a part of `line`. O(1).
-[[nodiscard]] constexpr bool is_half_a_number(std::string_view line, std::string_view part, char required) noexcept {
+[[nodiscard]] constexpr bool is_half_a_number(std::string_view line, std::string_view part,
+                                              std::string_view expected) noexcept {
     if (part.empty()) return false;
     auto const begin = static_cast<std::size_t>(part.data() - line.data());
     bool const is_cut_before = begin > 0 && is_digit(part.front()) && is_digit(line[begin - 1]);
     bool const is_fraction = begin > 1 && is_digit(part.front()) && line[begin - 1] == '.' && is_digit(line[begin - 2]);
     return is_cut_before || is_fraction ||
            ((is_digit(part.back()) || part.back() == '.') &&
-            continues_number(line.substr(begin + part.size()), required));
+            continues_number(line.substr(begin + part.size()), expected));
+}
+
+/// `part` of `line`, up to the next blank or bracket. Pre: `part` is a part of `line`.
+[[nodiscard]] constexpr std::string_view whole_word(std::string_view line, std::string_view part) noexcept {
+    auto const begin = static_cast<std::size_t>(part.data() - line.data());
+    auto const end = line.find_first_of(" \t()[]{}|;'\"", begin + part.size());
+    return line.substr(begin, end == line.npos ? line.npos : end - begin);
 }
 
 }  // namespace ration::progress::detail

@@ -27,11 +27,11 @@
 
 namespace ration::progress::detail {
 
-/// A group: its name, its index in the match, and the character that the pattern requires after it.
+/// A group: its name, its index in the match, and the character that the pattern names after it.
 struct named_group {
     std::string name;
     std::size_t index = 0;
-    char required_after = 0;  ///< 0 if the pattern accepts several characters there
+    std::string expected_after{};
 };
 
 /// A pattern without names.
@@ -161,22 +161,23 @@ private:
     return pattern.size() > 1 && pattern[0] == '\\' && pattern[1] >= '1' && pattern[1] <= '9';
 }
 
-/// The character that a pattern requires after a group; 0 if it accepts several. `inside`: the pattern from the first
+/// The character that a pattern names after a group, as ',' in "(?<step>\d+)," and '%' in "(?<accuracy>\d+)[% ]?";
+/// empty if it accepts any. A comma that may be absent can be within a number. `inside`: the pattern from the first
 /// character of the group on. O(pattern).
-[[nodiscard]] inline char required_after_group(std::string_view inside) noexcept {
-    std::size_t depth = 1;
-    while (!inside.empty() && depth > 0) {
+[[nodiscard]] inline std::string_view expected_after_group(std::string_view inside) noexcept {
+    auto const skip = [&](std::size_t count) { inside.remove_prefix(std::min(count, inside.size())); };
+    for (std::size_t depth = 1; !inside.empty() && depth > 0; skip(atom_length(inside))) {
         depth += inside.front() == '(' ? 1 : 0;
         depth -= inside.front() == ')' ? 1 : 0;
-        inside.remove_prefix(std::min(atom_length(inside), inside.size()));
     }
-    bool const is_escaped = inside.size() > 1 && inside.front() == '\\';
-    if (is_escaped) inside.remove_prefix(1);
-    if (inside.empty() || (inside.size() > 1 && std::string_view("?*{").find(inside[1]) != inside.npos)) return 0;
-    return std::string_view(",.%#").find(inside.front()) != std::string_view::npos &&
-                   (is_escaped || inside.front() != '.')
-               ? inside.front()
-               : '\0';
+    while (!inside.empty() && std::string_view("()?*+").find(inside.front()) != inside.npos) skip(atom_length(inside));
+    auto const atom = inside.substr(0, inside.empty() ? 0 : atom_length(inside));
+    skip(atom.size());
+    if (atom.starts_with("[^")) return {};
+    if (atom.find('%') != atom.npos) return "%";
+    bool const is_optional = !inside.empty() && std::string_view("?*{").find(inside.front()) != inside.npos;
+    bool const is_literal = atom == "," || atom == "\\," || atom == "\\." || atom == "#" || atom == "\\#";
+    return is_literal && !is_optional ? atom.substr(atom.size() - 1) : std::string_view();
 }
 
 inline constexpr char const* not_ecmascript =
@@ -197,7 +198,7 @@ inline constexpr char const* not_ecmascript =
             if (std::ranges::find(out.groups, name, &named_group::name) != out.groups.end())
                 return bad_pattern(pattern, "two groups have one name");
             at += prefix + name.size() + 1;
-            out.groups.push_back({std::string(name), ++opened, required_after_group(pattern.substr(at))});
+            out.groups.push_back({std::string(name), ++opened, std::string(expected_after_group(pattern.substr(at)))});
             out.pattern += '(';
             atoms.open_group();
             continue;
