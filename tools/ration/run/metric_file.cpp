@@ -103,12 +103,11 @@ metric_file::metric_file(metric_file_config const& config, std::string const& di
 }
 
 void metric_file::poll(nanoseconds now, handler const& handle) {
-    if (!file_ || now - searched_at_ >= search_interval) {
-        searched_at_ = now;
-        read_next(handle);  // its last rows, before a newer file takes its place
-        search();
-    }
-    read_next(handle);
+    auto const read = read_next(handle);  // the last rows of a file, before a newer one takes its place
+    if (file_ && now - searched_at_ < search_interval) return;
+    searched_at_ = now;
+    search();
+    if (read == 0) read_next(handle);
 }
 
 void metric_file::finish(bool is_whole, handler const& handle) {
