@@ -55,7 +55,7 @@ using values = std::vector<std::tuple<std::string, std::uint64_t, double>>;
         file.add(piece);
         metrics.poll(ration::seconds(++at), take);
     }
-    require(metrics.reported() == out.size(), "the values are counted wrongly");
+    require(metrics.values().reported() == out.size(), "the values are counted wrongly");
     require(format == program::metric_format::tensorboard || out.size() <= 2 * metrics.rows(),
             "a row has more values than columns");
     require(metrics.problem().size() < 1000, "a problem is long");
