@@ -79,7 +79,8 @@ double reason_microseconds(std::uint32_t tenants, std::size_t waiting) {
     {
         auto store = make_list(folder, tenants, waiting);
         waiting_jobs jobs;
-        require(static_cast<bool>(jobs.refresh(store, {.wall_ms = 1, .boot_ms = 1})), "the list of jobs: it cannot be read; run it again");
+        require(static_cast<bool>(jobs.refresh(store, {.wall_ms = 1, .boot_ms = 1})),
+                "the list of jobs: it cannot be read; run it again");
         std::vector<std::string> names;
         for (std::uint32_t t = 0; t < tenants; ++t) names.push_back(name_of(t));
         std::vector<run_member> run;
