@@ -62,7 +62,7 @@ class Submitted(ServiceTest):
         (below / "own" / "step").touch()
         for named in ("own", str(below / "own")):
             file = below / "job.toml"
-            file.write_text(DEVICE_JOB.replace("CHECKPOINT\"", f"{named}\""))
+            file.write_text(DEVICE_JOB.replace('"CHECKPOINT"', f'"{named}"'))
             self.assertEqual(self.output_of(self.submit_as(str(file), cwd=below)), f"{below / 'own'}\nstep\n")
 
     def test_a_script_for_sbatch_gives_its_options(self) -> None:

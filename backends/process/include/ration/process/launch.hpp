@@ -195,8 +195,6 @@ struct streams {
                                 "check its folder and the free space");
         }
         ::fcntl(out.output.get(), F_SETFL, O_APPEND);
-        // Until the last process that inherits it has ended, so that also another PID namespace sees that one lives
-        static_cast<void>(::flock(out.output.get(), LOCK_SH | LOCK_NB));
     } else if (spec.capture_output) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -205,6 +203,8 @@ struct streams {
         out.output = above_standard(descriptor(ends[1]));
         ::fcntl(out.reader.get(), F_SETFL, O_NONBLOCK);  // only this end: the job's end is another open file
     }
+    // Until the last process that inherits the file has ended, so that also another PID namespace sees that one lives
+    if (!out.reader && out.output) static_cast<void>(::flock(out.output.get(), LOCK_SH | LOCK_NB));
     return out;
 }
 
