@@ -282,7 +282,7 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 # Messages that need a long time, another machine or another build: (file, words of the message that it contains).
 FROM_SOURCES = {
     "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),
-    "the pattern leads to": ("tools/ration/run/metric_file.cpp", "the pattern leads to more than {} files and folders; name fewer"),
+    "the pattern leads to": ("tools/ration/run/metric_file.cpp", " files and folders; name fewer"),
     "it has not reported": ("tools/ration/run/progress_monitor.cpp",
                             "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script report it"),
     "is silent": ("tools/ration/run/health_monitor.cpp", "it works and has stopped reporting"),

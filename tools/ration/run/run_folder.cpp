@@ -58,7 +58,7 @@ result<std::string> make_run_folder(std::string_view name, std::time_t now) {
         if (made) return path;
         if (made.failure().code == errc::denied) return made.failure();
         if (made.failure().system != EEXIST || number == most_runs_of_a_second)
-            return cannot_make(path, made.failure().system);
+            return cannot_make(made.failure().system == ENOTDIR ? above : path, made.failure().system);
     }
 }
 
