@@ -246,7 +246,7 @@ class Full(ServiceTest):
             self.assertEqual((status, answer["cancelled"]), (202, True))
         self.wait_for((self.folder / "ended").exists)
         (self.inside / "ballast").unlink()
-        self.wait_for(lambda: ask("GET", "/v1/jobs")[0] == 200 and [job["stage"] for job in ask("GET", "/v1/jobs")[1]["jobs"]] == ["COMPLETED", "HALTED"])
+        self.wait_for(lambda: ask("GET", "/v1/jobs")[0] == 200 and [job["stage"] for job in ask("GET", "/v1/jobs")[1]["jobs"]] == ["HALTED"] * 2)
         self.assertFalse((self.folder / "never").exists())
 
 
@@ -264,7 +264,7 @@ class FullOfFiles(Full):
                 filler.touch()
         submission = {"key": "k", "definition": JOB, "directory": str(self.folder), "environment": []}
         self.assertEqual(ask("POST", "/v1/jobs", json.dumps(submission))[0], 201)
-        self.wait_for(lambda: "open the job's output file" in ask("GET", "/v1/jobs/1")[1]["why"])
+        self.wait_for(lambda: "No space left on device" in ask("GET", "/v1/jobs/1")[1]["why"])
         self.assertEqual(ask("GET", "/v1/jobs/1")[1]["stage"], "QUEUED")
         for filler in fillers:
             filler.unlink(missing_ok=True)
