@@ -89,7 +89,7 @@ p.bye(0)
     def test_a_copy_that_takes_long_delays_nothing_else_and_is_complete_at_the_end(self) -> None:
         other = pathlib.Path("/dev/shm")
         if not os.access(other, os.W_OK) or other.stat().st_dev == self.folder.stat().st_dev:
-            self.skipTest("there is no second file system")
+            self.skipTest("the machine has one file system")
         place = pathlib.Path(tempfile.mkdtemp(dir=other))
         self.addCleanup(shutil.rmtree, place)
         script = self.folder / "job.py"
