@@ -15,9 +15,13 @@ using fuzz::require;
 namespace {
 
 constexpr std::string_view page_text = "a page\n";
-constexpr std::string_view statuses[] = {"200 OK",        "400 Bad Request",
-                                         "404 Not Found", "405 Method Not Allowed",
-                                         "416 ",          "431 Request Header Fields Too Large"};
+constexpr std::string_view statuses[] = {"200 OK",
+                                         "400 Bad Request",
+                                         "403 Forbidden",
+                                         "404 Not Found",
+                                         "405 Method Not Allowed",
+                                         "416 ",
+                                         "431 Request Header Fields Too Large"};
 
 struct exchange {
     std::string answer;

@@ -18,8 +18,8 @@ namespace ration::detail {
 
 /// The tenants whose usage may change with time. O(1) for each call and tenant.
 class used_tenants {
-    buffer<std::uint32_t> rows_;  // in no particular order
-    buffer<bool> is_listed_;      // by tenant
+    buffer<std::uint32_t> rows_;       // in no particular order
+    buffer<std::uint32_t> is_listed_;  // by tenant: 1 or 0
 
 public:
     /// Allocates for this number of tenants.
@@ -35,8 +35,8 @@ public:
     }
     /// Lists a tenant.
     void add(std::uint32_t tenant) noexcept {
-        if (is_listed_[tenant]) return;
-        is_listed_[tenant] = true;
+        if (is_listed_[tenant] != 0) return;
+        is_listed_[tenant] = 1;
         rows_.push_back(tenant);
     }
     /// Calls `act` for each, and keeps those for which it returns true.
@@ -44,8 +44,8 @@ public:
     void update(Act const& act) noexcept {
         std::size_t kept = 0;
         for (std::uint32_t const tenant : rows_) {
-            is_listed_[tenant] = act(tenant);
-            if (is_listed_[tenant]) rows_[kept++] = tenant;
+            is_listed_[tenant] = act(tenant) ? 1 : 0;
+            if (is_listed_[tenant] != 0) rows_[kept++] = tenant;
         }
         rows_.resize(kept);
     }

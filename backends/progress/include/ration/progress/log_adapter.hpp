@@ -46,7 +46,7 @@ struct named_text {
 /// Parses one stream. Groups of a pattern: `loss`; `step` (up to the first one losses are counted, or matches where no
 /// pattern reads losses); `total`; any other name is a metric, reported as an evaluation. NaN and infinities count as
 /// non-finite in every spelling. A group that begins or ends inside a number is not a number, unless the pattern
-/// requires the next character, as in (?<accuracy>\d+)%. Each line is searched for all patterns; if several have a
+/// requires the next character, as in `(?<accuracy>\d+)%`. Each line is searched for all patterns; if several have a
 /// group of one name, the first that matches gives its text.
 class log_adapter {
 public:
