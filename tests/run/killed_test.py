@@ -94,6 +94,39 @@ class Killed(RunTest):
                                                               "processes: the record of their run was removed, so that no run can take them over\n"))
         self.assertTrue(alive(pid))
 
+    def test_the_start_of_another_run_leaves_them_alone(self) -> None:
+        """It removes a dead run in its folder, whose jobs have ended; the groups of the two are beside each other."""
+        _, pid = self.start_and_kill()
+        other = type(self)()
+        other.setUp()
+        self.addCleanup(other.doCleanups)
+        other.write(job("short", ["sleep", "0.1"]))
+        run = other.start("--log", "log.jsonl")
+        ended = other.pid_of("short")
+        run.kill()
+        run.communicate()
+        self.wait_for(lambda: not alive(ended))
+        done = other.run_jobs()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(alive(pid))
+        self.take_over(pid)
+
+    def take_over(self, pid: int) -> None:
+        run = self.start("--reattach", "--log", "second.jsonl")
+        second = self.folder / "second.jsonl"
+        self.wait_for(lambda: run.poll() is not None or (second.exists() and of(self.events("second.jsonl"), "progress", "orphan")))
+        self.assertIsNone(run.poll(), run.poll() is not None and run.communicate())
+        self.assertTrue(alive(pid))
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=PATIENCE), 4)
+
+    def test_a_record_and_its_sockets_without_links_to_each_other_are_taken_over(self) -> None:
+        """A kill can come before the two are linked."""
+        _, pid = self.start_and_kill()
+        (self.record().parent.resolve() / "sockets").unlink()
+        next((self.folder / "ration").glob("*/record")).unlink()
+        self.take_over(pid)
+
     def test_a_record_at_the_place_of_earlier_versions_is_taken_over_once(self) -> None:
         _, pid = self.start_and_kill()
         record = self.record().parent.resolve()

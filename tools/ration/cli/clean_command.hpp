@@ -3,7 +3,7 @@
 #pragma once
 
 #include "command_line/command.hpp"
-#include "run/orphaned_runs.hpp"
+#include "run/orphan_cleaner.hpp"
 
 namespace ration::program {
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "run/orphaned_runs.hpp"
+#include "run/orphan_cleaner.hpp"
 
 namespace ration::program {
 namespace {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The remains of killed runs: jobs that continue, groups, folders.
+/// Finds the remains of killed runs: jobs that continue, groups, folders.
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ration/process/proc.hpp>
 #include <ration/result.hpp>
-#include <ration/units.hpp>
 
-#include "common/exit_code.hpp"
 #include "run/run_directory.hpp"
 
 namespace ration::program {
+
+/// The variable of a job's environment that all jobs of a run have alike.
+inline constexpr std::string_view place_to_report = "RATION_PROGRESS";
 
 /// The parts of a recorded job that are found on this machine.
 struct job_traces {
@@ -55,37 +57,7 @@ struct orphaned_run {
 
 /// "process 456, which its first process left"; the pids of several.
 [[nodiscard]] std::string text_of(job_traces const& traces);
-
-/// Ends and removes what dead runs have left, except live jobs of a service, which its next start takes over. Each
-/// function returns a sentence per thing done, left alone, or not possible.
-class orphan_cleaner {
-    bool only_report_;
-    nanoseconds grace_;
-    std::vector<std::string> kept_groups_;  // of services, whose jobs were reported
-
-public:
-    /// `grace`: of a process, between SIGTERM and SIGKILL.
-    explicit orphan_cleaner(bool only_report, nanoseconds grace = seconds(5)) noexcept
-        : only_report_(only_report), grace_(grace) {}
-
-    /// Ends what is alive, removes groups and folder.
-    [[nodiscard]] std::vector<std::string> remove(orphaned_run what);
-    /// Those of all dead runs that started where this process is, or in the groups that a record names.
-    [[nodiscard]] std::vector<std::string> remove_groups(std::string const* memberships = nullptr);
-
-private:
-    [[nodiscard]] std::vector<std::string> keep(orphaned_run const& what, std::string const& state);
-};
-
-/// Removes the groups of dead runs in which nothing lives any more: those of runs that started where this process is,
-/// or in the groups that a record names. Prints nothing, since the user has nothing to decide.
-void remove_empty_groups(std::string const* memberships = nullptr);
-
-struct clean_options {
-    bool dry_run = false;
-};
-
-/// `ration clean`. Prints a line for each thing that it ends or removes.
-[[nodiscard]] exit_code clean(clean_options const& options);
+/// "vae (process 123)", or with the text of its traces.
+[[nodiscard]] std::string text_of(recorded_job const& job, job_traces const& traces);
 
 }  // namespace ration::program

@@ -109,13 +109,28 @@ void warn_of_choice(place const& chosen) {
     return process::system_error("make folder", std::string_view(path), errno, other_system);
 }
 
+[[nodiscard]] bool has_record(std::string const& folder) {
+    std::error_code failure;
+    return fs::exists(folder + "/run.json", failure);
+}
+
 /// The record of a run by the folder of its sockets. A record that was moved counts once it is complete.
 [[nodiscard]] std::string record_of(std::string const& sockets) {
     std::error_code failure;
     auto const target = fs::read_symlink(sockets + '/' + link_to_record, failure).string();
     if (failure || !fs::is_directory(target, failure)) return sockets;
-    bool const is_complete = fs::exists(target + "/run.json", failure);
-    return is_complete || !fs::exists(sockets + "/run.json", failure) ? target : sockets;
+    return has_record(target) || !has_record(sockets) ? target : sockets;
+}
+
+/// Removes the folders for sockets of runs whose record is elsewhere among these: a kill came before the two were
+/// linked.
+void remove_unlinked(std::vector<std::string>& folders) {
+    std::set<std::string> recorded;
+    for (auto const& folder : folders)
+        if (has_record(folder)) recorded.insert(fs::path(folder).filename().string());
+    std::erase_if(folders, [&](std::string const& folder) {
+        return !has_record(folder) && recorded.contains(fs::path(folder).filename().string());
+    });
 }
 
 /// The folders in this one, by their paths.
@@ -210,6 +225,7 @@ std::vector<std::string> find_record_folders(std::span<std::string const> parent
         above.push_back(fs::absolute(run).lexically_normal().string());
     for (auto const& one : above)
         for (auto const& record : folders_in(one + '/' + std::string(records))) candidates.push_back(record);
+    remove_unlinked(candidates);
     std::vector<std::string> found;
     std::set<std::pair<dev_t, ino_t>> known;
     for (auto& path : candidates)

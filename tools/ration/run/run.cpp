@@ -24,7 +24,7 @@
 #include "run/lost_jobs.hpp"
 #include "run/memory_lock.hpp"
 #include "run/one_run.hpp"
-#include "run/orphaned_runs.hpp"
+#include "run/orphan_cleaner.hpp"
 #include "run/phase_models.hpp"
 #include "run/run_order.hpp"
 #include "run/run_output.hpp"

@@ -134,10 +134,12 @@ void forget_processes(run_record& run) {
     return is_its ? path.string() : std::string();
 }
 
-/// Replaces a symbolic link.
+/// Replaces a symbolic link in one step: between two, a kill would leave the folder without its record.
 void link(locked_folder const& folder, char const* name, std::string const& target) {
-    static_cast<void>(::unlinkat(folder.get(), name, 0));
-    static_cast<void>(::symlinkat(target.c_str(), folder.get(), name));
+    auto const fresh = std::string(name) + ".new";
+    static_cast<void>(::unlinkat(folder.get(), fresh.c_str(), 0));
+    if (::symlinkat(target.c_str(), folder.get(), fresh.c_str()) != 0) return;
+    static_cast<void>(::renameat(folder.get(), fresh.c_str(), folder.get(), name));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "run/lost_jobs.hpp"
+#include "run/orphan_cleaner.hpp"
 #include "serve/api.hpp"
 #include "serve/exit_recorder.hpp"
 #include "serve/old_ends.hpp"
