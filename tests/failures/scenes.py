@@ -283,6 +283,9 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 FROM_SOURCES = {
     "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),
     "the pattern leads to": ("tools/ration/run/metric_file.cpp", " files and folders; name fewer"),
+    "its output came faster": ("tools/ration/run/output_reader.cpp", " bytes were skipped; print less, or use simpler patterns"),
+    "its rows come faster": ("tools/ration/run/output_reader.cpp", "its rows come faster than 'metrics' reads them, so that values are late; write fewer rows"),
+    "are too costly to search": ("tools/ration/run/output_reader.cpp", "'log' skips lines of its output that are too costly to search; use simpler patterns"),
     "it has not reported": ("tools/ration/run/progress_monitor.cpp",
                             "it has not reported its progress; let 'log' or 'metrics' of the job read it, or let the script report it"),
     "is silent": ("tools/ration/run/health_monitor.cpp", "it works and has stopped reporting"),

@@ -5,11 +5,12 @@ logs/ has real output with standard error, without lines that name a folder of a
 (Trainer), Lightning 2.6.6 (TQDMProgressBar), nanoGPT 3adf61e.
 """
 import json
+import signal
 import subprocess
 import sys
 import unittest
 
-from support import HERE, PYTHON, RATION, RunTest, job
+from support import HERE, PATIENCE, PYTHON, RATION, RunTest, job
 
 LOGS = HERE / "logs"
 
@@ -229,6 +230,55 @@ class Values(RunTest):
         events = self.run_script("for i in 1 2 3; do printf '%05000d loss=1\\n' $i; done; echo loss=0.5", r"log = 'loss=(?<loss>\S+)'", "{ loss = { objective = 0.1 } }")
         self.assertEqual([e["message"] for e in events if e["event"] == "warning" and e["subject"] == "plain"],
                          ["its output has lines over 4096 bytes, which 'log' does not read; print shorter lines"])
+
+
+class Floods(RunTest):
+    """Jobs that write faster than ration can read, or whose lines are as costly as can be."""
+
+    PATTERN = r"log = 'step=(?<step>\d+) loss=(?<loss>\S+)'"
+    SKIPPED = "its output came faster than 'log' was matched, and [0-9]+ bytes were skipped; print less, or use simpler patterns"
+
+    def so_far(self) -> list[dict]:
+        return self.events() if (self.folder / "log.jsonl").exists() else []
+
+    def warnings(self) -> list[str]:
+        return [e["message"] for e in self.so_far() if e["event"] == "warning" and e["subject"] == "flood"]
+
+    def interrupt(self, run) -> dict:
+        run.send_signal(signal.SIGINT)
+        run.wait(timeout=PATIENCE)
+        return next(e for e in self.events() if e["event"] == "job_ended")
+
+    def test_costly_lines_are_named_and_ctrl_c_works(self) -> None:
+        script = "import time\nfor _ in range(4000): print('a' * 4000)\nprint('step=1 loss=5')\ntime.sleep(600)"
+        self.write(job("flood", [PYTHON, "-c", script], r"log = ['(?:(?:a?){90}){4}b(?<loss>\S+)', 'step=(?<step>\d+) loss=(?<loss>\S+)']"))
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: "'log' skips lines of its output that are too costly to search; use simpler patterns" in self.warnings())
+        ended = self.interrupt(run)
+        self.assertRegex(self.warnings()[-1], f"^{self.SKIPPED}$")
+        self.assertRegex(ended["why"], self.SKIPPED)
+
+    def test_the_newest_lines_are_read_when_the_output_is_too_large(self) -> None:
+        script = "import time\nfor _ in range(4500): print('x' * 4000)\nprint('step=2 loss=0.7', flush=True)\ntime.sleep(600)"
+        self.write(job("flood", [PYTHON, "-c", script], self.PATTERN))
+        run = self.start("--log", "log.jsonl")
+        self.wait_for(lambda: any(e["event"] == "progress" and e["step"] == 2 for e in self.so_far()))
+        self.assertRegex(self.interrupt(run)["why"], self.SKIPPED)
+
+    def test_the_last_words_of_a_job_that_wrote_much_are_read(self) -> None:
+        write = "for i in range(20000): print(f'step={i} loss=9', 100 * 'x')\nprint('step=20000 loss=0.7')"
+        self.write(job("flood", [PYTHON, "-c", write], self.PATTERN))
+        self.assertEqual(self.run_jobs("--log", "log.jsonl").returncode, 0)
+        self.assertEqual(next(e["step"] for e in self.events() if e["event"] == "job_ended"), 20000)
+
+    def test_rows_that_are_not_read_in_time_are_named(self) -> None:
+        write = "with open('m.csv', 'w') as file:\n    file.write('step,loss\\n')\n    for _ in range(60): file.write(''.join(f'{i},9\\n' for i in range(100000)))"
+        self.write(job("flood", [PYTHON, "-c", write], "metrics = { csv = 'm.csv' }"))
+        self.assertEqual(self.run_jobs("--log", "log.jsonl").returncode, 0)
+        ended = next(e for e in self.events() if e["event"] == "job_ended")
+        read = sum(e["event"] == "progress" for e in self.events())
+        self.assertGreater(read, 0)
+        self.assertEqual(read < 6000000, "bytes were skipped; write fewer rows" in ended["why"], (read, ended))
 
 
 class MetricFiles(RunTest):

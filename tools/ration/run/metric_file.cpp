@@ -18,8 +18,7 @@ namespace ration::program {
 namespace {
 
 constexpr std::size_t longest_row = std::size_t{64} << 10;
-constexpr std::size_t most_each_time = std::size_t{1} << 20;
-constexpr off_t most_at_end = off_t{64} << 20;
+constexpr std::size_t most_each_time = std::size_t{64} << 10;
 constexpr std::size_t longest_head = 4096;
 constexpr nanoseconds search_interval = seconds(1);
 constexpr std::size_t longest_sample = 120;
@@ -102,30 +101,31 @@ metric_file::metric_file(metric_file_config const& config, std::string const& di
     for (auto const& found : matches()) existing_.emplace(found.path, found.about);
 }
 
-void metric_file::poll(nanoseconds now, handler const& handle) {
-    auto const read = read_next(handle);  // the last rows of a file, before a newer one takes its place
-    if (file_ && now - searched_at_ < search_interval) return;
+bool metric_file::poll(nanoseconds now, handler const& handle) {
+    if (read_next(handle) > 0) return true;  // the last rows of a file, before a newer one takes its place
+    if (file_ && now - searched_at_ < search_interval) return false;
     searched_at_ = now;
     search();
-    if (read == 0) read_next(handle);
+    return read_next(handle) > 0;
+}
+
+bool metric_file::poll_last(handler const& handle) {
+    if (read_next(handle) > 0) return true;
+    if (std::exchange(searched_last_, true)) return false;
+    search();
+    return true;
 }
 
 void metric_file::finish(bool is_whole, handler const& handle) {
-    read_all(handle);
-    search();
-    read_all(handle);
     bool const has_lines = file_ && config_.format != metric_format::tensorboard;
     if (!has_lines || !is_whole || is_end_of_buffer(static_cast<std::uint64_t>(offset_))) return;
     if (lines_.put('\n')) take_line(handle);
 }
 
-/// The rows of a file that is about to be left, or will not be written to again.
-void metric_file::read_all(handler const& handle) {
-    for (off_t read = 0; read < most_at_end;) {
-        auto const got = read_next(handle);
-        if (got == 0) return;
-        read += got;
-    }
+std::uint64_t metric_file::unread_bytes() const noexcept {
+    struct stat about{};
+    if (!file_ || ::fstat(file_.get(), &about) != 0) return 0;
+    return static_cast<std::uint64_t>(std::max<off_t>(about.st_size - offset_, 0));
 }
 
 /// Returns the number of bytes that were read.
@@ -138,7 +138,7 @@ off_t metric_file::read_next(handler const& handle) {
     return std::max<ssize_t>(got, 0);
 }
 
-metric_file::version metric_file::version_of(struct stat const& about) noexcept {
+metric_file::version metric_file::version::of(struct stat const& about) noexcept {
     return {about.st_dev, about.st_ino, about.st_size,
             about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec};
 }
@@ -160,12 +160,12 @@ void metric_file::add_match(std::string const& path, path_search& within, std::v
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0) return;
     if (config_.format != metric_format::tensorboard || !S_ISDIR(about.st_mode))
-        return into.push_back({path, version_of(about)});
+        return into.push_back({path, version::of(about)});
     std::vector<std::string> files;
     within.add_entries(path, "*tfevents*", files);
     for (auto& file : files)
         if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
-            into.push_back({std::move(file), version_of(about)});
+            into.push_back({std::move(file), version::of(about)});
 }
 
 /// Files that did not change since the start are of an earlier run.

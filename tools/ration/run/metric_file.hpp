@@ -24,7 +24,7 @@ namespace ration::program {
 
 /// Follows the newest file that matches a path, or of TensorBoard events the newest one in matching folders. A file
 /// that is written again is read from its start; rows that were read before are skipped. For any content of the file,
-/// polling reads at most 1 MiB and the folders that `path_search` allows, and reports one problem at most.
+/// polling reads at most 64 KiB and the folders that `path_search` allows, and reports one problem at most.
 class metric_file {
 public:
     using handler = row_values::handler;
@@ -36,11 +36,14 @@ public:
     metric_file(metric_file_config const& config, std::string const& directory, job_id job, incarnation_id run,
                 existing_rows existing);
 
-    /// Passes the updates of new rows to `handle`.
-    void poll(nanoseconds now, handler const& handle);
-    /// The same for all rows that are left, after the job has ended: up to 64 MiB of each file. `is_whole`: a last row
-    /// without an end of line counts.
+    /// Passes the updates of new rows to `handle`. False: there were none.
+    bool poll(nanoseconds now, handler const& handle);
+    /// The same after the job has ended: files are searched once more. False: all rows were read.
+    bool poll_last(handler const& handle);
+    /// Then passes a last row without an end of line, if it is whole.
     void finish(bool is_whole, handler const& handle);
+    /// Bytes up to the present end of the file. 0: there is none.
+    [[nodiscard]] std::uint64_t unread_bytes() const noexcept;
 
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_read_; }
     [[nodiscard]] row_values const& values() const noexcept { return values_; }
@@ -58,6 +61,7 @@ private:
         ino_t inode = 0;
         off_t size = 0;
         std::int64_t modified_ns = 0;
+        [[nodiscard]] static version of(struct stat const& about) noexcept;
         friend bool operator==(version const&, version const&) = default;
     };
     struct candidate {
@@ -65,12 +69,10 @@ private:
         version about;
     };
 
-    [[nodiscard]] static version version_of(struct stat const& about) noexcept;
     [[nodiscard]] std::vector<candidate> matches();
     void add_match(std::string const& path, path_search& within, std::vector<candidate>& into) const;
     void search();
     off_t read_next(handler const& handle);
-    void read_all(handler const& handle);
     void open(candidate const& found);
     void restart(std::uint64_t skipped_rows, off_t skipped_bytes);
     [[nodiscard]] bool was_written_anew();
@@ -89,6 +91,7 @@ private:
     std::map<std::string, version> existing_;  // at the start, and not to be read
     nanoseconds searched_at_{};
     bool too_wide_ = false;  // the pattern leads to too many files, and is not expanded again
+    bool searched_last_ = false;
 
     std::string path_;
     process::descriptor file_;

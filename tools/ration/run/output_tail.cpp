@@ -49,11 +49,30 @@ result<void> output_tail::open(std::string path) {
 
 std::string_view output_tail::read() {
     if (!file_) return {};
-    buffer_.resize(chunk);
+    if (taken_ < buffer_.size()) return std::string_view(buffer_).substr(taken_);
     if (auto const size = size_of(file_.get()); size && *size < ::lseek(file_.get(), 0, SEEK_CUR))
         ::lseek(file_.get(), 0, SEEK_SET);  // it was emptied, as at a rotation
+    buffer_.resize(chunk);
+    taken_ = 0;
     ssize_t const got = ::read(file_.get(), buffer_.data(), buffer_.size());
-    return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+    buffer_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return buffer_;
+}
+
+std::uint64_t output_tail::unread() const noexcept {
+    if (!file_) return 0;
+    auto const in_file = size_of(file_.get()).value_or(0) - ::lseek(file_.get(), 0, SEEK_CUR);
+    return static_cast<std::uint64_t>(std::max<off_t>(in_file, 0)) + (buffer_.size() - taken_);
+}
+
+std::uint64_t output_tail::skip_to_last(std::uint64_t bytes) noexcept {
+    auto const before = unread();
+    if (before <= bytes) return 0;
+    auto const skipped = before - bytes;
+    auto const in_buffer = std::min<std::uint64_t>(skipped, buffer_.size() - taken_);
+    taken_ += in_buffer;
+    ::lseek(file_.get(), static_cast<off_t>(skipped - in_buffer), SEEK_CUR);
+    return skipped;
 }
 
 bool output_tail::ends_with_buffer() const noexcept {

@@ -3,6 +3,7 @@
 /// protocol.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <poll.h>
@@ -11,28 +12,25 @@
 #include <string_view>
 #include <vector>
 
-#include <ration/progress/log_adapter.hpp>
 #include <ration/progress/receiver.hpp>
 
 #include "run/event_sink.hpp"
 #include "run/job_table.hpp"
 #include "run/level_events.hpp"
-#include "run/metric_file.hpp"
 #include "run/node_backend.hpp"
-#include "run/output_tail.hpp"
+#include "run/output_reader.hpp"
 #include "run/per_job.hpp"
 #include "run/training_progress.hpp"
+#include "run/user_turns.hpp"
 
 namespace ration::program {
 
 class progress_monitor {
     struct source {
-        std::optional<progress::log_adapter> adapter;  // of a job that reports by its output
-        std::optional<metric_file> metrics;            // of a job that reports by a file
-        output_tail output;
+        output_reader output;
         std::optional<nanoseconds>
             first_line_at;  // of the output or the file, when it was read; without both the launch
-        bool warned_unread = false, warned_values = false;
+        bool warned_unread = false;
         bool reported = false;         // in any incarnation
         bool reported_target = false;  // the metric of the target, in any incarnation
         bool said_done = false;        // in this incarnation
@@ -44,6 +42,8 @@ class progress_monitor {
     event_sink& events_;
     per_job<source> sources_;
     std::vector<training_progress> progress_;  // by slot
+    user_turns turns_;
+    bool behind_ = false;  // there is output that was not read for want of time
 
 public:
     using handler = std::function<void(progress::update const&)>;
@@ -69,14 +69,24 @@ public:
         progress_[job.slot].objective_at = objective_at;
     }
     /// The process of the job has ended.
-    void end_incarnation(live_job const& job, nanoseconds now) { progress_[job.slot].end_incarnation(now); }
+    void end_incarnation(live_job const& job, nanoseconds now) {
+        sources_[job].output.end_incarnation();
+        progress_[job.slot].end_incarnation(now);
+    }
     /// The job has ended; later messages are those of an unknown job.
     void forget(live_job const& job) { receiver_.forget(job.id); }
 
-    /// Passes each update that was accepted to `handle`. Never waits.
+    /// Passes each update that was accepted to `handle`. Never waits. Users share a few milliseconds of each turn for
+    /// reading output; the rest is left for later turns. `now`: of the turn.
     void read(nanoseconds now, handler const& handle);
-    /// The process of the job has ended so: passes what its output and its file still have. A last line without an end
-    /// counts, unless a signal or an unwritten buffer can have cut it.
+    /// The process of the job has ended, by `now` at the latest.
+    void process_ended(live_job const& job, nanoseconds now) { sources_[job].output.process_ended(now); }
+    /// Then: true while its output is to be read for its last values, a few seconds at most.
+    [[nodiscard]] bool is_read_at_end(live_job const& job, nanoseconds now) {
+        return sources_[job].output.is_read_at_end(now);
+    }
+    /// Then, as the process has ended so: a last line without an end counts, unless a signal or an unwritten buffer can
+    /// have cut it.
     void finish(live_job const& job, process::exit_report const& how, nanoseconds now, handler const& handle);
     /// Updates the progress of the job and emits the report. True if the job reached a tier.
     bool take(live_job const& job, progress::update const& reply, nanoseconds now);
@@ -88,13 +98,12 @@ public:
 
     /// Adds what is to be polled for reading. Returns when to read at the latest.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds, nanoseconds now) const {
-        return receiver_.join(now, [&](int fd) { fds.push_back({fd, POLLIN, 0}); });
+        auto const until = receiver_.join(now, [&](int fd) { fds.push_back({fd, POLLIN, 0}); });
+        return behind_ ? std::min(until, now + user_turns::longest) : until;  // as long for everything else
     }
     [[nodiscard]] std::string_view path() const noexcept { return receiver_.path(); }
     [[nodiscard]] progress::totals const& counts() const noexcept { return receiver_.counts(); }
-    [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept {
-        return sources_[job].adapter.has_value() || sources_[job].metrics.has_value();
-    }
+    [[nodiscard]] bool reads_output_of(live_job const& job) const noexcept { return sources_[job].output.reports(); }
     [[nodiscard]] std::string const& output_of(live_job const& job) const noexcept {
         return sources_[job].output.path();
     }
@@ -109,8 +118,6 @@ public:
 
 private:
     void read_outputs(nanoseconds now, handler const& handle);
-    void read_log(live_job const& job, progress::log_adapter& adapter, nanoseconds now, handler const& handle);
-    void read_metrics(live_job const& job, metric_file& file, nanoseconds now, handler const& handle);
     void warn_of_unread_output(live_job const& job, std::uint64_t lines, nanoseconds now);
 };
 

@@ -154,15 +154,20 @@ void run_loop::keep_tiers(nanoseconds now) {
 }
 
 void run_loop::reap(nanoseconds now) {
+    std::vector<live_job*> ended;
     for (auto& job : c_.jobs.jobs()) {
-        if (!job.alive()) continue;
-        auto how = job.child().try_wait();
-        if (!how) continue;
-        if (how->how == process::exit_report::kind::unknown) how = c_.source.end_of(job).value_or(*how);
-        read_progress(now);  // its last reports, before its group is gone
-        c_.progress.finish(job, *how, now, [&](progress::update const& reply) { handle(reply, now); });
+        if (!job.alive() || !job.child().try_wait()) continue;
+        ended.push_back(&job);
+        c_.progress.process_ended(job, now);
+    }
+    if (!ended.empty()) read_progress(now);  // their last reports, before their groups are gone
+    for (auto* const job : ended) {
+        if (!job->alive() || c_.progress.is_read_at_end(*job, now)) continue;
+        auto how = *job->child().try_wait();
+        if (how.how == process::exit_report::kind::unknown) how = c_.source.end_of(*job).value_or(how);
+        c_.progress.finish(*job, how, now, [&](progress::update const& reply) { handle(reply, now); });
         keep_tiers(now);
-        c_.reaper.take_exit(job, *how, now);
+        c_.reaper.take_exit(*job, how, now);
     }
 }
 

@@ -74,9 +74,23 @@ public:
     /// returns. O(bytes).
     template <std::invocable<update const&> Sink>
     void feed(std::string_view bytes, Sink&& sink) noexcept {
-        for (char const byte : bytes)
-            if (reader_.put(byte)) take_line(sink);
+        while (!bytes.empty()) bytes.remove_prefix(feed_line(bytes, sink));
     }
+
+    /// The same up to the end of the first line, for a caller that has other work between lines. Returns the number of
+    /// bytes that it parsed.
+    template <std::invocable<update const&> Sink>
+    std::size_t feed_line(std::string_view bytes, Sink&& sink) noexcept {
+        for (std::size_t at = 0; at < bytes.size(); ++at) {
+            if (!reader_.put(bytes[at])) continue;
+            take_line(sink);
+            return at + 1;
+        }
+        return bytes.size();
+    }
+
+    /// The text up to the next end of a line is not parsed: bytes of the stream are missing before it.
+    void skip_line() noexcept { skips_line_ = true; }
 
     /// Ends the stream: text without an end of line counts as a line.
     template <std::invocable<update const&> Sink>
@@ -122,6 +136,7 @@ private:
     template <class Sink>
     /// Parses the line of the reader.
     void take_line(Sink& sink) noexcept {
+        if (std::exchange(skips_line_, false)) return;
         if (reader_.line().find_first_not_of(" \t") == std::string_view::npos) return;
         ++counts_.lines;
         if (reader_.overlong()) {
@@ -291,7 +306,8 @@ private:
     log_counts counts_;
     job_id job_;
     incarnation_id run_;
-    bool reads_loss_;            ///< without it lines with metrics are counted, where steps are counted
+    bool reads_loss_;  ///< without it lines with metrics are counted, where steps are counted
+    bool skips_line_ = false;
     bool has_step_ = false;      ///< a step was read; before it they are counted
     std::uint64_t step_ = 0;     ///< the last one read or counted
     std::vector<value> values_;  ///< of each metric
