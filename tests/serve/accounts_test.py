@@ -297,6 +297,24 @@ class Hostile(AccountsTest):
         self.assertFalse(in_process_of(FIRST.pw_uid, FIRST.pw_gid, (), try_one_more))
         self.assertTrue(try_one_more())  # root
 
+    def test_many_requests_at_once_are_all_answered(self) -> None:
+        def ask_all() -> list:
+            with contextlib.ExitStack() as held:
+                connections = [held.enter_context(contextlib.closing(Connection(str(self.state / "socket")))) for _ in range(12)]
+                for number, one in enumerate(connections):
+                    while one.sock is None:
+                        with contextlib.suppress(BlockingIOError):  # the service has not accepted the earlier ones yet
+                            one.connect()
+                    body = {"key": f"{number}", "definition": JOB, "directory": "/", "environment": []}
+                    one.request("POST", "/v1/jobs", json.dumps(body))
+                    one.sock.shutdown(socket.SHUT_WR)
+                return [(answer.status, json.loads(answer.read())["id"]) for answer in (one.getresponse() for one in connections)]
+        for account in (FIRST, SECOND):
+            answers = in_process_of(account.pw_uid, account.pw_gid, (), ask_all)
+            self.assertEqual([status for status, _ in answers], 12 * [201])
+            self.assertEqual(len({number for _, number in answers}), 12)
+        self.assertEqual(len(self.ask("GET", "/v1/jobs")[1]["jobs"]), 24)
+
     def test_several_users_together_cannot_take_all_connections(self) -> None:
         def connect_as(uid: int) -> socket.socket:
             one = socket.socket(socket.AF_UNIX)

@@ -52,7 +52,7 @@ bool api_server::make_room(std::size_t through, place_holder next) {
 }
 
 nanoseconds api_server::join(std::vector<pollfd>& fds) const {
-    nanoseconds until{INT64_MAX};
+    nanoseconds until{behind_ ? 0 : INT64_MAX};
     for (std::size_t i = 0; i < entrances_.size(); ++i)
         if (may_accept(i)) fds.push_back({entrances_[i].listener.fd(), POLLIN, 0});
     for (auto const& c : clients_) {
@@ -133,29 +133,50 @@ std::optional<http_reply> api_server::refusal(client& c) const {
 void api_server::receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change) {
     restore_entrances(now);
     for (std::size_t i = 0; i < entrances_.size(); ++i) accept_some(i, now);
-    for (auto& c : clients_) {
-        if (c.answered || c.gone) continue;
-        if (!c.waits) read_from(c);
-        auto const refused = refusal(c);
-        if (!refused && c.admitted) read_from(c);
-        auto const state = refused ? message_state::complete : state_of_request(c.text);
-        if (state == message_state::partial) continue;
-        if (!refused && hand_over(c)) continue;
-        bool const reads = refused || state == message_state::too_long || c.text.starts_with("GET ");
-        if (!reads && !may_change()) {
-            postpone(c, now);
-            continue;
-        }
-        c.waits = false;
-        c.gone = false;  // a client may close its half of the connection
-        c.text = refused ? refusal_http(*refused) : reply_to(c, state, answer);
-        c.answered = true;
+    std::vector<user_turns::item> requests;
+    for (std::size_t at = 0; at < clients_.size(); ++at) {
+        auto& c = clients_[at];
+        if (c.answered || c.gone || !has_request(c)) continue;
+        if (c.holder)
+            requests.push_back({static_cast<uid_t>(*c.holder), at});
+        else
+            perform(c, now, answer, may_change);
     }
+    turns_.divide(requests, now, [&](std::size_t at) {
+        perform(clients_[at], now, answer, may_change);
+        return false;
+    });
+    behind_ = std::ranges::any_of(requests, [&](user_turns::item const& one) {
+        return !clients_[one.slot].answered && !clients_[one.slot].waits;
+    });
 }
 
-/// The client may have closed its half of the connection.
+/// Reads what has come. Whether that is a whole request, which its head does not refuse.
+bool api_server::has_request(client& c) {
+    if (!c.waits) read_from(c);
+    auto const refused = refusal(c);
+    if (refused) {
+        c.text = refusal_http(*refused);
+        c.answered = true;
+    } else if (c.admitted && !c.waits) {
+        read_from(c);
+    }
+    if (!refused && state_of_request(c.text) == message_state::partial) return false;
+    c.gone = false;  // a client may close its half of the connection
+    return !refused && !hand_over(c);
+}
+
+void api_server::perform(client& c, nanoseconds now, api_handler const& answer,
+                         std::function<bool()> const& may_change) const {
+    auto const state = state_of_request(c.text);
+    bool const reads = state == message_state::too_long || c.text.starts_with("GET ");
+    if (!reads && !may_change()) return postpone(c, now);
+    c.waits = false;
+    c.text = reply_to(c, state, answer);
+    c.answered = true;
+}
+
 void api_server::postpone(client& c, nanoseconds now) {
-    c.gone = false;
     if (!std::exchange(c.waits, true)) c.deadline = now + longest_wait;
 }
 

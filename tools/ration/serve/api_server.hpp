@@ -15,6 +15,7 @@
 #include <ration/units.hpp>
 
 #include "metrics/endpoint.hpp"
+#include "run/user_turns.hpp"
 #include "serve/access.hpp"
 #include "serve/api.hpp"
 #include "serve/event_streams.hpp"
@@ -53,6 +54,8 @@ class api_server {
     std::vector<client> clients_;
     std::vector<event_client> event_clients_;
     nanoseconds restored_at_{};
+    user_turns turns_;
+    bool behind_ = false;  // requests were left for the next turn
 
 public:
     static constexpr std::size_t most_clients = 64, most_of_other_user = 16;
@@ -66,8 +69,9 @@ public:
 
     /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
-    /// Reads what has come, and answers each whole request by `answer`. The answers wait for `send`. A request that
-    /// may change something waits for a later call while `may_change` returns false, at most `longest_wait`.
+    /// Reads what has come, and answers whole requests by `answer`: all of the user of the service and of
+    /// administrators, and those of others in turns of the users (`user_turns`). The answers wait for `send`. A request
+    /// that may change something waits for a later call while `may_change` returns false, at most `longest_wait`.
     void receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change);
     /// The clients that asked for events since the last call. They are none of this object's any more.
     [[nodiscard]] std::vector<event_client> take_event_clients() { return std::exchange(event_clients_, {}); }
@@ -85,6 +89,8 @@ private:
     static void read_from(client& c);
     [[nodiscard]] std::optional<http_reply> refusal(client& c) const;
     [[nodiscard]] bool hand_over(client& c);
+    [[nodiscard]] bool has_request(client& c);
+    void perform(client& c, nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change) const;
     static void postpone(client& c, nanoseconds now);
     static void give_up(client& c);
     [[nodiscard]] std::string reply_to(client& c, message_state state, api_handler const& answer) const;
