@@ -49,6 +49,11 @@ void job_reaper::end_incarnation(live_job& job, nanoseconds now) {
     set_condition(job, condition::restarting, "", now, events_);
 }
 
+void job_reaper::take_recorded_exit(live_job& job, process::exit_report const& how, nanoseconds now) {
+    auto verdict = exits_.classify(job, how, now);
+    finish(job, verdict.how, std::move(verdict.why), how, now);
+}
+
 void job_reaper::finish(live_job& job, condition how, std::string why, process::exit_report const& report,
                         nanoseconds now) {
     using exit_kind = process::exit_report::kind;

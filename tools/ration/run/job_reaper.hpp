@@ -55,6 +55,8 @@ public:
     void take_exit(live_job& job, process::exit_report const& how, nanoseconds now);
     /// When `take_exit` can end a job whose other processes have time to end, at the earliest.
     [[nodiscard]] nanoseconds next_look(live_job const& job) const noexcept { return background_.next_look(job); }
+    /// The job has ended while no ration was there, and its end was recorded.
+    void take_recorded_exit(live_job& job, process::exit_report const& how, nanoseconds now);
     /// The job has ended in this condition. `report`: of its process, if it had one.
     void finish(live_job& job, condition how, std::string why, process::exit_report const& report, nanoseconds now);
     /// A job without devices could not be launched.

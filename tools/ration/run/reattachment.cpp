@@ -128,6 +128,18 @@ void reattachment::cap_cpu(live_job const& job, std::size_t devices, nanoseconds
         events_.warn_once(job.config->name, to_text(capped.failure()), now);
 }
 
+/// Ends a job whose process has ended meanwhile. False: it is launched again, or was between two launches.
+bool reattachment::end_dead(live_job& job, resize_record const& from, nanoseconds now) {
+    bool const ran =
+        from.now == resize_phase::steady || from.now == resize_phase::starting || from.now == resize_phase::saving;
+    if (!ran) return false;
+    auto const end = source_.end_of(job);
+    bool const starts_again = from.has_saved || from.falls_back || from.returning || from.now == resize_phase::saving;
+    if (starts_again && !(end && end->success())) return false;
+    end ? reaper_.take_recorded_exit(job, *end, now) : reaper_.finish(job, condition::failed, ended_unseen, {}, now);
+    return true;
+}
+
 void reattachment::reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces,
                                     nanoseconds now) {
     auto const from = resize_of(recorded, now);
@@ -140,10 +152,8 @@ void reattachment::reattach_devices(live_job& job, recorded_job const& recorded,
     if (alive) cap_cpu(job, from.holds.size(), now);
     bool const ours = job.devices->restore(from, alive, now);
     if (ours && alive) assigner_.reattach(job, bound, now);
-    bool const was_ended = !alive && traces.launched && !from.has_saved &&
-                           (from.now == resize_phase::steady || from.now == resize_phase::starting);
-    if (!ours || (was_ended && !from.falls_back && !from.returning))
-        return reaper_.finish(job, condition::failed, ours ? ended_unseen : "its devices are another job's", {}, now);
+    if (!ours) return reaper_.finish(job, condition::failed, "its devices are another job's", {}, now);
+    if (!alive && traces.launched && end_dead(job, from, now)) return;
     if (from.finishing && !alive) return reaper_.finish(job, condition::finished, ended_unseen, {}, now);
     scheduler_.set_held({job.id, 0, resource_id::gpu, job.devices->state().devices.wanted()}, now);
     if (from.batch != 0) scheduler_.set_held({job.id, 0, resource_id::batch, from.batch}, now);

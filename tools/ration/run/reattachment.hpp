@@ -52,6 +52,7 @@ public:
 private:
     void reattach_job(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     void reattach_devices(live_job& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
+    [[nodiscard]] bool end_dead(live_job& job, resize_record const& from, nanoseconds now);
     [[nodiscard]] result<void> reattach_process(live_job& job, recorded_job const& recorded, nanoseconds now);
     void end_remaining(live_job const& job, recorded_job const& recorded, job_traces const& traces, nanoseconds now);
     [[nodiscard]] resize_record resize_of(recorded_job const& recorded, nanoseconds now);

@@ -105,6 +105,7 @@ int record_exit(char** words) {
     std::string const end = words[0];
     char const* const checkpoint = words[1];
     std::string const log = words[2];
+    ::unlink(end.c_str());  // of an earlier launch, with other devices
     sigset_t all, before;
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
