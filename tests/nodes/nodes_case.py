@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """A run on several nodes that are parts of this machine, for tests. RATION_PROGRAM names the program."""
+import contextlib
 import json
 import os
 import pathlib
@@ -75,7 +76,8 @@ class Nodes(unittest.TestCase):
             self.run.kill()
         for pid in [*left, *(int(line[4]) for line in self.launches())]:
             if is_alive(pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         self.run.communicate()
 
     def kill_controller(self) -> None:
