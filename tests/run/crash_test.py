@@ -132,15 +132,17 @@ class Case:
 
     def recover(self, **options) -> None:
         """`options`: of a recovery that is killed, too."""
-        if options and self.wait(self.start(*(["clean"] if self.action == "clean" else self.run_words("--reattach")), **options)) != -signal.SIGKILL:
+        if options and self.wait(self.start_recovery(**options)) != -signal.SIGKILL:
             return
-        if self.action == "clean":
-            code = self.wait(self.start("clean"))
-        else:
-            self.begin_again_without_a_record()
-            code = self.wait(self.start(*self.run_words("--reattach")))
+        code = self.wait(self.start_recovery())
         if code not in (0, 1):  # 1: a job ended while no ration was there to see how
             raise Broken(f"recovery ended with exit code {code}")
+
+    def start_recovery(self, **options) -> subprocess.Popen:
+        if self.action == "clean":
+            return self.start("clean", **options)
+        self.begin_again_without_a_record()
+        return self.start(*self.run_words("--reattach"), **options)
 
     def begin_again_without_a_record(self) -> None:
         """A run without a record has not launched anything yet, or has ended: nothing of it may live, and the next one starts every job."""
