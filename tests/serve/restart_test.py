@@ -190,6 +190,27 @@ class OfTheTakeover(RestartTest):
                 self.until_end(first, *others)
                 self.assertEqual([self.launches(label) for label in (first, *others)], [1, 1, 1, 1])
 
+    def test_the_end_of_a_job_with_devices_that_no_service_saw_counts(self) -> None:
+        self.kill()
+        (self.folder / "service.toml").write_text('policy = "loss_delta_ratio"\ndevices = { count = 1, cpu = 0.2 }\ntick = "50ms"\n')
+        for code, stage in ((0, "COMPLETED"), (3, "FAILED")):
+            with self.subTest(stage):
+                (self.folder / "end").unlink(missing_ok=True)
+                self.start("--config", str(self.folder / "service.toml"))
+                command = ["sh", "-c", f"{BEGUN}{WAITS}; exit {code}"]
+                job = f'[[job]]\nname = "d"\ncommand = {json.dumps(command)}\ntarget = {{ loss = {{ objective = 0 }} }}\nbounds = {{ gpu = 1 }}\n'
+                (self.folder / "d.toml").write_text(job)
+                label = self.submit(str(self.folder / "d.toml"))
+                self.wait_for((self.folder / label).exists)
+                self.kill()
+                (self.folder / "end").touch()
+                self.wait_for((self.state / "ends" / f"{label}.1").exists)
+                self.start("--config", str(self.folder / "service.toml"))
+                self.wait_for(lambda label=label: self.job(label)["stage"] in ("COMPLETED", "FAILED"))
+                self.assertEqual((self.job(label)["stage"], self.job(label)["exit_code"], self.launches(label)), (stage, code, 1))
+                self.kill()
+        self.start()
+
     def crash(self, point: str) -> None:
         environment = dict(self.environment, LD_PRELOAD=os.environ["RATION_CRASH_POINTS"], RATION_CRASH_AT=point)
         service = subprocess.Popen([RATION, "serve", "--state", self.state, "--backend", "process"], cwd=self.folder, env=environment,
