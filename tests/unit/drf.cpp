@@ -124,6 +124,39 @@ TEST_CASE("drf: feasible answers in any cluster", "[drf]") {
     }
 }
 
+namespace {
+
+/// A policy that gets lists of changes, beside fresh ones without. No answer comes into force.
+struct listed_drf {
+    cluster<drf>& host;
+    ration::testing::found_changes found{false};
+    drf policy{};
+
+    explicit listed_drf(cluster<drf>& c) : host(c) { REQUIRE(prepare(policy) == ration::status::ok); }
+
+    [[nodiscard]] static ration::status prepare(drf& p) { return p.prepare({.jobs = 8, .nodes = 2, .tenants = 4}); }
+    [[nodiscard]] std::vector<ration::grant> answer_of(drf& p, ration::table_changes const* const* changes) const {
+        std::vector<ration::grant> rows(64);
+        ration::grants out(rows);
+        ration::tick_data const data{.data = host.store.view(), .changes = changes};
+        CHECK(p.decide(ration::tick<drf::inputs>(data, host.bound), out) == ration::status::ok);
+        rows.resize(out.rows().size());
+        return rows;
+    }
+    /// Asks with a list, or without.
+    std::vector<ration::grant> ask(bool with_list = true) {
+        host.show();
+        drf fresh;
+        REQUIRE(prepare(fresh) == ration::status::ok);
+        auto const* const changes = found.between(host.store.view(), host.store.schema());
+        auto const rows = answer_of(policy, with_list ? changes : nullptr);
+        CHECK(rows == answer_of(fresh, nullptr));
+        return rows;
+    }
+};
+
+}  // namespace
+
 // The rows of the second answer are planned, and not in the list of the third tick.
 TEST_CASE("drf: plans again what was planned after the loss of a node and did not come into force", "[drf]") {
     cluster<drf> c({4, 4});
@@ -131,31 +164,26 @@ TEST_CASE("drf: plans again what was planned after the loss of a node and did no
     submit(c, 1, 3, 100);
     submit(c, 2, 3, 100);
     c.decide();
-    ration::testing::found_changes found(false);
-    drf listed;
-    auto const prepare = [](drf& policy) { return policy.prepare({.jobs = 8, .nodes = 2, .tenants = 4}); };
-    REQUIRE(prepare(listed) == ration::status::ok);
-    auto const answer_of = [&](drf& policy, ration::table_changes const* const* changes) {
-        std::vector<ration::grant> rows(64);
-        ration::grants out(rows);
-        ration::tick_data const data{.data = c.store.view(), .changes = changes};
-        CHECK(policy.decide(ration::tick<drf::inputs>(data, c.bound), out) == ration::status::ok);
-        rows.resize(out.rows().size());
-        return rows;
-    };
-    auto const ask = [&] {
-        c.show();
-        drf fresh;
-        REQUIRE(prepare(fresh) == ration::status::ok);
-        auto const rows = answer_of(listed, found.between(c.store.view(), c.store.schema()));
-        CHECK(rows == answer_of(fresh, nullptr));
-        return rows;
-    };
-    CHECK(ask().empty());
-    CHECK(ask().empty());
+    listed_drf listed(c);
+    CHECK(listed.ask().empty());
+    CHECK(listed.ask().empty());
     c.capacity(0) = 1;
     submit(c, 3, 2, 100);
-    auto const after_loss = ask();
+    auto const after_loss = listed.ask();
     CHECK(after_loss.size() == 3);  // one job is stopped, and another starts on two nodes
-    CHECK(ask() == after_loss);
+    CHECK(listed.ask() == after_loss);
+}
+
+TEST_CASE("drf: starts a job that fits again after a tick without a list on a smaller node", "[drf]") {
+    cluster<drf> c({6});
+    set_cpu(c, 9000);
+    submit(c, 1, 1, 100);
+    listed_drf listed(c);
+    CHECK(listed.ask().size() == 1);
+    CHECK(listed.ask().size() == 1);
+    c.capacity(0) = 4;
+    CHECK(listed.ask(false).size() == 1);
+    submit(c, 2, 5, 100);
+    c.capacity(0) = 6;
+    CHECK(listed.ask().size() == 2);
 }

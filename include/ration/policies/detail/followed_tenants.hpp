@@ -138,6 +138,7 @@ private:
         parts_.clear();
         waiting_.clear();
         used_cpu_ = 0;
+        capacity_ = -1;  // the rows that are read now are read again with the present one
     }
     /// Gives the jobs their present rows.
     void move_rows(rigid_jobs const& jobs, std::size_t rows) noexcept {
