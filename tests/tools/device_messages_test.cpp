@@ -93,8 +93,14 @@ TEST_CASE("parse_config: what a job with devices says of itself") {
         sentences{"jobs.toml:7:11: 'speedup' begins with 0 for no device, then one device, and so on; write a list of "
                   "numbers by number of devices, such as [0, 1, 1.8]"});
     CHECK(message_of("speedup = [0, -1]") ==
-          sentences{"jobs.toml:7:15: 'speedup' has the entry -1; write numbers from 0 to 1000000000"});
-    CHECK(message_of("speedup = [0, nan]").size() == 1);
+          sentences{"jobs.toml:7:15: 'speedup' has the entry -1; write 0, or a number from 1e-06 to 1000000000"});
+    for (auto const* odd : {"nan", "inf", "1e300", "1e-300", "5e-324"})
+        CHECK(message_of(std::string("speedup = [0, 1, ") + odd + "]").size() == 1);
+    CHECK(message_of("speedup = [0, 0, 1.5]").empty());
+    CHECK(message_of("speedup = [0, 1, 0, 2]") ==
+          sentences{"jobs.toml:7:11: 'speedup' is 0 for each number of devices within the bounds, so the job could "
+                    "never run; correct the list or the bounds"});
+    CHECK(message_of("speedup = [0, 0]").size() == 1);
     CHECK(message_of("batch = [0, 1.5]") ==
           sentences{"jobs.toml:7:13: 'batch' must be a list of whole numbers by number of devices, such as [0, 128, "
                     "256]; this entry is a decimal number"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "config/devices.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t most_devices = 1024, most_nodes_of_job = 256, most_batch = std::int64_t{1} << 40;
 constexpr double least_device_cores = least_cpu.count / 1000.0, most_device_cores = 4096, least_gpu = 0.01,
-                 most_gpu = 0.5, most_speedup = 1e9;
+                 most_gpu = 0.5, least_speedup = 1e-6, most_speedup = 1e9;
 constexpr nanoseconds least_deadline = milliseconds(100), longest_deadline = seconds(86400);
 constexpr std::string_view devices_wanted =
     "\"gpus\" or a table, such as { count = 4, cpu = 0.5 } or { count = 4, gpu = 0.25 }";
@@ -35,9 +36,10 @@ public:
 
     void read() {
         read_list<double>("speedup", "a list of numbers by number of devices, such as [0, 1, 1.8]", into_.speedup,
-                          most_speedup);
+                          least_speedup, most_speedup);
+        check_speedup();
         read_list<std::int64_t>("batch", "a list of whole numbers by number of devices, such as [0, 128, 256]",
-                                into_.batches, most_batch);
+                                into_.batches, std::int64_t{1}, most_batch);
         read_checkpoint();
         read_time("restart_cost", keys_, into_.restart_cost);
         read_nodes();
@@ -81,8 +83,20 @@ private:
         into_.checkpoint = *folder;
     }
 
+    /// The last entry applies beyond the end of the list.
+    void check_speedup() {
+        auto const& list = into_.speedup;
+        if (list.empty()) return;
+        auto const last = static_cast<std::int64_t>(list.size() - 1);
+        std::int64_t const from = std::min(into_.devices.minimum, last), to = std::min(into_.devices.maximum, last);
+        if (std::all_of(list.begin() + from, list.begin() + to + 1, [](double n) { return n == 0; }))
+            refuse(keys_.place_of("speedup"),
+                   "'speedup' is 0 for each number of devices within the bounds, so the job could never run; correct "
+                   "the list or the bounds");
+    }
+
     template <class T>
-    void read_list(std::string_view key, std::string_view wanted, std::vector<T>& into, T most) {
+    void read_list(std::string_view key, std::string_view wanted, std::vector<T>& into, T least, T most) {
         auto const* const list = keys_.take<array>(key, wanted);
         if (list == nullptr) return;
         std::vector<T> out;
@@ -92,8 +106,9 @@ private:
             if (whole == nullptr && real == nullptr)
                 return refuse(v.at, fmt::format("'{}' must be {}; this entry is {}", key, wanted, kind_of(v)));
             T const n = whole != nullptr ? static_cast<T>(*whole) : static_cast<T>(*real);
-            if (!(n >= 0 && n <= most))
-                return refuse(v.at, fmt::format("'{}' has the entry {}; write numbers from 0 to {}", key, n, most));
+            if (n != 0 && !(n >= least && n <= most))
+                return refuse(v.at, fmt::format("'{}' has the entry {}; write 0, or a number from {} to {}", key, n,
+                                                least, most));
             out.push_back(n);
         }
         if (out.size() < 2 || out.front() != 0 || out.size() > most_devices + 1)
