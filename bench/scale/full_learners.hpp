@@ -91,14 +91,16 @@ public:
         return places_.held(t, row) >= wanted(t, row);
     }
     /// Writes the grants. Returns `status::capacity` if they do not fit.
-    [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
+        return places_.finish(t, out);
+    }
 
 private:
     /// The requested devices of the job; 0 if it is not active.
     template <class Tick>
     [[nodiscard]] static std::int64_t wanted(Tick const& t, std::size_t row) noexcept {
-        return policies::detail::wanted_by(t.template get<"jobs/state">()[row],
-                                           t.template get<"jobs/request.gpu">()[row]);
+        return policies::detail::wanted_in(t, row);
     }
     /// The devices of the largest node; at least 1.
     template <class Tick>
@@ -152,7 +154,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (!jobs_.begin(t, 0, policies::learner_placement::pack, true)) return status::ok;
         for (std::uint32_t const row : jobs_.queue()) static_cast<void>(jobs_.start(t, row, true));
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 };
 
@@ -181,7 +183,7 @@ public:
             queue[drawn] = queue.back();
             queue.resize(queue.size() - 1);
         }
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 };
 

@@ -119,7 +119,10 @@ public:
     }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
-    [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
+        return places_.finish(t, out);
+    }
 
     /// The devices that a job in this state requests.
     [[nodiscard]] static std::int64_t wanted_by(std::uint32_t state, std::int64_t asked) noexcept {
@@ -157,7 +160,7 @@ public:
         if (!jobs_.begin(t, false)) return status::ok;
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (jobs_.waits(t, row) && !jobs_.start(t, row)) break;
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 };
 
@@ -182,7 +185,7 @@ public:
             double const queue = attained[row] < 3250 ? 0 : attained[row] < 7200 ? 1 : 2;
             return policies::detail::priority{queue, policies::detail::turn_of(held[row], started[row])};
         });
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 };
 
@@ -207,7 +210,7 @@ public:
             return policies::detail::priority{policies::detail::size_of_work(
                 remaining[row], rate[row], jobs_.wanted(row), policies::job_measure::time)};
         });
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 };
 

@@ -55,8 +55,10 @@ struct bounds {
 }
 
 /// Converts a share of a node, in millicores, to a CPU grant: at least `least_cpu`, so that
-/// rounding does not pause a job, and within the bounds of the job.
+/// rounding does not pause a job, and within the bounds of the job. 0 for a job that accepts no amount of `least_cpu`
+/// or more.
 [[nodiscard]] constexpr std::int64_t cpu_limit(std::int64_t share, bounds const& accepted) noexcept {
+    if (accepted.maximum < least_cpu.count) return 0;
     return within(share < least_cpu.count ? least_cpu.count : share, accepted);
 }
 

@@ -307,7 +307,8 @@ concept has_followed_changes = requires { requires P::follows_changes; };
 
 /// A rule that allocates resources to jobs.
 /// Valid expressions: `P::about`, `typename P::inputs`, `p.decide(tick, grants)`.
-/// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`; (3) no I/O, no clock,
+/// Laws: (1) the same ticks since the start give the same grants; (2) every grant passes `check`, in each valid
+/// `snapshot` (snapshot.hpp), whatever has changed since the last one; (3) no I/O, no clock,
 /// no rng but the tick's; (4) `decide` allocates nothing after `prepare`; (5) a tick that is asked again is answered
 /// the same, and so are those after it; (6) what is saved is all that a policy remembers; (7) a job that runs on an
 /// ample node is not paused on a scarce one (a grant of `least_cpu` always fits); (8) the list of changes makes no

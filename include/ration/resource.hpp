@@ -49,6 +49,12 @@ inline constexpr millicores least_cpu{1000 * milliseconds(1).count / millisecond
     return r == resource_id::cpu ? least_cpu.count : 1;
 }
 
+/// The part of a node's capacity that a grant reserves. `unlimited` reserves nothing, nor does the smallest CPU grant:
+/// a job can have that on a full node (docs/adr/0019).
+[[nodiscard]] constexpr std::int64_t reserved(std::int64_t amount, resource_id r) noexcept {
+    return amount == unlimited || (r == resource_id::cpu && amount <= least_cpu.count) ? 0 : amount;
+}
+
 /// Base of the tag by which a type declares that it is a resource: `using resource_concept =
 /// ration::resource_tag;`.
 struct resource_tag {};

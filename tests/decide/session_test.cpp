@@ -50,6 +50,32 @@ constexpr std::string_view two_jobs =
 
 }  // namespace
 
+TEST_CASE("ration decide: bounds and capacities shrink below what jobs hold", "[decide]") {
+    auto session = session_of();
+    auto const held = [](char const* job, int amount) {
+        return R"({"job":")" + std::string(job) + R"(","node":"n1","resource":"cpu","amount":)" +
+               std::to_string(amount) + '}';
+    };
+    CHECK(told(session, two_jobs) == R"("a": 2000, "b": 2000)");
+    CHECK(told(session, R"({"held":[)" + held("a", 2000) + ',' + held("b", 2000) +
+                            R"(],"jobs":{"changed":[{"id":"a","max.cpu":500}]}})") == R"("a": 500)");
+    // The minima exceed the node: b gets nothing more, and no grant is refused.
+    CHECK(told(session, R"({"held":[)" + held("a", 500) + ',' + held("b", 2000) +
+                            R"(],"jobs":{"changed":[{"id":"b","min.cpu":3800}]}})") == "");
+    CHECK(told(session, R"({"nodes":{"changed":[{"id":"n1","capacity.cpu":0}]}})") == R"("a": 10)");
+    auto const answer = json::parse(session.answer("{}"));
+    CHECK(answer["rejected"].empty());
+}
+
+TEST_CASE("ration decide: a minimum above the maximum is refused", "[decide]") {
+    auto session = session_of();
+    CHECK(told(session, two_jobs) == R"("a": 2000, "b": 2000)");
+    CHECK(told(session, R"({"jobs":{"changed":[{"id":"a","max.cpu":100}]}})") == R"("a": 100, "b": 2000)");
+    CHECK(told(session, R"({"jobs":{"changed":[{"id":"a","min.cpu":200}]}})") ==
+          R"(3:21: job 'a' would have min.cpu 200 above max.cpu 100; send both keys, the minimum at most the maximum)");
+    CHECK(told(session, R"({"jobs":{"changed":[{"id":"a","min.batch":32}]}})") == R"("a": 100, "b": 2000)");
+}
+
 TEST_CASE("ration decide: tables stay until a request changes them", "[decide]") {
     auto session = session_of();
     CHECK(told(session, two_jobs) == R"("a": 2000, "b": 2000)");

@@ -11,19 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include <ration/policies/elastic_batch_dp.hpp>
 #include <ration/policies/equal_share.hpp>
-#include <ration/policies/las.hpp>
-#include <ration/policies/max_min.hpp>
-#include <ration/policies/pack.hpp>
-#include <ration/policies/pollux.hpp>
-#include <ration/policies/sia.hpp>
-#include <ration/policies/tradl.hpp>
 
 #include "decide/row_key.hpp"
 #include "decide/session.hpp"
 #include "events/json_reader.hpp"
 #include "json_pointer.hpp"
+#include "shipped_policies.hpp"
 #include "support.hpp"
 
 namespace policies = ration::policies;
@@ -33,15 +27,20 @@ using nlohmann::json;
 
 namespace {
 
+using maker = std::unique_ptr<ration::any_policy> (*)();
 template <class P>
 [[nodiscard]] std::unique_ptr<ration::any_policy> make() {
     return std::make_unique<ration::policy_adapter<P>>();
 }
-constexpr std::unique_ptr<ration::any_policy> (*makers[])() = {
-    make<policies::equal_share>, make<policies::tradl>,   make<policies::las>,
-    make<policies::pack>,        make<policies::max_min>, make<policies::elastic_batch_dp>,
-    make<policies::sia>,         make<policies::pollux>,
-};
+/// equal_share, and all that the program has compiled in besides.
+[[nodiscard]] std::vector<maker> const& makers() {
+    static std::vector<maker> const all = [] {
+        std::vector<maker> list{make<policies::equal_share>};
+        program::for_each_shipped_policy([&]<class P>(std::string_view) { list.push_back(make<P>); });
+        return list;
+    }();
+    return all;
+}
 
 /// Each key has a value, so that no policy refuses the request.
 [[nodiscard]] json row_of(ration::table_id table, int id) {
@@ -90,6 +89,7 @@ constexpr std::unique_ptr<ration::any_policy> (*makers[])() = {
         fuzz::require_sentence(e.at("fix").get<std::string>(), 8000);
         require(e.at("column") >= 1 && e.at("column") <= line.size() + 1, "an error is beyond its line");
     }
+    require(!answer.contains("rejected") || answer["rejected"].empty(), "a grant of a shipped policy is refused");
     answer.erase("took");
     return answer;
 }
@@ -98,8 +98,8 @@ constexpr std::unique_ptr<ration::any_policy> (*makers[])() = {
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     fuzz::input input(data, size);
-    auto const policy = input.take<std::uint8_t>() % std::size(makers);
-    program::decide_session session(makers[policy]());
+    auto const policy = input.take<std::uint8_t>() % makers().size();
+    program::decide_session session(makers()[policy]());
     std::vector<std::string> accepted;
     auto rest = input.rest();
     constexpr int most_requests = 8;
@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     }
     // equal_share has no memory and no clock, so the accepted requests alone have to end in the same answer.
     if (policy != 0 || accepted.empty()) return 0;
-    program::decide_session accepting(makers[policy]());
+    program::decide_session accepting(makers()[policy]());
     for (auto const& line : accepted) static_cast<void>(answer_of(accepting, line));
     auto const first = answer_of(session, "{}"), second = answer_of(accepting, "{}");
     require(first == second, "a refused request has changed the tables");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Policy: kept by the policies of this library, and each broken by one made for it.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -67,7 +69,7 @@ struct knows_its_address : lawless<> {
 struct fails_now_and_then : lawless<> {
     status decide(tick<inputs> const&, grants&) noexcept {
         static int calls = 0;
-        return ++calls % 7 == 0 ? status::internal : status::ok;
+        return ++calls % 6 == 0 ? status::internal : status::ok;
     }
 };
 struct gives_too_much : lawless<> {
@@ -82,6 +84,40 @@ struct ignores_bounds : lawless<in<std::int64_t, "jobs/min.cpu">> {
     status decide(tick<inputs> const& t, grants& out) noexcept {
         for (std::size_t row = 0; row < t.jobs(); ++row)
             if (t.get<"jobs/state">()[row] == 1 && !out.set(row, 0, resource_id::cpu, 1)) return status::capacity;
+        return status::ok;
+    }
+};
+/// When a policy reads what can change under running jobs.
+enum class reads : std::uint8_t { at_first, always };
+
+/// The first job that runs gets as much of the node as it accepts, the others get nothing.
+template <reads When>
+struct gives_the_node : lawless<in<std::int64_t, "nodes/capacity.cache">, in<std::int64_t, "jobs/min.cache">,
+                                in<std::int64_t, "jobs/max.cache">> {
+    std::int64_t capacity = -1;
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        if (When == reads::always || capacity < 0) capacity = t.get<"nodes/capacity.cache">()[0];
+        std::int64_t left = capacity;
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            if (t.get<"jobs/state">()[row] != 1) continue;
+            std::int64_t const amount = std::min(left, t.get<"jobs/max.cache">()[row]);
+            std::int64_t const given = amount >= t.get<"jobs/min.cache">()[row] ? amount : 0;
+            if (!out.set(row, 0, resource_id::cache, given)) return status::capacity;
+            left = given > 0 ? 0 : left;
+        }
+        return status::ok;
+    }
+};
+/// Each job that runs gets the least that it accepts.
+template <reads When>
+struct gives_the_least : lawless<in<std::uint64_t, "jobs/id">, in<std::int64_t, "jobs/min.cache">> {
+    std::array<std::int64_t, 4096> least{};  // by id; 0 = not read yet
+    status decide(tick<inputs> const& t, grants& out) noexcept {
+        for (std::size_t row = 0; row < t.jobs(); ++row) {
+            std::int64_t& its = least[t.get<"jobs/id">()[row] % least.size()];
+            if (When == reads::always || its == 0) its = std::max<std::int64_t>(t.get<"jobs/min.cache">()[row], 1);
+            if (t.get<"jobs/state">()[row] == 1 && !out.set(row, 0, resource_id::cache, its)) return status::capacity;
+        }
         return status::ok;
     }
 };
@@ -238,6 +274,17 @@ TEST_CASE("a policy whose grants do not pass is caught, with the rule and the ro
     CHECK(verdict<ignores_bounds>() == "Policy law 2");
     auto const verdict = policy_laws([] { return gives_to_strangers{}; });
     CHECK(verdict.failure().subject == "row 0 at tick 0: no such job exists");
+}
+
+TEST_CASE("a policy that does not read again what changes under running jobs is caught", "[laws][policy]") {
+    auto const capacity = policy_laws([] { return gives_the_node<reads::at_first>{}; }),
+               minimum = policy_laws([] { return gives_the_least<reads::at_first>{}; });
+    REQUIRE(broken(capacity) == "Policy law 2");
+    CHECK(std::string_view(capacity.failure().subject).find("promise more than it has") != std::string_view::npos);
+    REQUIRE(broken(minimum) == "Policy law 2");
+    CHECK(std::string_view(minimum.failure().subject).find("below the job's minimum") != std::string_view::npos);
+    CHECK(verdict<gives_the_node<reads::always>>() == "");
+    CHECK(verdict<gives_the_least<reads::always>>() == "");
 }
 
 TEST_CASE("a policy without an answer is caught", "[laws][policy]") {

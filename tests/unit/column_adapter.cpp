@@ -159,10 +159,27 @@ TEST_CASE("column_adapter: a policy keeps its memory from call to call", "[alloc
     CHECK(must(allocate(policy, jobs, machine, {.now = ration::seconds(1)})).granted[0].amount() == 1000);
 }
 
+namespace {
+
+/// Grants each running job 900 millicores, whether the node has them or not.
+struct promises_too_much {
+    using policy_concept = ration::policy_tag;
+    using inputs = ration::columns<ration::in<std::uint32_t, "jobs/state">>;
+    static constexpr ration::meta about{.id = "org.example.promises", .version = "1.0.0"};
+    static ration::status decide(ration::tick<inputs> const& t, ration::grants& out) noexcept {
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            if (t.get<"jobs/state">()[row] == 1 && !out.set(row, 0, resource_id::cpu, 900))
+                return ration::status::capacity;
+        return ration::status::ok;
+    }
+};
+
+}  // namespace
+
 TEST_CASE("column_adapter: what is refused is told beside what is granted", "[allocate]") {
     std::vector<training> jobs{{.number = 1, .least = 900}, {.number = 2, .least = 900}};
     capacities const small[] = {{.cpu = 1000}};
-    ration::policies::equal_share policy;
+    promises_too_much policy;
     auto const answer = must(allocate(policy, jobs, small));
     REQUIRE(answer.granted.size() == 1);
     CHECK(answer.granted[0].what() == ration::setting{{1}, 0, resource_id::cpu, 900});
@@ -195,8 +212,8 @@ TEST_CASE("column_adapter: a policy is shown what is held, of the jobs that are 
 TEST_CASE("column_adapter: what is held counts against the capacity", "[allocate]") {
     std::vector<training> jobs{{.number = 1}, {.number = 2, .now = job_state::queued}};
     capacities const machine[] = {{.cpu = 1000}};
-    ration::setting const held[] = {{{2}, 0, resource_id::cpu, 11}};
-    ration::policies::equal_share policy;  // all for the one that runs
+    ration::setting const held[] = {{{2}, 0, resource_id::cpu, 101}};
+    promises_too_much policy;
     CHECK(must(allocate(policy, jobs, machine)).granted.size() == 1);
     CHECK(must(allocate(policy, jobs, machine, {.held = held})).rejected.size() == 1);
 }

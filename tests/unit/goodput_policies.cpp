@@ -2,6 +2,7 @@
 // pollux and good_enough: an exact division of devices by the worth of each job with each number of them.
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -41,6 +42,29 @@ void each_division(std::size_t jobs, std::int64_t devices, std::int64_t most,
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("goodputs of 0 and beyond all measure leave an answer", "[pollux]", pollux, good_enough, sia) {
+    double const huge = std::numeric_limits<double>::max(), tiny = std::numeric_limits<double>::denorm_min(),
+                 none = std::numeric_limits<double>::quiet_NaN(), endless = std::numeric_limits<double>::infinity();
+    std::vector<std::vector<double>> const curves{
+        {0, 0, 0, 1},       {0, 2, 1, 1e9},  {0, 1, 1, 1e9},        {0, 0, 0, 0},
+        {0, tiny, 0, huge}, {0, none, 1, 2}, {0, endless, 1, none}, {0}};
+    for (std::int64_t const devices : {1, 2, 8})
+        for (auto const& curve : curves) {
+            cluster<TestType> c({devices});
+            for (auto const& other : {curve, curves[0], curves[4]}) c.submit({.least = 1, .most = 3, .goodput = other});
+            for (std::int64_t const given : c.decide()) CHECK(given <= 3);
+            CHECK(c.fault.empty());
+        }
+}
+
+TEST_CASE("pollux: a job that does not run on the fair share is compared with the nearest number below", "[pollux]") {
+    cluster<pollux> c({4});  // the fair share is 2
+    c.submit({.least = 1, .most = 3, .goodput = {0, 1, 0, 1.5}});
+    c.submit({.least = 1, .most = 3, .goodput = {0, 1, 2, 3}});
+    CHECK(c.decide() == counts{1, 3});
+    CHECK(c.fault.empty());
+}
 
 // Devices / jobs = 2 is the fair share, so that speed-ups are goodput(k) / goodput(2).
 TEST_CASE("pollux: divides so that the p-mean of the speed-ups is the largest, among all divisions", "[pollux]") {

@@ -59,6 +59,11 @@ struct phased {
         last = rows;
         for (auto const& g : last) on.store[on.of(static_cast<resource_id>(g.resource)).held][g.job] = g.amount;
     }
+    /// It is done, and its CPU is free.
+    void end(std::size_t row) {
+        on.set_state(row, job_state::done);
+        on.store[on.of(resource_id::cpu).held][row] = 0;
+    }
     [[nodiscard]] std::int64_t cpu(std::size_t row) { return on.store[on.of(resource_id::cpu).held][row]; }
     [[nodiscard]] std::int64_t memory(std::size_t row) { return on.store[on.of(resource_id::memory).held][row]; }
     [[nodiscard]] int reason() const { return last.empty() ? -1 : static_cast<int>(last.back().reason); }
@@ -158,13 +163,17 @@ TEST_CASE("phase_limits: limits stay within the bounds, and reserve the node in 
     CHECK(p.cpu(1) == 300);
     CHECK(p.cpu(2) == unlimited);
     CHECK(p.cpu(3) == 2101);
-    p.on.set_state(0, job_state::done);  // leaves its 1500 to the next one that waits for a limit
+    p.on.set_state(0, job_state::done);
+    p.pass(1);
+    CHECK(p.cpu(2) == unlimited);  // as long as the 1500 are held
+    CHECK(p.cpu(3) == unlimited);
+    CHECK(p.reason() == phase_limits::no_room);
+    p.end(0);  // leaves its 1500 to the next one that waits for a limit
     p.pass(1);
     CHECK(p.cpu(2) == 2626);
     CHECK(p.cpu(3) == unlimited);
-    CHECK(p.reason() == phase_limits::no_room);
-    p.on.set_state(1, job_state::done);
-    p.on.set_state(2, job_state::done);
+    p.end(1);
+    p.end(2);
     p.pass(1);
     CHECK(p.cpu(3) == 2101);
 }

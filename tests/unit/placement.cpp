@@ -27,7 +27,7 @@ struct puts_as_reported {
         for (bool const growing : {false, true})
             for (std::size_t row = 0; row < t.jobs(); ++row)
                 if (((*wanted)[row] > places.held(t, row)) == growing) places.resize(t, row, (*wanted)[row], 1);
-        return places.finish(out);
+        return places.finish(t, out);
     }
 };
 

@@ -310,7 +310,11 @@ private:
         resource_columns const& c = columns.resources[r];
         if (c.is_setting) return {};
         std::int64_t const demand = requests_[r].width == 0 ? store.at(c.maximum, row) : store.at(requests_[r], row);
-        return {ledger::counted(store.at(c.held, row)), active ? demand : 0};
+        bool const is_amount = demand >= 0 && demand <= max_amount;  // no sum of amounts overflows
+        return {ledger::counted(store.at(c.held, row)), !active ? 0
+                                                        : is_amount || demand == unlimited
+                                                            ? demand
+                                                            : within(demand, {0, max_amount})};
     }
 
     void set_part(snapshot_store& store, standard_columns const& columns, std::size_t row, part in) noexcept {

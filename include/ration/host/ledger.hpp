@@ -233,10 +233,9 @@ public:
 
     /// The amount as a part of a job's sum: `unlimited` adds nothing.
     [[nodiscard]] static std::int64_t counted(std::int64_t amount) noexcept { return amount == unlimited ? 0 : amount; }
-    /// The amount as a part of a node's reservations. `unlimited` reserves nothing, nor does the
-    /// smallest CPU grant: a job can have that on a full node (docs/adr/0019).
+    /// The amount as a part of a node's reservations.
     [[nodiscard]] static std::int64_t promised(std::int64_t amount, resource_id r) noexcept {
-        return r == resource_id::cpu && amount <= least_cpu.count ? 0 : counted(amount);
+        return reserved(amount, r);
     }
     /// True for the same job, node and resource.
     [[nodiscard]] static bool same_place(setting const& a, setting const& b) noexcept {

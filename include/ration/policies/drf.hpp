@@ -79,7 +79,7 @@ public:
             followed_.follow(t, jobs_, jobs_.follow(t));
             if (!jobs_.plan(t, false)) return status::ok;
             followed_.start(t, jobs_, parameters_.backfill);
-            return jobs_.finish(out);
+            return jobs_.finish(t, out);
         }
         followed_.skip();
         if (!jobs_.begin(t, false)) return status::ok;
@@ -92,7 +92,7 @@ public:
             if (!fits) continue;
             count(t, row, *poorest);
         }
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

@@ -19,6 +19,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/detail/job_profile.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policies/detail/placement.hpp>
 #include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policy.hpp>
@@ -112,8 +113,7 @@ public:
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs = detail::cluster_columns<in<std::int64_t, "jobs/submitted">, in_rows<double, "jobs/speedup">,
                                            in_rows<std::int64_t, "jobs/batch">, in<double, "jobs/restart_cost">,
-                                           in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/min.gpu">,
-                                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
+                                           in<std::int64_t, "jobs/held.batch">, in<std::int64_t, "jobs/requested.gpu">,
                                            in<std::int64_t, "jobs/min.batch">, in<std::int64_t, "jobs/max.batch">>;
 
     /// Reason codes of the grants.
@@ -159,7 +159,7 @@ public:
         memory_.follow(t.get<"jobs/id">());
         bool const in_effect = still_holds(t);
         if (!in_effect || is_due(t.now()) || (parameters_.at_changes && changed_)) decide_anew(t);
-        return t.nodes() == 1 ? report(t, out) : report_places(t, out);
+        return t.nodes() == 1 && fits_one_node(t) ? report(t, out) : report_places(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
@@ -238,6 +238,14 @@ private:
         return t.get<"jobs/max.batch">()[row] > 0 && memory_[row].batch != t.get<"jobs/held.batch">()[row];
     }
 
+    /// True if all jobs get their devices: no job that is over holds any.
+    [[nodiscard]] bool fits_one_node(tick<inputs> const& t) const noexcept {
+        std::int64_t left = devices_;
+        for (std::size_t row = 0; row < t.jobs(); ++row)
+            left -= active(t, row) ? memory_[row].devices : t.get<"jobs/held.gpu">()[row];
+        return left >= 0;
+    }
+
     /// Writes the grants that change the allocation, and a reason for each job without devices.
     [[nodiscard]] status report(tick<inputs> const& t, grants& out) const noexcept {
         auto const devices = t.get<"jobs/held.gpu">();
@@ -265,14 +273,15 @@ private:
             return memory_[a].devices != memory_[b].devices ? memory_[a].devices > memory_[b].devices : a < b;
         });
         for (auto const row : changing_) places_.resize(t, row, memory_[row].devices, memory_[row].why);
-        if (auto const placed = places_.finish(out); placed != status::ok) return placed;
+        if (auto const placed = places_.finish(t, out); placed != status::ok) return placed;
         auto const devices = t.get<"jobs/held.gpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             standing const& s = memory_[row];
             if (!active(t, row)) continue;
             if (s.devices == 0 && devices[row] == 0 && !out.set(row, 0, resource_id::gpu, 0, s.why))
                 return status::capacity;
-            if (changes_batch(t, row) && !out.set(row, 0, resource_id::batch, s.batch, s.why)) return status::capacity;
+            if (changes_batch(t, row) && !detail::hold_on(t, row, 0, resource_id::batch, s.batch, s.why, out))
+                return status::capacity;
         }
         return status::ok;
     }

@@ -96,7 +96,7 @@ public:
         begin_tags(t);
         if (jobs_.plan(t, false)) start_jobs(t);
         note_waits();
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.

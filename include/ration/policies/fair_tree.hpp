@@ -78,7 +78,7 @@ public:
         queues_.follow(t, jobs_, moved);
         if (!jobs_.plan(t, false)) return status::ok;
         start_jobs(t);
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

@@ -67,7 +67,7 @@ public:
             gate_.start(t, jobs_, parameters_.tenants, parameters_.backfill);
         else
             detail::start_as_submitted(t, jobs_, parameters_.backfill);
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

@@ -17,6 +17,7 @@
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
 #include <ration/target.hpp>
@@ -68,9 +69,9 @@ public:
     using parameters = flowcon_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
-        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">,
-                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+        detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
+                                 in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, not_yet_measured, growing, watched, completing, all_completing };
@@ -172,7 +173,7 @@ private:
 
     /// Writes the limits that change. Limits that add up to more than the node are reduced in
     /// proportion, and then raised to the job's minimum as far as capacity is left.
-    [[nodiscard]] status answer(tick<inputs> const& t, grants& out) const noexcept {
+    [[nodiscard, gnu::flatten]] status answer(tick<inputs> const& t, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         double sum = 0;
         std::int64_t left = capacity_;
@@ -182,20 +183,21 @@ private:
                 left -= least[row];
             }
         if (sum < 1) sum = 1;
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_running(t, row)) continue;
+        std::int64_t const spare = left;
+        auto const choose = [&](std::size_t row) noexcept {
+            if (row == 0) left = spare;  // the rows are asked in order, and maybe again
             growth const& g = jobs_[row];
-            std::int64_t amount = unlimited;
-            if (g.limit >= 0) {
-                amount = within(static_cast<std::int64_t>(g.limit / sum * static_cast<double>(capacity_)),
-                                {least[row], most[row]});
-                if (amount - least[row] > left) amount = least[row] + (left > 0 ? left : 0);
-                left -= amount - least[row];
-                amount = cpu_limit(amount, {least[row], most[row]});
-            }
-            if (amount != held[row] && !out.set(row, 0, resource_id::cpu, amount, g.why)) return status::capacity;
-        }
-        return status::ok;
+            detail::chosen_amount chosen{.amount = unlimited, .reason = g.why, .is_set = is_running(t, row)};
+            if (!chosen.is_set || g.limit < 0) return chosen;
+            bounds const accepted{least[row], most[row]};
+            std::int64_t amount =
+                within(static_cast<std::int64_t>(g.limit / sum * static_cast<double>(capacity_)), accepted);
+            if (amount - least[row] > left) amount = least[row] + (left > 0 ? left : 0);
+            left -= amount - least[row];
+            chosen.amount = cpu_limit(amount, accepted);
+            return chosen;
+        };
+        return detail::grant_on_first_node(t, resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
     }
 
     /// Finds the running jobs. If one came or left, a new interval begins.

@@ -91,7 +91,7 @@ public:
             gate_.start(t, jobs_, parameters_.tenants, parameters_.backfill);
         else
             jobs_.start_in_order(t, parameters_.backfill);
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

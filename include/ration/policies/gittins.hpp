@@ -88,7 +88,7 @@ public:
             return detail::priority{-services_.index(attained[row], parameters_.quantum),
                                     detail::turn_of(held[row], started[row])};
         });
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.

@@ -6,6 +6,7 @@
 /// For elastic jobs with targets and a known goodput; docs/good-enough.md explains the rule.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -122,8 +123,10 @@ private:
 
     /// The worth of a job: its reached tiers, then its age.
     [[nodiscard]] double weight_of(tick<inputs> const& t, std::size_t row) const noexcept {
-        double weight = 1;
-        for (std::uint32_t tier = t.get<"jobs/tier">()[row]; tier > 0; --tier) weight *= parameters_.reached;
+        std::uint32_t const tiers = t.get<"jobs/tier">()[row];
+        constexpr std::uint32_t few = 64;  // for more, a loop takes too long
+        double weight = tiers > few ? std::pow(parameters_.reached, tiers) : 1;
+        for (std::uint32_t tier = tiers > few ? 0 : tiers; tier > 0; --tier) weight *= parameters_.reached;
         if (parameters_.patience <= 0) return weight;
         double const age = to_seconds(t.now() - nanoseconds{t.get<"jobs/submitted">()[row]});
         return weight * (1 + age / parameters_.patience);

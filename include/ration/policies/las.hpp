@@ -102,15 +102,15 @@ public:
         if (parameters_.tenants != tenant_rule::ignore) {
             gate_.serve(t, jobs_, sorted_, parameters_.tenants,
                         [&](std::size_t row) noexcept { return key_of(t, row); });
-            return jobs_.finish(out);
+            return jobs_.finish(t, out);
         }
         if (jobs_.all_fit()) {
             detail::start_all(t, jobs_);
-            return jobs_.finish(out);
+            return jobs_.finish(t, out);
         }
         order_.rank_all(jobs_, t.now(), [&](std::size_t row) noexcept { rank(t, row); });
         order_.serve(t, jobs_);
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.

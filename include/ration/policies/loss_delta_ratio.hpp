@@ -20,6 +20,7 @@
 #include <ration/parameter.hpp>
 #include <ration/policies/detail/largest_remainder.hpp>
 #include <ration/policies/detail/loss_window.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policy.hpp>
 
@@ -103,11 +104,11 @@ public:
     /// The parameters that a user can set.
     using parameters = loss_delta_ratio_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">,
-                           in<std::int64_t, "jobs/submitted">, in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">,
-                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/min.gpu">,
-                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
-                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs = detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
+                                            in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">,
+                                            in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/min.gpu">,
+                                            in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
+                                            in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
@@ -138,7 +139,7 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        if (active_jobs(t) > out.room())
+        if (most_grants(t) > out.room())
             return status::capacity;  // before the state changes: the call will be repeated
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
@@ -161,8 +162,7 @@ public:
         }
         bool const divides = changed || t.now() >= rests_until_;
         if (divides) share_out(t);
-        if (divides || unsaid) report(held, out);
-        return status::ok;
+        return divides || unsaid ? report(t, out) : status::ok;
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
@@ -218,9 +218,9 @@ private:
     std::int64_t devices_ = 0;
     nanoseconds rests_until_{0};
 
-    /// The number of jobs that may hold devices, and so of grants.
-    [[nodiscard]] static std::size_t active_jobs(tick<inputs> const& t) noexcept {
-        std::size_t count = 0;
+    /// A grant for each job that may hold devices, and a release for each holding on another node.
+    [[nodiscard]] static std::size_t most_grants(tick<inputs> const& t) noexcept {
+        std::size_t count = t.nodes() == 1 ? 0 : t.get<"held/job">().size();
         for (auto const state : t.get<"jobs/state">()) count += is_active(static_cast<job_state>(state));
         return count;
     }
@@ -229,12 +229,15 @@ private:
     [[nodiscard]] static bool must_be_reported(entry const& e, std::int64_t held) noexcept {
         return e.active && (e.given != held || e.given == 0);
     }
-    /// Writes these grants; `decide` has made sure that they fit.
-    void report(std::span<std::int64_t const> held, grants& out) const noexcept {
-        for (std::size_t row = 0; row < held.size(); ++row) {
+    /// Writes these grants; `decide` has made sure that the answer has room for them.
+    [[nodiscard]] status report(tick<inputs> const& t, grants& out) const noexcept {
+        auto const choose = [&](std::size_t row) noexcept {
             entry const& e = memory_[row];
-            if (must_be_reported(e, held[row])) static_cast<void>(out.set(row, 0, resource_id::gpu, e.given, e.why));
-        }
+            return detail::chosen_amount{
+                .amount = e.given, .reason = e.why, .is_set = e.active, .repeated = e.given == 0};
+        };
+        return detail::grant_on_first_node(t, resource_id::gpu, t.get<"jobs/held.gpu">(),
+                                           t.get<"nodes/capacity.gpu">()[0], choose, out);
     }
 
     /// Returns true if the job becomes active or inactive, or has other bounds than before.

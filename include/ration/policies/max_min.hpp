@@ -212,7 +212,7 @@ private:
         followed_.measure(services_, t.now(), new_round);
         followed_.divide(t, places);
         followed_.apply(t, places);
-        return places.finish(out);
+        return places.finish(t, out);
     }
 
     [[nodiscard]] detail::weighted_service service_of(tick<inputs> const& t, std::size_t row) noexcept {

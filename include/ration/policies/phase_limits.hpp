@@ -16,6 +16,7 @@
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policy.hpp>
 #include <ration/state.hpp>
 #include <ration/target.hpp>
@@ -68,14 +69,13 @@ public:
     /// The parameters that a user can set.
     using parameters = phase_limits_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs =
-        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/phase">,
-                in<double, "jobs/expected.cpu">, in<double, "jobs/expected.memory">, in<double, "jobs/throttled.cpu">,
-                in<double, "jobs/used.cpu">, in<double, "jobs/used.memory">, in<std::int64_t, "jobs/min.cpu">,
-                in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
-                in<std::int64_t, "jobs/min.memory">, in<std::int64_t, "jobs/max.memory">,
-                in<std::int64_t, "jobs/held.memory">, in<std::int64_t, "nodes/capacity.cpu">,
-                in<std::int64_t, "nodes/capacity.memory">>;
+    using inputs = detail::one_node_columns<
+        in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/phase">, in<double, "jobs/expected.cpu">,
+        in<double, "jobs/expected.memory">, in<double, "jobs/throttled.cpu">, in<double, "jobs/used.cpu">,
+        in<double, "jobs/used.memory">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+        in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "jobs/min.memory">, in<std::int64_t, "jobs/max.memory">,
+        in<std::int64_t, "jobs/held.memory">, in<std::int64_t, "nodes/capacity.cpu">,
+        in<std::int64_t, "nodes/capacity.memory">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, phase_unknown, phase_ahead, last_interval, throttled, no_room };
@@ -187,30 +187,30 @@ private:
 
     /// Writes the limits of one resource that change.
     template <fixed_string Resource>
-    [[nodiscard]] status answer(tick<inputs> const& t, limit job_limits::* of, resource_id resource,
-                                grants& out) const noexcept {
+    [[nodiscard, gnu::flatten]] status answer(tick<inputs> const& t, limit job_limits::* of, resource_id resource,
+                                              grants& out) const noexcept {
         constexpr bool is_cpu = Resource.view() == "cpu";
         auto const least = is_cpu ? t.get<"jobs/min.cpu">() : t.get<"jobs/min.memory">(),
                    most = is_cpu ? t.get<"jobs/max.cpu">() : t.get<"jobs/max.memory">(),
                    held = is_cpu ? t.get<"jobs/held.cpu">() : t.get<"jobs/held.memory">();
-        std::int64_t left = is_cpu ? t.get<"nodes/capacity.cpu">()[0] : t.get<"nodes/capacity.memory">()[0];
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_running(t, row)) continue;
+        std::int64_t const capacity = is_cpu ? t.get<"nodes/capacity.cpu">()[0] : t.get<"nodes/capacity.memory">()[0];
+        std::int64_t left = capacity;
+        auto const choose = [&](std::size_t row) noexcept {
+            if (row == 0) left = capacity;  // the rows are asked in order, and maybe again
             limit const& l = jobs_[row].*of;
-            std::int64_t amount = unlimited;
-            reason why = l.why;
-            if (l.amount >= 0) {
-                amount = amount_of(l.amount, least_amount(resource), {least[row], most[row]});
-                if (amount <= left)
-                    left -= amount;
-                else {
-                    amount = unlimited;
-                    why = no_room;
-                }
+            detail::chosen_amount chosen{.amount = unlimited, .reason = l.why, .is_set = is_running(t, row)};
+            if (!chosen.is_set || l.amount < 0) return chosen;
+            std::int64_t const least_granted = least_amount(resource),
+                               amount = amount_of(l.amount, least_granted, {least[row], most[row]});
+            if (amount >= least_granted && amount <= left) {
+                chosen.amount = amount;
+                left -= amount;
+            } else {
+                chosen.reason = no_room;
             }
-            if (amount != held[row] && !out.set(row, 0, resource, amount, why)) return status::capacity;
-        }
-        return status::ok;
+            return chosen;
+        };
+        return detail::grant_on_first_node(t, resource, held, capacity, choose, out);
     }
     /// The limit as an amount that the job accepts, rounded up.
     [[nodiscard]] static std::int64_t amount_of(double limit, std::int64_t smallest, bounds const& accepted) noexcept {

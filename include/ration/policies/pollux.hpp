@@ -59,9 +59,9 @@ struct pollux_parameters {
 
 /// Every interval, and with `at_changes` also when jobs or devices come or go, the devices are divided so that the
 /// p-mean of all jobs' speed-ups is the largest. A job's speed-up with k devices is its goodput with them, divided by
-/// its goodput with the fair share, devices / jobs; it is reduced by the penalty if k is not the present number. As
-/// many jobs run as possible: for p < 0 a job without devices would make the mean 0, so one more
-/// running job outweighs everything else. Each job gets the batch with its best goodput.
+/// its goodput with the fair share, devices / jobs, or with the nearest number on which it runs. It is reduced by the
+/// penalty if k is not the present number. As many jobs run as possible: for p < 0 a job without devices would make the
+/// mean 0, so one more running job outweighs everything else. Each job gets the batch with its best goodput.
 ///
 /// The published search also avoids two multi-node jobs on one node. Here jobs that change are
 /// placed again, the largest first, on as few nodes as possible. O(jobs x counts) and the time of
@@ -98,7 +98,7 @@ public:
         if (shares.empty()) return jobs_.apply(t, out);
         std::int64_t const fair = jobs_.devices() / static_cast<std::int64_t>(shares.size());
         jobs_.divide([&](detail::share const& s, detail::speed_curve const& goodput, std::int64_t held) noexcept {
-            double const usual = goodput.at(within(fair, {s.least, s.most}));
+            double const usual = usual_goodput(goodput, s, fair);
             return [=, this](std::int64_t k) noexcept {
                 double const speedup =
                     goodput.at(k) / usual * (k == held || held == 0 ? 1 : 1 - parameters_.restart_penalty);
@@ -116,6 +116,18 @@ public:
 private:
     pollux_parameters parameters_;
     detail::goodput_jobs jobs_;
+
+    /// The goodput to which speed-ups relate: that with the fair share, or with the next fewer devices on which the job
+    /// runs, or else with the next more. It is above 0 where any is.
+    [[nodiscard]] static double usual_goodput(detail::speed_curve const& goodput, detail::share const& s,
+                                              std::int64_t fair) noexcept {
+        std::int64_t const share = within(fair, {s.least, s.most});
+        for (std::int64_t k = share; k >= s.least; --k)
+            if (double const g = goodput.at(k); g > 0) return g;
+        for (std::int64_t k = share; k <= s.most; ++k)
+            if (double const g = goodput.at(k); g > 0) return g;
+        return 0;
+    }
 
     /// Increases with the speed-up; 0 belongs to a job without devices.
     [[nodiscard]] double worth(double speedup) const noexcept {

@@ -15,6 +15,7 @@
 #include <ration/buffer.hpp>
 #include <ration/job.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policies/detail/rigid_jobs.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
@@ -99,7 +100,7 @@ public:
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (jobs_.begin(t, false)) {
             detail::start_as_submitted(t, jobs_, false);
-            if (auto const done = jobs_.finish(out); done != status::ok) return done;
+            if (auto const done = jobs_.finish(t, out); done != status::ok) return done;
         }
         return set_intervals(t, out);
     }
@@ -120,7 +121,7 @@ private:
             double const ideal = interval(t.get<"jobs/save_cost">()[row], hazards_[row]);
             std::int64_t const amount = within(static_cast<std::int64_t>(ideal), {least[row], most[row]});
             if (is_near(amount, held[row])) continue;
-            if (!out.set(row, 0, number_, amount, by_hazard)) return status::capacity;
+            if (!detail::hold_on(t, row, 0, number_, amount, by_hazard, out)) return status::capacity;
         }
         return status::ok;
     }

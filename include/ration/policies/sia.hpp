@@ -125,7 +125,7 @@ public:
         for (auto const& s : shares) list_configurations(t, s);
         reason const why = choice_.solve(parameters_.steps) ? best_sum : near_best_sum;
         place(t, shares, why);
-        if (auto const placed = jobs_.places().finish(out); placed != status::ok) return placed;
+        if (auto const placed = jobs_.places().finish(t, out); placed != status::ok) return placed;
         return detail::choose_batches(t, shares, why, out);
     }
 

@@ -65,7 +65,7 @@ public:
         detail::start_in_order(t, jobs_, parameters_.backfill, [&](std::size_t row) noexcept {
             return detail::size_of_work(length[row], rate[row], jobs_.wanted(row), parameters_.measure);
         });
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

@@ -102,7 +102,7 @@ public:
             if (!jobs_.begin(t, true)) return status::ok;
             auto const remaining = t.get<"jobs/remaining">();
             sort_all(t, [&](std::size_t row) noexcept { return remaining[row]; });
-            return jobs_.finish(out);
+            return jobs_.finish(t, out);
         }
         if (order_.follow(t, jobs_, t.get<"jobs/remaining">())) irregular_.reset(t.jobs());
         if (!jobs_.plan(t, true)) return status::ok;
@@ -116,7 +116,7 @@ public:
                 double const size = size_of(t, running, remaining_of(t, running));
                 return size != key.first ? size < key.first : running < row;
             });
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:

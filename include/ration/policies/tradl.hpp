@@ -15,6 +15,7 @@
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
 #include <ration/parameter.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::policies {
@@ -83,11 +84,10 @@ struct tradl_parameters {
 class tradl {
 public:
     using policy_concept = policy_tag;
-    using inputs =
-        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
-                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">,
-                in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">>;
+    using inputs = detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
+                                            in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">,
+                                            in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
+                                            in<std::int64_t, "nodes/capacity.cpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t {
@@ -177,11 +177,6 @@ private:
         [[nodiscard]] bool is_accepted(std::size_t row) const noexcept { return tier[row] >= accepted_from; }
         [[nodiscard]] bool is_finished(std::size_t row) const noexcept { return tier[row] >= finished_from; }
     };
-    /// The answer for one job.
-    struct decision {
-        std::int64_t amount;
-        reason why;
-    };
     /// The values of a tick that are the same for all jobs of a node.
     struct shares {
         bool free;
@@ -203,6 +198,7 @@ private:
         bool limiting = false;
         nanoseconds try_again{0}, wait = first_wait;
         shares now{};
+        std::int64_t left = 0;  ///< millicores that this tick does not reserve
 
         [[nodiscard]] static auto fields(auto& self) noexcept {
             return std::tie(self.running, self.accepted, self.limiting, self.try_again.count, self.wait.count);
@@ -260,45 +256,51 @@ private:
     [[nodiscard, gnu::flatten]] status answer_one(tick<inputs> const& t, jobs const all, grants& out) const noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
         shares const now = nodes_[0].now;
-        for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!all.is_running(row)) continue;
-            decision const d = decide_one(all, row, now, {least[row], most[row]});
+        auto const choose = [&](std::size_t row) noexcept {
+            if (!all.is_running(row)) return detail::chosen_amount{.is_set = false};
+            detail::chosen_amount chosen = decide_one(all, row, now, {least[row], most[row]});
             // A job that is released before it held anything also holds 0, and still needs a grant.
-            bool const reply = d.amount == held[row] && d.amount != 0;
-            if (!reply && !out.set(row, 0, resource_id::cpu, d.amount, d.why)) return status::capacity;
-        }
-        return status::ok;
+            chosen.repeated = chosen.amount == 0;
+            return chosen;
+        };
+        return detail::grant_on_first_node(t, resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
     }
 
-    /// The grants on several nodes. A job that moves releases its CPU first.
-    [[nodiscard]] status answer_each(tick<inputs> const& t, jobs const& all, grants& out) const noexcept {
+    /// The grants on several nodes. A job that moves releases its CPU elsewhere, which others can have from the next
+    /// tick on. An amount that does not fit on its node, after all that become smaller there, is not granted.
+    [[nodiscard]] status answer_each(tick<inputs> const& t, jobs const& all, grants& out) noexcept {
         auto const least = t.get<"jobs/min.cpu">(), most = t.get<"jobs/max.cpu">(), held = t.get<"jobs/held.cpu">();
+        auto const node_of = [&](std::size_t row) { return places_[row].node != nowhere ? places_[row].node : 0; };
+        auto const choose = [&](std::size_t row) {
+            return decide_one(all, row, nodes_[node_of(row)].now, {least[row], most[row]});
+        };
+        for (node_state& n : nodes_) n.left = n.capacity;
+        detail::for_each_holding(t, resource_id::cpu, [&](std::size_t row, std::uint32_t at, std::int64_t amount) {
+            std::int64_t const chosen = all.is_running(row) && at == node_of(row) ? choose(row).amount : amount;
+            bool const shrinks = detail::growth(chosen, amount, resource_id::cpu) < 0;
+            nodes_[at].left -= reserved(shrinks ? chosen : amount, resource_id::cpu);
+        });
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             if (!all.is_running(row)) continue;
-            location const at = places_[row];
-            std::uint32_t const node = at.node != nowhere ? at.node : 0;
-            decision const d = decide_one(all, row, nodes_[node].now, {least[row], most[row]});
-            bool const moves = at.held != nowhere && at.held != node;
-            if (moves && !out.set(row, at.held, resource_id::cpu, 0, d.why)) return status::capacity;
-            bool const reply = !moves && d.amount == held[row] && d.amount != 0;
-            if (!reply && !out.set(row, node, resource_id::cpu, d.amount, d.why)) return status::capacity;
+            std::uint32_t const node = node_of(row);
+            detail::chosen_amount const d = choose(row);
+            auto const has = detail::holding_on(t, row, node, resource_id::cpu, held[row]);
+            std::int64_t const more = detail::growth(d.amount, has.here, resource_id::cpu);
+            if (more > 0 && more > nodes_[node].left) continue;
+            nodes_[node].left -= more > 0 ? more : 0;
+            bool const changes = d.amount != has.here || has.elsewhere || d.amount == 0;
+            if (changes && !detail::hold_on(t, row, node, resource_id::cpu, d.amount, d.reason, out))
+                return status::capacity;
         }
         return status::ok;
     }
 
-    /// Finds the node where each job holds CPU. The table `held` is sorted by job, so one pass is
-    /// enough.
+    /// Finds the node where each job holds CPU.
     void find_held(tick<inputs> const& t) noexcept {
-        auto const ids = t.get<"jobs/id">(), owner = t.get<"held/job">();
-        auto const node = t.get<"held/node">(), resource = t.get<"held/resource">();
         places_.clear();
-        for (std::size_t row = 0, i = 0; row < ids.size(); ++row) {
-            places_.push_back({});
-            for (; i < owner.size() && owner[i] <= ids[row]; ++i)
-                if (owner[i] == ids[row] && resource[i] == static_cast<std::uint32_t>(resource_id::cpu) &&
-                    node[i] < t.nodes())
-                    places_[row].held = node[i];
-        }
+        for (std::size_t row = 0; row < t.jobs(); ++row) places_.push_back({});
+        detail::for_each_holding(t, resource_id::cpu,
+                                 [&](std::size_t row, std::uint32_t node, std::int64_t) { places_[row].held = node; });
     }
 
     /// The node for a new job, by use and then by number of jobs.
@@ -383,8 +385,8 @@ private:
                 .at_fair = n.capacity / (n.running + 1)};
     }
     /// The limit of one job, and its reason.
-    [[nodiscard]] decision decide_one(jobs const& all, std::size_t row, shares const& now,
-                                      bounds const& accepted) const noexcept {
+    [[nodiscard]] detail::chosen_amount decide_one(jobs const& all, std::size_t row, shares const& now,
+                                                   bounds const& accepted) const noexcept {
         if (all.is_finished(row)) return {0, objective};
         if (now.free) return {unlimited, machine_not_full};
         if (!all.is_accepted(row)) return {unlimited, below_acceptable};

@@ -270,20 +270,24 @@ private:
 
 }  // namespace detail
 
-/// The laws of Policy in a synthetic cluster. `make()` returns a fresh instance, the same each time. Law 3 (no I/O, no
-/// clock, no rng) is seen as far as it breaks law 1. Errors besides broken laws: those of `bind_columns`, for a column
-/// that neither the catalogue nor `options.fill` has.
+/// The laws of Policy in synthetic clusters, in one of which bounds, requests and capacities change. `make()` returns a
+/// fresh instance, the same each time. Law 3 (no I/O, no clock, no rng) is seen as far as it breaks law 1. Errors
+/// besides broken laws: those of `bind_columns`, for a column that neither the catalogue nor `options.fill` has.
 template <class Make>
     requires Policy<std::invoke_result_t<Make&>>
 [[nodiscard]] result<void> policy_laws(Make make, policy_law_options const& options = {}) {
     using policies_under_laws = detail::policies_under_laws<std::invoke_result_t<Make&>, Make>;
-    detail::law_cluster usual(options), ample(options, supply::ample), scarce(options, supply::scarce);
-    policies_under_laws on_usual(make, options), on_ample(make, options), on_scarce(make, options);
+    detail::law_cluster usual(options), changing(options, supply::changing), ample(options, supply::ample),
+        scarce(options, supply::scarce);
+    policies_under_laws on_usual(make, options), on_changing(make, options), on_ample(make, options),
+        on_scarce(make, options);
     if (auto bound = on_usual.bind(usual); !bound) return bound;
+    if (auto bound = on_changing.bind(changing); !bound) return bound;
     if (auto bound = on_ample.bind(ample); !bound) return bound;
     if (auto bound = on_scarce.bind(scarce); !bound) return bound;
     for (std::uint64_t number = 0; number < options.ticks; ++number) {
         if (auto kept = on_usual.step(usual, number); !kept) return kept;
+        if (auto kept = on_changing.step(changing, number); !kept) return kept;
         if (auto kept = on_ample.step_of_one(ample, number); !kept) return kept;
         if (auto kept = on_scarce.step_of_one(scarce, number); !kept) return kept;
         if (auto kept = detail::pauses_for_scarcity(ample, scarce, on_scarce.changes(), number); !kept) return kept;

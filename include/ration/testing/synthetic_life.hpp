@@ -14,10 +14,11 @@
 
 namespace ration::testing {
 
-/// The capacity of the nodes for the jobs. `usual`: the capacity stays, and some jobs have a minimum of CPU. In the
-/// others no job has one. `scarce`: of each 40 seconds the nodes have less than a millicore, and less than a device,
-/// for each job in 30.
-enum class supply : std::uint8_t { usual, ample, scarce };
+/// The capacity of the nodes for the jobs. `usual`: the capacity stays, and some jobs have a minimum of CPU.
+/// `changing`: bounds, requests and capacities change under the jobs, and nodes are lost and come back. In the others
+/// no job has a minimum of CPU. `scarce`: of each 40 seconds the nodes have less than a millicore, and less than a
+/// device, for each job in 30.
+enum class supply : std::uint8_t { usual, ample, scarce, changing };
 
 struct life_options {
     std::uint64_t seed = 1;
@@ -51,6 +52,7 @@ public:
     void step() {
         cluster_.pass(seconds(1));
         if (supply_ == supply::scarce) change_capacities();
+        if (supply_ == supply::changing) change_demands();
         age_nodes();
         ++ticks_;
         leave();
@@ -68,6 +70,32 @@ private:
             std::int64_t const little = std::min<std::int64_t>(static_cast<std::int64_t>(most_jobs_ / 2), usual);
             for (std::size_t node = 0; node < cluster_.nodes(); ++node)
                 cluster_.set_capacity(node, r, ticks_ % 40 < 10 ? usual : little);
+        }
+    }
+
+    /// Now and then a node is lost or comes back, with a third, two thirds or all of its capacity, and a job has other
+    /// bounds, whatever it holds. A request can be beyond these. The first node loses its devices only, and keeps a
+    /// third of all else: there the jobs' minima fit.
+    void change_demands() {
+        for (std::size_t node = 0; node < cluster_.nodes(); ++node) {
+            if (!rng_.once_in(10)) continue;
+            auto const thirds = static_cast<std::int64_t>(rng_.below(4));
+            for (std::size_t r = 0; r < std::size(standard_resources); ++r)
+                if (auto const id = static_cast<resource_id>(r);
+                    standard_resources[r].granularity != divisibility::setting)
+                    cluster_.set_capacity(
+                        node, id,
+                        capacity_[r] *
+                            (node == 0 && id != resource_id::gpu ? std::max<std::int64_t>(thirds, 1) : thirds) / 3);
+        }
+        for (std::size_t row = 0; row < cluster_.jobs().size(); ++row) {
+            if (!rng_.once_in(10)) continue;
+            auto job = cluster_.jobs()[row];
+            for (std::size_t r = 0; r < std::size(standard_resources); ++r) demand(job, r);
+            bool const asks_beyond = rng_.once_in(3);
+            for (auto& request : job.request) request = asks_beyond ? 2 * request : request;
+            accept_intervals(job);
+            cluster_.set(row, job);
         }
     }
 
@@ -130,7 +158,7 @@ private:
                            most = std::max(least, std::min(maximum, 8 * fair));
         job.request[r] = least + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(most - least + 1)));
         bool const is_cpu = static_cast<resource_id>(r) == resource_id::cpu;
-        if (is_cpu && supply_ != supply::usual) minimum = 0;
+        if (is_cpu && (supply_ == supply::ample || supply_ == supply::scarce)) minimum = 0;
     }
 
     /// Saves take longer for some jobs than for others, and some accept only short intervals, without a draw.

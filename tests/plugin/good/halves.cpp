@@ -22,13 +22,14 @@ public:
         if (t.nodes() == 0) return ration::status::ok;
         auto const capacity = t.get<"nodes/capacity.gpu">();
         auto const state = t.get<"jobs/state">();
-        auto const asked = t.get<"jobs/request.gpu">();
+        auto const asked = t.get<"jobs/request.gpu">(), least = t.get<"jobs/min.gpu">(), most = t.get<"jobs/max.gpu">();
         std::size_t const nodes = t.nodes() > 1 ? 2 : 1;
         std::array<std::int64_t, 2> left{capacity[0], capacity[nodes - 1]};
         for (std::size_t job = 0; job < t.jobs(); ++job) {
             if (!ration::is_active(static_cast<ration::job_state>(state[job]))) continue;
-            std::array<std::int64_t, 2> part{asked[job], 0};
-            if (nodes == 2) part = {asked[job] - asked[job] / 2, asked[job] / 2};
+            std::int64_t const all = ration::within(asked[job], {least[job], most[job]});
+            std::array<std::int64_t, 2> part{all, 0};
+            if (nodes == 2) part = {all - all / 2, all / 2};
             if (part[0] > left[0] || part[1] > left[1]) part = {};
             for (std::size_t node = 0; node < nodes; ++node) {
                 left[node] -= part[node];

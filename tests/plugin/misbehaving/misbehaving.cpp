@@ -93,6 +93,8 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     auto const* capacity = values<std::int64_t>(tick, RATION_NODES, mine->slot.capacity);
     if (is(misbehaviour::reads_former_capacity) && mine->former_capacity != nullptr) capacity = mine->former_capacity;
     mine->former_capacity = capacity;
+    if (mine->first_capacity == 0) mine->first_capacity = capacity[0];
+    std::int64_t const divided = is(misbehaviour::ignores_changed_capacity) ? mine->first_capacity : capacity[0];
     std::uint64_t const jobs = tick->table[RATION_JOBS]->n_rows, nodes = tick->table[RATION_NODES]->n_rows;
     std::uint64_t running = 0, count = 0;
     for (std::uint64_t j = 0; j < jobs; ++j) running += state[j] == RATION_RUNNING;
@@ -102,7 +104,7 @@ std::int32_t decide(void* self, ration_tick const* tick, ration_out* out) {
     }
     for (std::uint32_t j = 0; j < jobs && nodes > 0; ++j) {
         if (state[j] != RATION_RUNNING) continue;
-        std::int64_t const share = capacity[0] / static_cast<std::int64_t>(running);
+        std::int64_t const share = divided / static_cast<std::int64_t>(running);
         out->grant[count++] = {j, 0, RATION_CPU, 1, 0, share < least[j] ? least[j] : share > most[j] ? most[j] : share};
     }
     out->count = count;

@@ -28,6 +28,7 @@ struct instance {
     columns slot;
     ration_grant* former_output;
     std::int64_t const* former_capacity;
+    std::int64_t first_capacity;
     bool is_bound;
     std::uint32_t known_state[most_known];  // of jobs, by row, for the misbehaviours of a plugin that follows changes
 };

@@ -82,6 +82,7 @@ enum class misbehaviour : unsigned char {
     ignores_repeated_tick,
     ignores_changed_state,
     ignores_moved_rows,
+    ignores_changed_capacity,
 };
 
 /// Of this file.

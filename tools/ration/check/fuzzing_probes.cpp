@@ -23,7 +23,7 @@ void validate_tick(session& run, std::uint64_t seed) {
     run.apply(a);
 }
 
-void bear_anything(subject const& s) {
+void bear_lives(subject const& s, testing::supply nodes_have) {
     library const loaded(s);
     for (int i = 0; i < clusters; ++i) {
         std::uint64_t const seed = s.seed + static_cast<std::uint64_t>(i);
@@ -32,18 +32,23 @@ void bear_anything(subject const& s) {
                      .nodes = 1 + seed % most_nodes,
                      .lock_inputs = true,
                      .exact_scratch = true,
-                     .lists_changes = s.has_flag(RATION_F_FOLLOWS_CHANGES)});
+                     .lists_changes = s.has_flag(RATION_F_FOLLOWS_CHANGES),
+                     .nodes_have = nodes_have});
         for (int tick = 0; tick < fuzzing_ticks; ++tick) validate_tick(run, seed);
         run.instance().destroy();
     }
 }
 
+void bear_anything(subject const& s) { bear_lives(s, testing::supply::usual); }
+void bear_changes(subject const& s) { bear_lives(s, testing::supply::changing); }
+
+constexpr deadline patient{.cpu_seconds = 10, .wall_seconds = 60};
 constexpr probe fuzzing_probes[] = {
-    {"fuzz/clusters",
-     "run the plugin under a debugger on this seed: --seed makes the same clusters again",
-     &bear_anything,
-     then::go_on,
-     {.cpu_seconds = 10, .wall_seconds = 60}},
+    {"fuzz/clusters", "run the plugin under a debugger on this seed: --seed makes the same clusters again",
+     &bear_anything, then::stop_group, patient},
+    {"fuzz/demands",
+     "read bounds, requests and capacities again at each tick: what a job holds may be more than it accepts now, or than its node has",
+     &bear_changes, then::go_on, patient},
 };
 
 }  // namespace

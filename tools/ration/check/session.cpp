@@ -29,7 +29,8 @@ answer output::take(std::int32_t code) const {
 
 session::session(library const& l, subject const& s, session_options const& options)
     : options_(options), subject_(s), cluster_(cluster_of(options.nodes)),
-      life_(cluster_, most_jobs, {.seed = options.seed, .first_jobs = first_jobs, .least_minimum = 2}),
+      life_(cluster_, most_jobs,
+            {.seed = options.seed, .first_jobs = first_jobs, .nodes_have = options.nodes_have, .least_minimum = 2}),
       tables_(std::make_unique<tables>(s, options.seed)), guest_(l, s), checker_(s) {
     if (options.bound_before) guest_.bind(tables(s, options.seed + 1), {.small = true});
     guest_.bind(*tables_, options.schema);

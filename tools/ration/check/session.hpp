@@ -23,6 +23,7 @@ struct session_options {
     bool exact_scratch = false;  ///< nor beyond its scratch
     bool bound_before = false;   ///< to a smaller host, whose columns have other slots
     bool lists_changes = false;  ///< of rows, as a host does for a plugin that follows them
+    testing::supply nodes_have = testing::supply::usual;
     schema_options schema{};
 };
 

@@ -82,6 +82,12 @@ void client_tables::apply(client_request const& request, vector_widths const& wi
     rows_moved_ = false;
 }
 
+bounds client_tables::bounds_of(client_id const& id, std::size_t resource) const {
+    std::size_t const row = row_of(store_, columns_, {job_numbers_.at(id)});
+    auto const& its = columns_.resources[resource];
+    return {store_.at(its.minimum, row), store_.at(its.maximum, row)};
+}
+
 void client_tables::apply_nodes(client_request const& request) {
     std::vector<client_id> former;
     former.reserve(nodes_.size());

@@ -13,6 +13,7 @@
 #include <ration/host/ledger.hpp>
 #include <ration/host/snapshot_store.hpp>
 #include <ration/host/standard_columns.hpp>
+#include <ration/job.hpp>
 
 #include "decide/client_id.hpp"
 #include "decide/request.hpp"
@@ -65,6 +66,8 @@ public:
     [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
     [[nodiscard]] client_id const& node(std::size_t row) const noexcept { return nodes_[row].id; }
     [[nodiscard]] bool knows_job(client_id const& id) const { return job_numbers_.contains(id); }
+    /// Pre: `knows_job(id)`.
+    [[nodiscard]] bounds bounds_of(client_id const& id, std::size_t resource) const;
     [[nodiscard]] bool knows_node(client_id const& id) const { return node_rows_.contains(id); }
 
 private:

@@ -83,6 +83,15 @@ public:
         return {};
     }
 
+    /// The bounds of each job after the request. Pre: `check_ids` has succeeded.
+    [[nodiscard]] checked check_bounds() const {
+        for (auto const* const rows : {&request_.jobs.added, &request_.jobs.changed})
+            for (auto const& row : *rows)
+                for (std::size_t r = 0; r < std::size(standard_resources); ++r)
+                    if (auto const done = check_bounds_of(row, r, rows == &request_.jobs.added); !done) return done;
+        return {};
+    }
+
     [[nodiscard]] result<vector_widths, request_fault> check_widths() const {
         auto const keys = keys_of(table_id::jobs);
         vector_widths widths = tables_.widths();
@@ -198,6 +207,25 @@ private:
                         "add to each job: " + ranges, row.pointer);
     }
 
+    [[nodiscard]] checked check_bounds_of(client_row const& row, std::size_t resource, bool is_new) const {
+        auto const name = standard_resources[resource].name;
+        std::size_t const keys[] = {find_key(table_id::jobs, fmt::format("min.{}", name)),
+                                    find_key(table_id::jobs, fmt::format("max.{}", name))};
+        if (!has(row, keys[0]) && !has(row, keys[1])) return {};  // as before, or the defaults
+        bounds its = is_new ? bounds{} : tables_.bounds_of(row.id, resource);
+        for (std::size_t const k : {0, 1}) {
+            std::int64_t& bound = k == 0 ? its.minimum : its.maximum;
+            if (is_new) bound = static_cast<std::int64_t>(keys_of(table_id::jobs)[keys[k]].otherwise.value_or(0));
+            for (auto const& cell : request_.cells_of(row))
+                if (cell.key == keys[k]) bound = static_cast<std::int64_t>(request_.values[cell.first]);
+        }
+        bool const chooses_itself = its.maximum == 0 && name == "batch";
+        if (its.minimum <= its.maximum || chooses_itself) return {};
+        return fault_of("job", row.id,
+                        fmt::format("would have min.{0} {1} above max.{0} {2}", name, its.minimum, its.maximum),
+                        "send both keys, the minimum at most the maximum", row.pointer);
+    }
+
     /// That of the first row with the column; 1 for one that the policy reads while there are no jobs.
     [[nodiscard]] std::uint32_t width_of_added(std::size_t key) const {
         for (auto const& row : request_.jobs.added)
@@ -229,6 +257,7 @@ result<vector_widths, request_fault> check_request(client_request const& request
     if (auto const done = check.check_ids(); !done) return done.failure();
     if (auto const done = check.check_columns(); !done) return done.failure();
     if (auto const done = check.check_holdings(); !done) return done.failure();
+    if (auto const done = check.check_bounds(); !done) return done.failure();
     return check.check_widths();
 }
 

@@ -21,7 +21,8 @@ constexpr double most_time = 0x1p62;       // ns, so that a difference of two ti
 constexpr double most_measurement = 1e15;  // steps, seconds, losses
 constexpr double least_weight = 1e-6, most_weight = 1e6;
 constexpr std::uint32_t unknown_phase = 0xFFFF'FFFF;
-constexpr double most_count = 1'000'000;  // tiers, restarts, tenants
+constexpr double most_count = 1'000'000;    // tiers, restarts, tenants
+constexpr double most_node_devices = 4096;  // some policies give devices one by one
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view computed[] = {"jobs/id", "jobs/held.", "nodes/free."};
 constexpr std::array states{job_state::queued, job_state::running, job_state::restarting, job_state::done,
@@ -65,6 +66,7 @@ constexpr exception exceptions[] = {
     {"jobs/remaining", 0, most_measurement, {}, value_form::maybe_unknown},
     {"jobs/restarts", 0, most_count, 0},
     {"nodes/type", 0, 255, 0},
+    {"nodes/capacity.gpu", 0, most_node_devices, 0},
     {"nodes/capacity.", 0, most_request_amount, 0},
 };
 

@@ -71,12 +71,14 @@ public:
         jobs_.push_back({here, here, none});
     }
     /// Adds an option to the last job. Options of one type are added together, in ascending order
-    /// of devices. An option that is worth no more than a smaller one, or than none, is dropped.
+    /// of devices. An option that is worth no more than a smaller one, or than none, is dropped. A value above 1e200
+    /// counts as that, so that no sum overflows.
     void add(configuration const& c) noexcept {
         job& j = jobs_.back();
-        if (!(c.value > 0) || c.devices > capacities_[c.type]) return;
+        if (!(c.value > 0) || c.devices <= 0 || c.devices > capacities_[c.type]) return;
         if (j.last > j.first && options_.back().type == c.type && options_.back().value >= c.value) return;
-        options_.push_back(c);
+        constexpr double most = 1e200;
+        options_.push_back({.value = c.value < most ? c.value : most, .devices = c.devices, .type = c.type});
         ++j.last;
     }
 

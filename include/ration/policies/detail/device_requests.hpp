@@ -12,6 +12,7 @@
 #include <ration/buffer.hpp>
 #include <ration/job.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/policies/detail/requested_devices.hpp>
 #include <ration/policies/detail/row_set.hpp>
 #include <ration/policy.hpp>
 
@@ -23,9 +24,18 @@ struct former_row {
     bool is_known = false;  ///< it had a row in the last tick
 };
 
-/// The devices that a job in this state requests.
-[[nodiscard]] inline std::int64_t wanted_by(std::uint32_t state, std::int64_t asked) noexcept {
-    return is_active(static_cast<job_state>(state)) && asked > 0 ? asked : 0;
+/// The devices that a job in this state requests, within its bounds; 0 if it is not active. A request above 2^40 never
+/// fits, and counts as that, so that no sum overflows.
+[[nodiscard]] inline std::int64_t wanted_by(std::uint32_t state, std::int64_t asked, bounds const& accepted) noexcept {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (!is_active(static_cast<job_state>(state)) || asked <= 0) return 0;
+    return within(most_wanted(accepted, asked), {0, most});
+}
+/// The same of the job in this row.
+template <class Tick>
+[[nodiscard]] std::int64_t wanted_in(Tick const& t, std::size_t row) noexcept {
+    return wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row],
+                     {t.template get<"jobs/min.gpu">()[row], t.template get<"jobs/max.gpu">()[row]});
 }
 
 /// The devices that jobs request and hold, with sums over all jobs. `follow` is O(changes), or O(jobs) without a list
@@ -127,8 +137,7 @@ private:
     /// Reads a row.
     template <class Tick>
     void renew(Tick const& t, std::size_t row) noexcept {
-        std::int64_t const wanted =
-            wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
+        std::int64_t const wanted = wanted_in(t, row);
         renewed_.push_back(static_cast<std::uint32_t>(row));
         set(row, wanted, wanted > 0 ? t.template get<"jobs/held.gpu">()[row] : 0);
     }
@@ -137,9 +146,12 @@ private:
     void find_changes(Tick const& t) noexcept {
         auto const* const state = t.template get<"jobs/state">().data();
         auto const* const asked = t.template get<"jobs/request.gpu">().data();
+        auto const* const least = t.template get<"jobs/min.gpu">().data();
+        auto const* const most = t.template get<"jobs/max.gpu">().data();
         auto const* const held = t.template get<"jobs/held.gpu">().data();
         for (std::size_t row = 0, size = t.jobs(); row < size; ++row) {
-            std::int64_t const w = wanted_by(state[row], asked[row]), h = w > 0 ? held[row] : 0;
+            std::int64_t const w = wanted_by(state[row], asked[row], {least[row], most[row]}),
+                               h = w > 0 ? held[row] : 0;
             if (((w ^ wanted_[row]) | (h ^ held_[row])) != 0) renew(t, row);
         }
     }

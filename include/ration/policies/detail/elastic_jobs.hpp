@@ -41,7 +41,7 @@ namespace detail {
 
 /// The columns of elastic jobs, and those that a policy adds.
 template <class... More>
-using elastic_columns = cluster_columns<in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, More...>;
+using elastic_columns = cluster_columns<More...>;
 
 /// A job in a division: its bounds, and the devices given to it, 0 or from least to most.
 struct share {
@@ -152,7 +152,7 @@ public:
                     continue;
                 places_.resize(t, row, target, target > 0 ? its_share : others_first);
             }
-        return places_.finish(out);
+        return places_.finish(t, out);
     }
 
     /// As `apply`, for jobs that restart whenever their devices change and can do so on other
@@ -170,7 +170,7 @@ public:
         sort_largest_first();
         for (auto const& s : shares_)
             if (places_.held(t, s.row) != s.given) places_.resize(t, s.row, s.given, its_share);
-        return places_.finish(out);
+        return places_.finish(t, out);
     }
 
     /// Writes the last division if it fits, and returns its size in bytes.

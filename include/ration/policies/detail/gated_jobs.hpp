@@ -39,6 +39,7 @@ class gated_jobs {
     tenant_gate gate_;
     buffer<std::uint8_t> blocked_;   // by tenant: an earlier job of it was not admitted
     buffer<std::uint32_t> stopped_;  // rows of jobs that are stopped for an owner
+    row_set beyond_;                 // jobs that count as what they hold: with the rest, a tenant is above its limit
     buffer<std::int64_t> hopeless_;  // by tenant: the fewest devices for which a reclaim has failed; 0 = none
     /// The next job of a tenant that would borrow.
     struct claim {
@@ -64,6 +65,7 @@ public:
         gate_.reserve(most);
         blocked_.reserve(most.tenants + 1);
         stopped_.reserve(most.jobs);
+        beyond_.reset(most.jobs);
         hopeless_.reserve(most.tenants + 1);
         claims_.reserve(most.tenants + 1);
         first_.reserve(most.tenants + 1);
@@ -79,6 +81,12 @@ public:
         if (!start_owners(t, jobs, rule == tenant_rule::reclaim, others_pass)) return;
         while (start_borrower(t, jobs, others_pass)) {
         }
+    }
+
+    /// True if the job was admitted as a whole, after `start`: its other learners may follow its first one.
+    template <class Jobs>
+    [[nodiscard]] bool may_continue(Jobs const& jobs, std::size_t row) const noexcept {
+        return jobs.requests().held(row) > 0 && !beyond_.contains(row);
     }
 
     /// Divides all devices, also those that jobs hold: runs the jobs that are admitted and fit, in the order of the
@@ -152,13 +160,20 @@ private:
         std::uint32_t const tenant = t.template get<"jobs/tenant">()[row];
         return tenant < t.tenants() ? tenant : static_cast<std::uint32_t>(t.tenants());
     }
+    /// The devices that count as held by the tenant of the job.
+    template <class Jobs>
+    [[nodiscard]] std::int64_t counted(Jobs const& jobs, std::size_t row) const noexcept {
+        return beyond_.contains(row) ? jobs.requests().held(row) : jobs.committed(row);
+    }
     /// The devices that the gate has to admit before the job starts.
     template <class Jobs>
-    [[nodiscard]] static std::int64_t missing(Jobs const& jobs, std::size_t row) noexcept {
-        return jobs.requests().wanted(row) - jobs.committed(row);
+    [[nodiscard]] std::int64_t missing(Jobs const& jobs, std::size_t row) const noexcept {
+        return jobs.requests().wanted(row) - counted(jobs, row);
     }
 
     /// Reads the tenants, with what the plan has changed so far, and with all that a job counts of which a part runs.
+    /// Its request may have grown since it was admitted, or the limit of its tenant has shrunk. Then it has to be
+    /// admitted again.
     template <class Tick, class Jobs>
     void begin(Tick const& t, Jobs& jobs, tenant_rule rule) noexcept {
         jobs.measure(t);
@@ -166,8 +181,16 @@ private:
         auto const held = t.template get<"jobs/held.gpu">();
         row_set const& lacking = jobs.requests().lacking();
         for (std::size_t row = lacking.next(0); row != row_set::none; row = lacking.next(row + 1)) {
-            gate_.add(tenant_of(t, row), jobs.committed(row) - held[row]);
+            gate_.add(tenant_of(t, row), jobs.requests().held(row) - held[row]);
             gate_.add(no_tenant, held[row] - jobs.requests().held(row));  // the sum over all jobs has it already
+        }
+        beyond_.reset(t.jobs());
+        for (std::size_t row = lacking.next(0); row != row_set::none; row = lacking.next(row + 1)) {
+            std::int64_t const more = jobs.committed(row) - jobs.requests().held(row);
+            if (more == 0) continue;
+            bool const fits = gate_.is_within_limits(tenant_of(t, row), more);
+            beyond_.set(row, !fits);
+            if (fits) gate_.add(tenant_of(t, row), more);
         }
         blocked_.reset(t.tenants() + 1);
         hopeless_.reset(t.tenants() + 1);
@@ -179,6 +202,7 @@ private:
         if (!jobs.may_fit(t, row)) return false;
         if (!(whole ? jobs.start_whole(t, row) : jobs.start(t, row))) return false;
         gate_.add(tenant_of(t, row), more);
+        beyond_.set(row, false);
         return true;
     }
 
@@ -241,7 +265,7 @@ private:
                 put_back(t, jobs);
                 return false;
             }
-            gate_.add(tenant_of(t, next), -jobs.committed(next));
+            gate_.add(tenant_of(t, next), -counted(jobs, next));
             jobs.stop(t, next);
             stopped_.push_back(static_cast<std::uint32_t>(next));
         }
@@ -252,7 +276,7 @@ private:
     template <class Tick, class Jobs>
     void put_back(Tick const& t, Jobs& jobs) noexcept {
         for (std::size_t i = stopped_.size(); i-- > 0;)
-            if (jobs.put_back(t, stopped_[i])) gate_.add(tenant_of(t, stopped_[i]), jobs.committed(stopped_[i]));
+            if (jobs.put_back(t, stopped_[i])) gate_.add(tenant_of(t, stopped_[i]), counted(jobs, stopped_[i]));
     }
     /// Of the tenants that borrow from the owner, the newest running job of the one with the largest borrowed share.
     template <class Tick, class Jobs>

@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <ration/buffer.hpp>
 #include <ration/policies/detail/allocation_dp.hpp>
 #include <ration/policies/detail/elastic_jobs.hpp>
+#include <ration/policies/detail/one_node_grants.hpp>
 #include <ration/policies/detail/speed.hpp>
 
 namespace ration::policies::detail {
@@ -31,8 +33,9 @@ template <class Tick>
     for (auto const& s : shares) {
         auto const devices = static_cast<std::size_t>(s.given);
         std::int64_t const best = devices > 0 && devices < batch.width() ? batch[s.row][devices] : 0;
-        if (best <= 0 || best == held[s.row] || best < least[s.row] || best > most[s.row]) continue;
-        if (!out.set(s.row, 0, resource_id::batch, best, reason)) return status::capacity;
+        bool const is_accepted = best > 0 && best <= max_amount && best >= least[s.row] && best <= most[s.row];
+        if (!is_accepted || best == held[s.row]) continue;
+        if (!hold_on(t, s.row, 0, resource_id::batch, best, reason, out)) return status::capacity;
     }
     return status::ok;
 }
@@ -81,7 +84,8 @@ public:
 
     /// Divides the devices so that the sum of the jobs' worth is the largest. `worth(share,
     /// goodput, held)` returns the job's curve, a function of the devices that is above 0 where the
-    /// job runs. A job without devices is worth 0.
+    /// job runs. A job without devices is worth 0. Sums need finite values: a worth beyond all of them counts as the
+    /// largest, and one that is not a number as 0.
     template <class Worth>
     void divide(Worth const& worth) noexcept {
         choices_.clear();
@@ -91,7 +95,9 @@ public:
             speed_curve const speed = goodput(s);
             return [curve = worth(s, speed, held_[s.row]), speed, least = s.least](std::int64_t k) noexcept {
                 if (k == 0) return 0.0;
-                return k >= least && speed.at(k) > 0 ? curve(k) : allocation_dp::impossible;
+                if (k < least || !(speed.at(k) > 0)) return allocation_dp::impossible;
+                double const worth_of_k = curve(k), most = std::numeric_limits<double>::max();
+                return !(worth_of_k > 0) ? 0 : worth_of_k < most ? worth_of_k : most;
             };
         }));
         for (std::size_t j = 0; j < choices_.size(); ++j) shares_[j].given = choices_[j].given;

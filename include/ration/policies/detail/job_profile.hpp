@@ -35,7 +35,7 @@ struct job_profile {
     }
     /// True if the batch is within the bounds.
     [[nodiscard]] bool accepts_batch(std::int64_t b) const noexcept {
-        return b >= batches.minimum && b <= batches.maximum;
+        return b >= batches.minimum && b <= batches.maximum && b <= max_amount;
     }
     /// True if devices and batch are within the bounds.
     [[nodiscard]] bool accepts(std::int64_t k, std::int64_t b) const noexcept {

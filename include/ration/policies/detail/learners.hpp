@@ -23,7 +23,7 @@ namespace detail {
 
 /// The columns of jobs with learners, and those that a policy adds.
 template <class... More>
-using learner_columns = tenant_columns<in<std::int64_t, "jobs/min.gpu">, More...>;
+using learner_columns = tenant_columns<More...>;
 
 /// Jobs that start as in FfDL: in learners of at most `learner` devices, each on one node. `begin` is O(changes log
 /// jobs), or O(jobs + nodes) without a list of changes.
@@ -194,7 +194,10 @@ public:
     }
 
     /// Writes the grants. Returns `status::capacity` if they do not fit.
-    [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
+        return places_.finish(t, out);
+    }
 
 private:
     /// The devices of the learners that start together: of all missing ones, or of one, or of as many as the minimum of

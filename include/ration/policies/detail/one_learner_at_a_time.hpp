@@ -57,7 +57,8 @@ namespace detail {
 /// intended for jobs that make no step before they are complete.
 ///
 /// With `tenants`, the quota of a tenant admits a job as a whole when its first learner starts, and later jobs count
-/// all of its learners as held. Its other learners follow as above. With `reclaim`, a job within the quota starts whole
+/// all of its learners as held. Its other learners follow as above, as long as its tenant stays within its limit: the
+/// request can grow, and the limit shrink. With `reclaim`, a job within the quota starts whole
 /// if jobs of borrowers then suffice to free devices.
 ///
 /// The random order models pods that are created at the same time; this is an interpretation.
@@ -98,11 +99,11 @@ public:
         if (late < t.jobs()) jobs_.withdraw(t, late);
         if (has_quotas) {
             gate_.start(t, jobs_, parameters_.tenants, true);
-            start_in_turns(t, [&](std::size_t row) noexcept { return jobs_.requests().held(row) > 0; });
+            start_in_turns(t, [&](std::size_t row) noexcept { return gate_.may_continue(jobs_, row); });
         } else {
             start_in_turns(t, [](std::size_t) noexcept { return true; });
         }
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
     /// Writes the state if it fits, and returns its size in bytes.
@@ -164,8 +165,7 @@ private:
     /// True if the job has some of its learners, but not all, at the begin of the tick.
     [[nodiscard]] static bool is_incomplete(tick<inputs> const& t, std::size_t row) noexcept {
         std::int64_t const held = t.template get<"jobs/held.gpu">()[row];
-        return held > 0 &&
-               held < wanted_by(t.template get<"jobs/state">()[row], t.template get<"jobs/request.gpu">()[row]);
+        return held > 0 && held < wanted_in(t, row);
     }
 
     /// The row of the job that frees its learners now; the number of rows if there is none. A tick

@@ -19,9 +19,9 @@ namespace ration::policies::detail {
 template <class... More>
 using cluster_columns =
     columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/held.gpu">,
-            in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">,
-            in<std::int64_t, "held/amount">, in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">,
-            More...>;
+            in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">, in<std::uint64_t, "held/job">,
+            in<std::uint32_t, "held/node">, in<std::uint32_t, "held/resource">, in<std::int64_t, "held/amount">,
+            in<std::int64_t, "nodes/capacity.gpu">, in<std::int64_t, "nodes/free.gpu">, More...>;
 
 /// The free devices of the cluster.
 struct supply {
@@ -185,7 +185,10 @@ public:
     }
 
     /// Writes the changes, in the order of jobs and nodes.
-    [[nodiscard]] status finish(grants& out) noexcept { return jobs_.finish(out); }
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
+        return jobs_.finish(t, out);
+    }
 
 private:
     void resize(std::size_t nodes) noexcept {

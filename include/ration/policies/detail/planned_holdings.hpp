@@ -11,6 +11,7 @@
 
 #include <ration/buffer.hpp>
 #include <ration/detail/sort.hpp>
+#include <ration/job.hpp>
 #include <ration/policy.hpp>
 #include <ration/resource.hpp>
 
@@ -99,18 +100,31 @@ public:
         return places_[fresh];
     }
 
-    /// Writes the changes, in the order of jobs and nodes.
-    [[nodiscard]] status finish(grants& out) noexcept {
+    /// Writes the changes, in the order of jobs and nodes. A job is released that would hold what it does not accept:
+    /// its bounds have changed, or a node has lost a part of its devices, and the plan found no others.
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
         ration::detail::sort(jobs_.data(), jobs_.size(),
                              [](touched_job const& a, touched_job const& b) { return a.row < b.row; });
-        for (auto const& job : jobs_)
-            for (place const* p = first(job); p != nullptr; p = next(*p))
-                if (p->before != p->after && !out.set(job.row, p->node, resource_id::gpu, p->after, job.reason))
+        for (auto const& job : jobs_) {
+            bool const stays = accepts(t, job);
+            for (place const* p = first(job); p != nullptr; p = next(*p)) {
+                std::int64_t const after = stays ? p->after : 0;
+                if (p->before != after && !out.set(job.row, p->node, resource_id::gpu, after, job.reason))
                     return status::capacity;
+            }
+        }
         return status::ok;
     }
 
 private:
+    /// True if the job may hold the devices of the plan.
+    template <class Tick>
+    [[nodiscard]] static bool accepts(Tick const& t, touched_job const& job) noexcept {
+        return is_active(static_cast<job_state>(t.template get<"jobs/state">()[job.row])) &&
+               job.held >= t.template get<"jobs/min.gpu">()[job.row] &&
+               job.held <= t.template get<"jobs/max.gpu">()[job.row];
+    }
     [[nodiscard]] place* at(std::uint32_t index) noexcept { return index == end ? nullptr : &places_[index]; }
 
     /// Reads the holdings of a job from the table `held`, which is sorted by job and node.

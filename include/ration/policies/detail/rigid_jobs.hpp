@@ -150,7 +150,10 @@ public:
     /// True if all active jobs can run, so that no order is needed.
     [[nodiscard]] bool all_fit() const noexcept { return requests_.all_wanted() <= available(); }
     /// Writes the grants. Returns `status::capacity` if they do not fit.
-    [[nodiscard]] status finish(grants& out) noexcept { return places_.finish(out); }
+    template <class Tick>
+    [[nodiscard]] status finish(Tick const& t, grants& out) noexcept {
+        return places_.finish(t, out);
+    }
 
 private:
     template <class Tick>
@@ -159,7 +162,8 @@ private:
         requests_.plan(row, places_.held(t, row));
     }
 
-    /// Replaces devices that jobs lost with their nodes, or stops these jobs.
+    /// Replaces devices that jobs lost with their nodes, or stops these jobs. Jobs that hold more than they request
+    /// give back the rest, before others start.
     template <class Tick>
     void restore(Tick const& t) noexcept {
         for (std::size_t i = 0, n = places_.touched(); i < n; ++i) {
@@ -169,6 +173,9 @@ private:
             bool const fits = devices - places_.held(t, row) <= places_.spare();
             resize(t, row, fits ? devices : 0, node_lost_devices);
         }
+        row_set const& lacking = requests_.lacking();
+        for (std::size_t row = lacking.next(0); requests_.any_exceeds() && row != none; row = lacking.next(row + 1))
+            if (held(row) > wanted(row)) resize(t, row, wanted(row), its_turn);
     }
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace ration::policies::detail {
@@ -15,12 +16,12 @@ struct speed_curve {
     /// Indexed by the number of devices.
     std::span<double const> values;
 
-    /// The speed; 0 outside the table.
+    /// The speed; 0 outside the table, and for a value that is not finite.
     [[nodiscard]] double at(std::int64_t devices) const noexcept {
         double const v = devices >= 0 && static_cast<std::size_t>(devices) < values.size()
                              ? values[static_cast<std::size_t>(devices)]
                              : 0;
-        return v > 0 ? v : 0;
+        return v > 0 && v <= std::numeric_limits<double>::max() ? v : 0;
     }
     /// The fewest devices above `devices`, from `least` to `most`, at which the job is faster; 0 if
     /// there are none.

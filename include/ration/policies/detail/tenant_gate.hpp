@@ -83,6 +83,13 @@ public:
         return fits(at, devices) && is_allowed(tenant, at, devices);
     }
 
+    /// True if neither the tenant nor one above it would exceed its limit with `devices` more. O(depth).
+    [[nodiscard]] bool is_within_limits(std::uint32_t tenant, std::int64_t devices) const noexcept {
+        for (std::uint32_t at = row_of(tenant); !is_cluster(at); at = tenants_[at].parent)
+            if (tenants_[at].limit != unlimited && tenants_[at].held + devices > tenants_[at].limit) return false;
+        return true;
+    }
+
     /// The tenant holds `devices` more in the plan; less if negative. O(depth).
     void add(std::uint32_t tenant, std::int64_t devices) noexcept {
         std::uint32_t at = row_of(tenant);
@@ -196,11 +203,6 @@ private:
         if (!is_within_limits(tenant, devices)) return false;
         while (!is_cluster(at.row)) at = above(at);
         return !keeps_reserves_ || fits(at, devices);
-    }
-    [[nodiscard]] bool is_within_limits(std::uint32_t tenant, std::int64_t devices) const noexcept {
-        for (std::uint32_t at = row_of(tenant); !is_cluster(at); at = tenants_[at].parent)
-            if (tenants_[at].limit != unlimited && tenants_[at].held + devices > tenants_[at].limit) return false;
-        return true;
     }
 };
 
