@@ -51,22 +51,6 @@ void give_good_grants(subject const& s) {
     }
 }
 
-/// The same while bounds, requests and capacities change under the jobs.
-void answer_changing_demands(subject const& s) {
-    if (s.is_estimator()) skip("it is an estimator, and grants nothing");
-    library const loaded(s);
-    for (std::uint64_t seed = s.seed; seed < s.seed + seeds_of_changes; ++seed) {
-        session run(loaded, s, {.seed = seed, .nodes_have = testing::supply::changing});
-        for (int i = 0; i < ticks_of_changes; ++i) {
-            auto const a = run.tick();
-            expect_answer(run, a);
-            if (a.count > most_grants) continue;  // answer/output reports it
-            if (auto const wrong = run.fault(a); !wrong.empty())
-                broken(fmt::format("seed {}, tick {}: {}", seed, run.tick_number(), wrong));
-        }
-    }
-}
-
 /// Asks with more and more space, as a host does. At most a few rounds, because `needed` gives the size.
 [[nodiscard]] answer ask_with_growing_space(session& run, std::uint64_t capacity, output& space) {
     for (;;) {
@@ -224,9 +208,6 @@ constexpr probe answer_probes[] = {
     {"answer/grants",
      "grant what the tables show: rows that are there, amounts within bounds, each place once, no more than a node has",
      &give_good_grants},
-    {"answer/demands",
-     "read bounds, requests and capacities again at each tick: what a job holds may be more than it accepts now, or than its node has",
-     &answer_changing_demands},
     {"answer/capacity",
      "when out->capacity rows do not suffice, set out->needed, return RATION_E_CAPACITY, and change nothing else",
      &keep_within_capacity},
