@@ -53,7 +53,9 @@ using values = std::vector<std::tuple<std::string, std::uint64_t, double>>;
     std::int64_t at = 0;
     for (auto const piece : {text.substr(0, first), text.substr(first)}) {
         file.add(piece);
-        metrics.poll(ration::seconds(++at), take);
+        ++at;
+        while (metrics.poll(ration::seconds(at), take)) {
+        }
     }
     require(metrics.values().reported() == out.size(), "the values are counted wrongly");
     require(format == program::metric_format::tensorboard || out.size() <= 2 * metrics.rows(),

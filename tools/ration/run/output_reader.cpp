@@ -122,8 +122,7 @@ void output_reader::check(job_config const& job, event_sink& events, nanoseconds
                          now);
     if (counts.costly > 0)
         events.warn_once(job.name,
-                         "'log' skips lines of its output that are too costly to search; use simpler patterns",
-                         now);
+                         "'log' skips lines of its output that are too costly to search; use simpler patterns", now);
     warn_of_values(job, events, now);
 }
 
