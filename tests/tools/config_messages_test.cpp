@@ -39,6 +39,14 @@ TEST_CASE("parse_config: too many jobs") {
     CHECK(reply(text) == sentences{"jobs.toml:2:1: there are 513 jobs; one run takes at most 512"});
 }
 
+TEST_CASE("parse_config: no more unknown keys are named than people read") {
+    std::string lines;
+    for (int i = 0; i < 2000; ++i) lines += "k" + std::to_string(i) + " = 1\n";
+    auto const named = message_of_job(lines);
+    CHECK(named.size() == 500);
+    CHECK(named.front().starts_with("jobs.toml:6:1: unknown key 'k0' in [[job]]"));
+}
+
 TEST_CASE("parse_config: keys of the file") {
     CHECK(message_of_file("").front() ==
           "jobs.toml: no policy is named; add policy = \"tradl\" at the top, or say --policy");

@@ -2,6 +2,7 @@
 
 #include "common/diagnostics.hpp"
 
+#include <algorithm>
 #include <iomanip>  // std::quoted: newer standard libraries declare it wherever <filesystem> is included
 
 #include "common/printable.hpp"
@@ -30,6 +31,15 @@ TEST_CASE("diagnostics: name their file and are sorted by position") {
     std::string text;
     for (auto const& one : all) text += to_text(one) + '\n';
     CHECK(text == "f: a\nf:1:7: b\nf:2:1: c\nf:2:1: d\n");
+}
+
+TEST_CASE("diagnostics: many in any order are sorted") {
+    diagnostics all("f");
+    constexpr std::uint32_t many = 20'000;
+    for (std::uint32_t line = many; line > 0; --line) all.add({line, 1}, "x");
+    all.sort();
+    CHECK(std::ranges::is_sorted(all, {}, &diagnostic::line));
+    CHECK(all.size() == many);
 }
 
 TEST_CASE("suggestion: the nearest candidate is a slip away, and only a slip") {

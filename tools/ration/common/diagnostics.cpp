@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <tuple>
 
 #include "common/printable.hpp"
@@ -11,11 +12,13 @@ namespace ration::program {
 
 void diagnostics::sort() {
     // std::stable_sort needs a temporary buffer by a call that newer compilers refuse as deprecated.
-    auto const before = [](diagnostic const& a, diagnostic const& b) {
-        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-    };
-    for (auto one = all_.begin(); one != all_.end(); ++one)
-        std::rotate(std::upper_bound(all_.begin(), one, *one, before), one, one + 1);
+    std::vector<std::size_t> order(all_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [this](std::size_t at) { return std::tuple(all_[at].line, all_[at].column, at); });
+    std::vector<diagnostic> sorted;
+    sorted.reserve(order.size());
+    for (auto const at : order) sorted.push_back(std::move(all_[at]));
+    all_ = std::move(sorted);
 }
 
 void print_to_stderr(diagnostics const& all, std::string_view prefix) {

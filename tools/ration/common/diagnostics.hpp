@@ -37,7 +37,7 @@ public:
     [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
     [[nodiscard]] auto end() const noexcept { return all_.end(); }
 
-    /// Into the order of the file; those of one position stay in their order. O(n^2), for lists that people read.
+    /// Into the order of the file; those of one position stay in their order. O(n log n).
     void sort();
 };
 

@@ -49,6 +49,8 @@ class table_reader {
     diagnostics& problems_;
     std::vector<std::string_view> known_;
 
+    static constexpr std::size_t most_problems = 500;
+
 public:
     /// `where` names the table in messages: "[[job]]", "'target'".
     table_reader(table const& from, std::string where, diagnostics& problems)
@@ -73,11 +75,12 @@ public:
     /// The place of a key's value; {} if there is none.
     [[nodiscard]] position place_of(std::string_view key) const noexcept;
 
-    /// Calls `visit` for each entry that no reader has asked for.
+    /// Calls `visit` for each entry that no reader has asked for, until there are more problems than people read: users
+    /// of a service send files, too.
     template <class Visit>
     void each_unknown(Visit visit) const {
         for (auto const& e : table_)
-            if (!is_known(e.key)) visit(e);
+            if (!is_known(e.key) && problems_.size() < most_problems) visit(e);
     }
     /// Makes a problem of an entry that no reader has asked for; `also_known` are candidates besides the keys asked
     /// for.

@@ -17,7 +17,7 @@ namespace ration::program {
 /// was left are the first ones of the next turn. A piece of work can take longer than its part.
 class user_turns {
 public:
-    static constexpr nanoseconds longest = milliseconds(10);  ///< of a turn
+    static constexpr nanoseconds longest = milliseconds(5);  ///< of a turn
 
     struct item {
         uid_t user = 0;

@@ -21,7 +21,8 @@ namespace ration::program {
 namespace {
 
 constexpr std::string_view jobs_path = "/v1/jobs";
-constexpr std::size_t longest_key = 128, most_variables = 4096, most_after = 64, most_words = 65536;
+constexpr std::size_t longest_key = 128, longest_definition = std::size_t{256} << 10, most_variables = 4096,
+                      most_after = 64, most_words = 65536;
 constexpr std::int64_t most_priority = 1'000'000, most_retries = 100,
                        longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
 
@@ -107,7 +108,7 @@ private:
     if (!json.is_object()) return "the body is not a JSON object: send a submission";
     submission_reader members(json);
     members.text("key", longest_key, into.key);
-    members.text("definition", max_config_bytes, into.definition);
+    members.text("definition", longest_definition, into.definition);
     members.text("directory", 4096, into.directory);
     members.list("environment", most_variables, into.environment);
     members.text("name", longest_submitted_name, into.name, false);

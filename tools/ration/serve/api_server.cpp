@@ -203,7 +203,7 @@ bool api_server::hand_over(client& c) {
 /// The bytes of the answer to a message that was not refused by its head.
 std::string api_server::reply_to(client& c, message_state state, api_handler const& answer) const {
     if (state == message_state::too_long)
-        return refusal_http({413, error_json(c.admitted ? "the body is too long: send at most 4 MiB"
+        return refusal_http({413, error_json(c.admitted ? "the body is too long: send at most 1 MiB"
                                                         : "the head is too long: send at most 8 KiB")});
     if (!c.admitted)
         return refusal_http({400, error_json("the head is not one of HTTP/1: read docs/service-api.json")});

@@ -13,7 +13,7 @@
 namespace ration::program {
 
 /// The head with its empty line.
-inline constexpr std::size_t longest_head = 8192, longest_body = std::size_t{4} << 20;
+inline constexpr std::size_t longest_head = 8192, longest_body = std::size_t{1} << 20;
 
 enum class message_state : unsigned char { partial, complete, too_long };
 
