@@ -21,6 +21,7 @@ declare -A scripts=(
   [nodes.wire]=bench/nodes/wire.py
   [nodes.srun]=bench/nodes/srun.py
   [service.overhead]=bench/service/overhead.py
+  [service.neighbours]=bench/service/neighbours.py
 )
 
 names() {

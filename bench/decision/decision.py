@@ -127,4 +127,5 @@ def main() -> None:
     sys.exit(0 if taken["median"] <= 1 and taken["p99"] <= 5 else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
