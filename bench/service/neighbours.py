@@ -144,10 +144,10 @@ class Machine:
         self.keys = 0
         self.burner = self.submit(0, [PYTHON, "-c", "while True: pass"], "target = { loss = { acceptable = 0 } }")
 
-    def submit(self, user: int, command: list[str], more: str) -> int:
+    def submit(self, user: int, command: list[str], more: str, after: tuple[int, ...] = ()) -> int:
         self.keys += 1
         body = {"key": f"{self.keys}", "definition": f'[[job]]\nname = "j"\ncommand = {json.dumps(command)}\nat_objective = "continue"\n{more}\n',
-                "directory": "/", "environment": ["PATH=/usr/bin:/bin"]}
+                "directory": "/", "environment": ["PATH=/usr/bin:/bin"], "after": list(after)}
         with rights_of(user):
             status, content = self.service.ask("POST", "/v1/jobs", body)
         if status >= 300:
@@ -184,9 +184,9 @@ class Machine:
         return (changed - int(reported)) / 1e6
 
     def end(self) -> None:
-        for job in self.list():
-            self.service.ask("DELETE", f"/v1/jobs/{job}")
-        with contextlib.suppress(SystemExit):
+        with contextlib.suppress(SystemExit, OSError, IndexError):  # what the service has not ended is killed
+            for job in self.list():
+                self.service.ask("DELETE", f"/v1/jobs/{job}")
             wait_for(lambda: all(stage in ("COMPLETED", "FAILED", "HALTED") for stage in self.list().values()), "jobs did not end")
         self.service.end()
 
@@ -201,7 +201,11 @@ class Requests:
     def ask(self) -> None:
         while not self.over.wait(0.02):
             begun = time.monotonic()
-            stages = self.machine.list()
+            try:
+                stages = self.machine.list()
+            except (OSError, IndexError):  # refused, or ended without an answer
+                self.wrong += 1
+                return
             self.times.append(1000 * (time.monotonic() - begun))
             self.wrong += stages.get(self.machine.burner) not in ("DEPLOYING", "PROCESSING")
 
@@ -232,9 +236,12 @@ def quiet(_: Machine) -> Iterator[Callable]:
 
 @contextlib.contextmanager
 def zeros_in_speedup(machine: Machine) -> Iterator[None]:
-    """Of jobs that pollux divides devices among; it sets no quota."""
+    """Of jobs that start in one tick and that pollux divides devices among; it sets no quota."""
+    target = "target = { loss = { objective = 0 } }"
+    first = machine.submit(machine.man.pw_uid, ["sleep", "1"], target)
     for speedup in ("[0, 0, 0, 1]", "[0, 2, 1, 1e9]", "[0, 1, 1, 1e9]"):
-        machine.attack(["sleep", "600"], f"bounds = {{ gpu = {{ min = 1, max = 3 }}, batch = {{ min = 1, max = 4096 }} }}\nspeedup = {speedup}")
+        bounds = "bounds = { gpu = { min = 1, max = 3 }, batch = { min = 1, max = 4096 } }"
+        machine.submit(machine.man.pw_uid, ["sleep", "600"], f"{target}\n{bounds}\nspeedup = {speedup}", (first,))
     yield None
 
 
@@ -317,8 +324,8 @@ def measure(machine: Machine, name: str, samples: int) -> tuple[bool, bool]:
                for text in ([f"{statistics.median(times):.1f}", f"{max(times):.1f}"] if times else ["–", "–"])]
     print(f"| {name.replace('_', ' ')} | {len(requests.times)} | " + " | ".join(columns) + " |", flush=True)
     if requests.wrong:
-        print(f"neighbours.py: {requests.wrong} answers do not have the running job of root", file=sys.stderr)
-    return not requests.wrong, max(requests.times + limits) <= MOST
+        print(f"neighbours.py: {requests.wrong} requests had no answer with the running job of root", file=sys.stderr)
+    return not requests.wrong, max([0, *requests.times, *limits]) <= MOST
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ class Service:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
-        for record in (self.folder / "ration").glob("*/record/run.json"):
+        for record in (self.folder / "state" / ".ration").glob("*/run.json"):
             for job in json.loads(record.read_text())["run"]["jobs"]:
                 if job["pid"] > 0:
                     os.killpg(job["pid"], signal.SIGKILL)
