@@ -40,7 +40,7 @@ public:
             else
                 finish_[one.tenant] = virtual_time_ = one.finish;
         }
-        return jobs_.finish(out);
+        return jobs_.finish(t, out);
     }
 
 private:
