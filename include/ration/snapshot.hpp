@@ -35,10 +35,11 @@ struct table_view {
 /// A snapshot is valid if (1) rows of jobs are in ascending order of their ids; (2) `0 <= min <= max` for each resource
 /// of a job, both at most `max_amount`, or `max` is `unlimited`; (3) capacities, requests and holdings are from 0 to
 /// `max_amount`, or `unlimited` where the resource allows it, and the sums of a node do not overflow; (4) `free` is the
-/// capacity less the reservations. Nothing relates two snapshots or these columns to each other: bounds, requests and
-/// capacities may change under jobs that run, so that a job holds less than its minimum or more than its maximum,
-/// requests what it does not accept, or a node has lost what jobs hold. Columns of other quantities can have any value
-/// of their type, also NaN.
+/// capacity less the reservations; (5) for a policy that reads neither `held/node` nor `nodes/free.gpu`, and so cannot
+/// name nodes, all holdings are on the first node. Nothing relates two snapshots or these columns to each other:
+/// bounds, requests and capacities may change under jobs that run, so that a job holds less than its minimum or more
+/// than its maximum, requests what it does not accept, or a node has lost what jobs hold. Columns of other quantities
+/// can have any value of their type, also NaN.
 struct snapshot {
     /// One pointer for each value of `table_id`.
     table_view const* const* tables = nullptr;

@@ -59,6 +59,8 @@ public:
             require(p->load(fresh_) == ration::status::ok, "a policy refuses its own state");
     }
 
+    [[nodiscard]] bool names_nodes() const { return plain_->reads("held/node") || plain_->reads("nodes/free.gpu"); }
+
     /// One tick. `applied`: bits of the groups, by their order, that come into force.
     void tick(host& on, std::uint64_t number, std::uint8_t applied) {
         on.show();
@@ -147,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     while (!in.empty() && ticks < 24) {
         auto const operation = in.take<std::uint8_t>() % 16;
         if (operation >= 4) {
-            fuzz::change(on, operation, in);
+            fuzz::change(on, operation, in, !policy.names_nodes());
             continue;
         }
         auto const applied = in.take<std::uint8_t>();

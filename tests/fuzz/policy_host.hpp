@@ -266,8 +266,8 @@ private:
     }
 };
 
-/// One change of the tables: `operation` is from 4 to 15.
-inline void change(host& on, std::uint8_t operation, fuzz::input& in) {
+/// One change of the tables: `operation` is from 4 to 15. `first_only`: jobs hold nothing on other nodes.
+inline void change(host& on, std::uint8_t operation, fuzz::input& in, bool first_only = false) {
     auto const where = in.take<std::uint8_t>();
     std::size_t const jobs = on.jobs(), node = where / 8 % on.nodes(), r = where / 32 % resources.size();
     if (operation == 4) return on.arrive(in);
@@ -282,8 +282,8 @@ inline void change(host& on, std::uint8_t operation, fuzz::input& in) {
         on.set_bounds(row, operation == 9 ? r : 2, least, more);
     }
     if (operation == 11) on.set_requested(row, r, odd_integer(in.take<std::uint8_t>()));
-    if (operation == 12) on.hold(row, node, r, amount_of(in.take<std::uint8_t>()));
-    if (operation == 13) on.hold(row, node, 2, where / 32);
+    if (operation == 12) on.hold(row, first_only ? 0 : node, r, amount_of(in.take<std::uint8_t>()));
+    if (operation == 13) on.hold(row, first_only ? 0 : node, 2, where / 32);
     if (operation >= 14) on.poke(in.take<std::uint8_t>(), row, in);
 }
 

@@ -18,9 +18,9 @@ struct equal_share {
     /// Declares the class as a policy.
     using policy_concept = policy_tag;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">,
-                                            in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
-                                            in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs =
+        columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
     /// Texts of the reason codes, in their order.
     static constexpr std::string_view reasons[] = {"", "one n-th of the machine for each of n jobs"};
     /// Identity of the policy, and the texts of its reason codes.
@@ -41,7 +41,7 @@ struct equal_share {
                                          .reason = 1,
                                          .is_set = static_cast<job_state>(state[row]) == job_state::running};
         };
-        return detail::grant_on_first_node(t, resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
+        return detail::grant_on_first_node(resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
     }
 };
 

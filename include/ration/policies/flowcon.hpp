@@ -69,9 +69,9 @@ public:
     using parameters = flowcon_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
     using inputs =
-        detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">, in<double, "jobs/used.cpu">,
-                                 in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-                                 in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<double, "jobs/loss">,
+                in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
+                in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "nodes/capacity.cpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, not_yet_measured, growing, watched, completing, all_completing };
@@ -197,7 +197,7 @@ private:
             chosen.amount = cpu_limit(amount, accepted);
             return chosen;
         };
-        return detail::grant_on_first_node(t, resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
+        return detail::grant_on_first_node(resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
     }
 
     /// Finds the running jobs. If one came or left, a new interval begins.

@@ -104,11 +104,11 @@ public:
     /// The parameters that a user can set.
     using parameters = loss_delta_ratio_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/submitted">,
-                                            in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">,
-                                            in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/min.gpu">,
-                                            in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
-                                            in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
+    using inputs = columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">,
+                           in<std::int64_t, "jobs/submitted">, in<std::uint64_t, "jobs/step">, in<double, "jobs/loss">,
+                           in<double, "jobs/restart_cost">, in<std::int64_t, "jobs/min.gpu">,
+                           in<std::int64_t, "jobs/max.gpu">, in<std::int64_t, "jobs/requested.gpu">,
+                           in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/capacity.gpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, by_ratio, no_window_yet, waiting, cannot_run };
@@ -139,7 +139,7 @@ public:
     /// Writes the grants of one tick. Returns `status::capacity` if they do not fit.
     [[nodiscard]] status decide(tick<inputs> const& t, grants& out) noexcept {
         if (t.nodes() == 0) return status::ok;
-        if (most_grants(t) > out.room())
+        if (active_jobs(t) > out.room())
             return status::capacity;  // before the state changes: the call will be repeated
         bool changed = memory_.follow(t.get<"jobs/id">());
         auto const devices = t.get<"nodes/capacity.gpu">()[0];
@@ -218,9 +218,9 @@ private:
     std::int64_t devices_ = 0;
     nanoseconds rests_until_{0};
 
-    /// A grant for each job that may hold devices, and a release for each holding on another node.
-    [[nodiscard]] static std::size_t most_grants(tick<inputs> const& t) noexcept {
-        std::size_t count = t.nodes() == 1 ? 0 : t.get<"held/job">().size();
+    /// The number of jobs that may hold devices, and so of grants.
+    [[nodiscard]] static std::size_t active_jobs(tick<inputs> const& t) noexcept {
+        std::size_t count = 0;
         for (auto const state : t.get<"jobs/state">()) count += is_active(static_cast<job_state>(state));
         return count;
     }
@@ -236,8 +236,8 @@ private:
             return detail::chosen_amount{
                 .amount = e.given, .reason = e.why, .is_set = e.active, .repeated = e.given == 0};
         };
-        return detail::grant_on_first_node(t, resource_id::gpu, t.get<"jobs/held.gpu">(),
-                                           t.get<"nodes/capacity.gpu">()[0], choose, out);
+        return detail::grant_on_first_node(resource_id::gpu, t.get<"jobs/held.gpu">(), t.get<"nodes/capacity.gpu">()[0],
+                                           choose, out);
     }
 
     /// Returns true if the job becomes active or inactive, or has other bounds than before.

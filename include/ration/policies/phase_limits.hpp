@@ -69,13 +69,14 @@ public:
     /// The parameters that a user can set.
     using parameters = phase_limits_parameters;
     /// The columns that `decide` reads. A host that lacks one of them refuses the policy.
-    using inputs = detail::one_node_columns<
-        in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/phase">, in<double, "jobs/expected.cpu">,
-        in<double, "jobs/expected.memory">, in<double, "jobs/throttled.cpu">, in<double, "jobs/used.cpu">,
-        in<double, "jobs/used.memory">, in<std::int64_t, "jobs/min.cpu">, in<std::int64_t, "jobs/max.cpu">,
-        in<std::int64_t, "jobs/held.cpu">, in<std::int64_t, "jobs/min.memory">, in<std::int64_t, "jobs/max.memory">,
-        in<std::int64_t, "jobs/held.memory">, in<std::int64_t, "nodes/capacity.cpu">,
-        in<std::int64_t, "nodes/capacity.memory">>;
+    using inputs =
+        columns<in<std::uint64_t, "jobs/id">, in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/phase">,
+                in<double, "jobs/expected.cpu">, in<double, "jobs/expected.memory">, in<double, "jobs/throttled.cpu">,
+                in<double, "jobs/used.cpu">, in<double, "jobs/used.memory">, in<std::int64_t, "jobs/min.cpu">,
+                in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
+                in<std::int64_t, "jobs/min.memory">, in<std::int64_t, "jobs/max.memory">,
+                in<std::int64_t, "jobs/held.memory">, in<std::int64_t, "nodes/capacity.cpu">,
+                in<std::int64_t, "nodes/capacity.memory">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t { unexplained, phase_unknown, phase_ahead, last_interval, throttled, no_room };
@@ -210,7 +211,7 @@ private:
             }
             return chosen;
         };
-        return detail::grant_on_first_node(t, resource, held, capacity, choose, out);
+        return detail::grant_on_first_node(resource, held, capacity, choose, out);
     }
     /// The limit as an amount that the job accepts, rounded up.
     [[nodiscard]] static std::int64_t amount_of(double limit, std::int64_t smallest, bounds const& accepted) noexcept {

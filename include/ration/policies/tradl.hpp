@@ -84,10 +84,10 @@ struct tradl_parameters {
 class tradl {
 public:
     using policy_concept = policy_tag;
-    using inputs = detail::one_node_columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
-                                            in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">,
-                                            in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
-                                            in<std::int64_t, "nodes/capacity.cpu">>;
+    using inputs = detail::located_columns<in<std::uint32_t, "jobs/state">, in<std::uint32_t, "jobs/tier">,
+                                           in<double, "jobs/used.cpu">, in<std::int64_t, "jobs/min.cpu">,
+                                           in<std::int64_t, "jobs/max.cpu">, in<std::int64_t, "jobs/held.cpu">,
+                                           in<std::int64_t, "nodes/capacity.cpu">>;
 
     /// Reason codes of the grants.
     enum reason : std::uint16_t {
@@ -263,7 +263,7 @@ private:
             chosen.repeated = chosen.amount == 0;
             return chosen;
         };
-        return detail::grant_on_first_node(t, resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
+        return detail::grant_on_first_node(resource_id::cpu, held, t.get<"nodes/capacity.cpu">()[0], choose, out);
     }
 
     /// The grants on several nodes. A job that moves releases its CPU elsewhere, which others can have from the next

@@ -4,7 +4,7 @@
 /// `loss_delta_ratio`, `phase_limits`, `tradl`, and all settings.
 ///
 /// Bounds, capacities and holdings can change between two ticks, so that an amount no longer fits, or a job holds the
-/// resource on another node.
+/// resource on another node. Only a policy that places jobs reads the table `held`: hosts give others one node.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace ration::policies::detail {
 
-/// The columns that these functions read on a host with several nodes, and those that a policy adds.
+/// The columns that show where jobs hold a resource, and those that a policy adds.
 template <class... More>
-using one_node_columns =
+using located_columns =
     columns<in<std::uint64_t, "jobs/id">, in<std::uint64_t, "held/job">, in<std::uint32_t, "held/node">,
             in<std::uint32_t, "held/resource">, in<std::int64_t, "held/amount">, More...>;
 
@@ -96,35 +96,33 @@ struct chosen_amount {
 /// Grants each job the amount `choose(row)` on the first node; `held` and `capacity` are those of the resource. An
 /// amount that does not fit, after all that become smaller, is not granted: the job keeps what it holds. Earlier rows
 /// come first. O(jobs), each chosen twice.
-template <class Tick, class Choose>
-[[nodiscard, gnu::noinline]] status grant_what_fits(Tick const& t, resource_id resource,
-                                                    std::span<std::int64_t const> held, std::int64_t capacity,
-                                                    Choose const& choose, grants& out) noexcept {
+template <class Choose>
+[[nodiscard, gnu::noinline]] status grant_what_fits(resource_id resource, std::span<std::int64_t const> held,
+                                                    std::int64_t capacity, Choose const& choose, grants& out) noexcept {
     std::int64_t left = capacity;
     for (std::size_t row = 0; row < held.size(); ++row) {
         chosen_amount const chosen = choose(row);
-        std::int64_t const here = reserved(holding_on(t, row, 0, resource, held[row]).here, resource);
+        std::int64_t const here = reserved(held[row], resource);
         left -= chosen.is_set && reserved(chosen.amount, resource) < here ? reserved(chosen.amount, resource) : here;
     }
     for (std::size_t row = 0; row < held.size(); ++row) {
         chosen_amount const chosen = choose(row);
         if (!chosen.is_set) continue;
-        node_holding const now = holding_on(t, row, 0, resource, held[row]);
-        std::int64_t const more = growth(chosen.amount, now.here, resource);
+        std::int64_t const more = growth(chosen.amount, held[row], resource);
         if (more > 0 && more > left) continue;
         if (more > 0) left -= more;
-        bool const changes = chosen.amount != now.here || now.elsewhere || chosen.repeated;
-        if (changes && !hold_on(t, row, 0, resource, chosen.amount, chosen.reason, out)) return status::capacity;
+        bool const changes = chosen.amount != held[row] || chosen.repeated;
+        if (changes && !out.set(row, 0, resource, chosen.amount, chosen.reason)) return status::capacity;
     }
     return status::ok;
 }
 
 /// The same for the whole answer of a policy, which is usually written in one pass: amounts fit unless the jobs' minima
 /// exceed the node.
-template <class Tick, class Choose>
-[[nodiscard]] status grant_on_first_node(Tick const& t, resource_id resource, std::span<std::int64_t const> held,
+template <class Choose>
+[[nodiscard]] status grant_on_first_node(resource_id resource, std::span<std::int64_t const> held,
                                          std::int64_t capacity, Choose const& choose, grants& out) noexcept {
-    bool fits = t.nodes() == 1;
+    bool fits = true;
     std::int64_t left = capacity;
     for (std::size_t row = 0; fits && row < held.size(); ++row) {
         chosen_amount const chosen = choose(row);
@@ -135,7 +133,7 @@ template <class Tick, class Choose>
     }
     if (fits && left >= 0) return status::ok;
     if (out.size() > 0) out.clear();
-    return grant_what_fits(t, resource, held, capacity, choose, out);
+    return grant_what_fits(resource, held, capacity, choose, out);
 }
 
 }  // namespace ration::policies::detail
