@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sequences of changing snapshots for every policy: bounds, requests, capacities and holdings change between ticks, and
 // columns have any values. Each tick has an answer, no grant of it is refused, and the list of changes makes no
-// difference. The first two bytes choose the policy, its parameters and the host; operations on the tables follow.
+// difference, nor does a restart with the saved state. The first two bytes choose the policy, its parameters and the
+// host; operations on the tables follow.
 #include <array>
 #include <memory>
 #include <span>
@@ -60,6 +61,14 @@ public:
     }
 
     [[nodiscard]] bool names_nodes() const { return plain_->reads("held/node") || plain_->reads("nodes/free.gpu"); }
+
+    /// As a worker that starts again with the state that it has saved.
+    void restart() {
+        std::vector<std::byte> state(plain_->save({}));
+        static_cast<void>(plain_->save(state));
+        std::string const text = std::string(plain_->about().id) + ": refuses its own state";
+        require(state.empty() || plain_->load(state) == ration::status::ok, text.c_str());
+    }
 
     /// One tick. `applied`: bits of the groups, by their order, that come into force.
     void tick(host& on, std::uint64_t number, std::uint8_t applied) {
@@ -153,6 +162,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
             continue;
         }
         auto const applied = in.take<std::uint8_t>();
+        if (operation == 2) policy.restart();
         on.pass(operation * std::int64_t{20'000'000'000});
         policy.tick(on, ticks++, operation == 3 ? applied : 255);
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // flowcon: growth efficiency, the lists, the limits.
+#include <limits>
+
 #include <ration/policies/flowcon.hpp>
 
 #include "asked.hpp"
@@ -126,4 +128,16 @@ TEST_CASE("flowcon: goes on from saved state as it was", "[flowcon]") {
     g.now = f.now;
     CHECK(g.interval({20, 96}) == amounts{737, 262});
     CHECK_FALSE(ration::policies::flowcon_parameters{.interval = 0}.problem().empty());
+}
+
+// The sum of two such losses, and the difference of these two, have no number.
+TEST_CASE("flowcon: a loss that changes beyond all numbers is no growth", "[flowcon]") {
+    double const most = std::numeric_limits<double>::max();
+    flows f(2);
+    f.use({500, 250});
+    f.interval({most, 100});
+    CHECK(f.interval({-most, 50}) == amounts{unlimited, 1000});
+    std::vector<std::byte> state(f.a.policy.save({}));
+    static_cast<void>(f.a.policy.save(state));
+    CHECK(f.a.policy.load(state) == ration::status::ok);
 }

@@ -245,3 +245,13 @@ TEST_CASE("loss_delta_ratio: parameters that cannot be are named with what to wr
     }
     CHECK(reports({.aging = 0}, "aging"));
 }
+
+TEST_CASE("loss_delta_ratio: falls beyond all measure count alike", "[loss_delta]") {
+    shared s(2, 4);
+    for (std::size_t const job : {0, 1}) s.report(job, 1, 2e-300);
+    s.begin();
+    for (std::size_t const job : {0, 1}) s.report(job, 101, 1e-300);
+    static_cast<void>(s.decide());
+    for (std::size_t const job : {0, 1}) s.report(job, 201, -1e300);
+    CHECK(s.decide() == counts{2, 2});
+}

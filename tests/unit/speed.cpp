@@ -2,6 +2,7 @@
 // The estimator of speeds by number of devices.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -310,4 +311,14 @@ TEST_CASE("speed keeps the laws of an Estimator", "[laws][estimator]") {
     auto const kept =
         ration::testing::estimator_laws([] { return speed{}; }, {.fill = fill, .allocations = allocations});
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
+}
+
+TEST_CASE("speed: a job whose service is unknown is measured all the same", "[estimator]") {
+    for (double const odd : {std::numeric_limits<double>::quiet_NaN(), -1.0, std::numeric_limits<double>::max()}) {
+        measured job;
+        job.on.store[job.attained][0] = odd;
+        job.stands(1, 2000);
+        job.runs(1, 4);
+        CHECK(job.goodputs() == list{0, 4, 6.4, 6.4, 6.4});
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // las and gittins: service attained, in queues and as an index.
+#include <limits>
 #include <vector>
 
 #include <ration/policies/gittins.hpp>
@@ -201,4 +202,14 @@ TEST_CASE("las, gittins: feasible answers in any cluster", "[las][gittins]") {
         CHECK(trouble(seed, las({.first_threshold = 60, .second_threshold = 500, .promote = 1}), true) == "");
         CHECK(trouble(seed, gittins({.quantum = 200}), true) == "");
     }
+}
+
+TEST_CASE("las: a state with a service beyond all measure can be loaded", "[las]") {
+    cluster<las> c({1}, las({.promote = 2}));
+    c.submit({.request = 2});
+    c.store[c.attained][0] = std::numeric_limits<double>::infinity();
+    c.decide();
+    std::vector<std::byte> state(c.policy.save({}));
+    static_cast<void>(c.policy.save(state));
+    CHECK(c.policy.load(state) == ration::status::ok);
 }

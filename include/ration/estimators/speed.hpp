@@ -80,13 +80,14 @@ private:
         double fastest = 0;
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             std::int64_t const held = t.get<"jobs/held.gpu">()[row], most = t.get<"jobs/max.gpu">()[row];
+            double const attained = t.get<"jobs/attained">()[row];
             // While a change of the devices is made, the job still runs on the former ones.
             bool const is_made = static_cast<double>(held) == t.get<"jobs/used.gpu">()[row];
             jobs_[row].see({.now = t.now(),
                             .step = t.get<"jobs/step">()[row],
                             .devices = is_made ? held : 0,
                             .per_second = t.get<"jobs/measured_steps_per_second">()[row],
-                            .attained = t.get<"jobs/attained">()[row],
+                            .attained = attained > 0 && attained < 1e15 ? attained : 0,
                             .most = most < widest ? most : widest});
             for (auto const& p : jobs_[row].points())
                 if (double const each = p.per_second / static_cast<double>(p.devices); each > fastest) fastest = each;

@@ -227,8 +227,8 @@ private:
         seen_ = t.now();
         auto const loss = t.get<"jobs/loss">(), used = t.get<"jobs/used.cpu">();
         for (std::size_t row = 0; row < t.jobs(); ++row) {
-            if (!is_running(t, row) || !is_finite(loss[row]) || !is_finite(used[row])) continue;
             growth& g = jobs_[row];
+            if (!is_running(t, row) || !is_finite(g.losses + loss[row]) || !is_finite(g.used + used[row])) continue;
             if (loss[row] > g.largest) g.largest = loss[row];
             g.losses += loss[row];
             g.used += used[row];
@@ -265,7 +265,8 @@ private:
         g.losses = g.used = 0;
         g.samples = 0;
         if (!known) return;
-        g.efficiency = use > 0 ? progress / use : 0;
+        double const efficiency = use > 0 ? progress / use : 0;
+        g.efficiency = is_finite(efficiency) ? efficiency : 0;
         if (g.efficiency >= parameters_.alpha)
             g.why = growing;
         else

@@ -184,7 +184,7 @@ private:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             std::int64_t const wanted = jobs_.wanted(row);
             double const attained = order_[row].value;
-            if (held[row] != 0 || wanted == 0 || !(attained > 0)) continue;
+            if (held[row] != 0 || wanted == 0 || !(attained > 0) || !is_finite(attained)) continue;
             pause& p = pauses_[row];
             if (p.attained != attained) {
                 p.attained = attained;

@@ -295,7 +295,9 @@ private:
     [[nodiscard]] double basis(contender const& c) const noexcept {
         auto const& losses = memory_[c.row].losses;
         if (losses.empty()) return 0;
-        return (parameters_.normalised ? losses.delta() / losses.first() : losses.delta()) + parameters_.epsilon;
+        double const fall = parameters_.normalised ? losses.delta() / losses.first() : losses.delta();
+        constexpr double most = 1e300;  // a larger quotient counts as that
+        return (fall < most ? fall : most) + parameters_.epsilon;
     }
 
     /// Computes the weights relative to the largest, which is 1, so that no power overflows.

@@ -135,7 +135,7 @@ private:
         void close_interval(double used, double expected, double margin) noexcept {
             bool const is_known = is_finite(expected);
             bool const ahead = is_known && expected >= largest;
-            amount = is_known ? (1 + margin) * (ahead ? expected : largest) : -1;
+            amount = is_known ? with_margin(ahead ? expected : largest, margin) : -1;
             why = !is_known ? phase_unknown : ahead ? phase_ahead : last_interval;
             largest = is_finite(used) ? used : 0;  // so that the same tick, asked again, changes nothing
         }
@@ -143,10 +143,15 @@ private:
             if (is_finite(used) && used > largest) largest = used;
             if (amount < 0) return;
             for (auto const& [demand, cause] : {std::pair{used, last_interval}, std::pair{expected, phase_ahead}})
-                if (is_finite(demand) && (1 + margin) * demand > amount) {
-                    amount = (1 + margin) * demand;
+                if (is_finite(demand) && with_margin(demand, margin) > amount) {
+                    amount = with_margin(demand, margin);
                     why = cause;
                 }
+        }
+        /// A larger demand than any amount counts as the largest amount.
+        [[nodiscard]] static double with_margin(double demand, double margin) noexcept {
+            double const limit = (1 + margin) * demand, most = static_cast<double>(max_amount);
+            return limit < most ? limit : most;
         }
         static auto fields(auto& self) noexcept { return std::tie(self.largest, self.amount, self.why); }
         [[nodiscard]] bool sane() const noexcept { return is_finite(largest) && is_finite(amount) && why <= no_room; }

@@ -24,7 +24,7 @@ struct job_class {
     static constexpr std::size_t levels = 3;
     /// Distinguishes the classes of one level.
     [[nodiscard]] constexpr std::uint64_t key(std::size_t level) const noexcept {
-        constexpr std::int64_t most = 0xFFFF'FFFF;
+        constexpr std::int64_t most = 0xFFFF'FFFE;  // so that the next key is larger
         std::uint64_t const devices = static_cast<std::uint64_t>(request < most ? request : most);
         return level == 0 ? std::uint64_t{tenant} << 32 | devices : level == 1 ? devices : 0;
     }

@@ -9,9 +9,10 @@
 
 namespace ration::policies::detail {
 
-/// The weight of a job or a tenant; an invalid one counts as 1.
+/// The weight of a job or a tenant. An invalid one counts as 1, and so does one that is too small or too large for the
+/// quotients and sums of weights.
 [[nodiscard]] constexpr double valid_weight(double weight) noexcept {
-    return weight > 0 && is_finite(weight) ? weight : 1;
+    return weight >= 1e-100 && weight <= 1e100 ? weight : 1;
 }
 /// The weight of a tenant; 1 if it has no valid one, or no row.
 template <class Tick>
