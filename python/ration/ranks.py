@@ -40,7 +40,13 @@ def _environments():
         common["GLOO_SOCKET_IFNAME"] = "lo"  # by itself gloo asks the network for this machine's name
     if "USE_LIBUV" not in os.environ:
         common["USE_LIBUV"] = "0"  # PyTorch 2.4 and later insists on libuv otherwise, and that of Debian 13 is built without
-    return [{**os.environ, **common, "RANK": str(first + rank), "LOCAL_RANK": str(rank)} for rank in range(len(devices))]
+    return [_environment({**common, "RANK": str(first + rank), "LOCAL_RANK": str(rank)}) for rank in range(len(devices))]
+
+
+def _environment(chosen):
+    """With these variables, which are not for jobs that a rank submits: see RATION_CHOSEN in docs/process-backend.md."""
+    listed = [os.environ.get("RATION_CHOSEN", ""), *(f"{name}={value}" for name, value in chosen.items())]
+    return {**os.environ, **chosen, "RATION_CHOSEN": " ".join(filter(None, listed))}
 
 
 def _start(arguments, environment, mask):

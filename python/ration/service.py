@@ -259,15 +259,21 @@ def submit(command, *, name=None, tenant=None, priority=0, retries=0, time_limit
     `on_end` are those of a command; a file has its own. The job gets `environment`, or that of this process, and runs in `directory`, or in
     the folder of this process. Returns a `Job` once the job is durable."""
     service = Service(state)
-    return Job(service, service.submit_job({
+    is_file = isinstance(command, (str, os.PathLike))
+    words = [] if is_file else [os.fsencode(word) for word in command]
+    submission = {
         "key": key or secrets.token_hex(16),
-        "definition": _definition(command, name, tenant, priority, on_end),
-        "directory": os.path.abspath(directory or os.getcwd()),
-        "environment": [f"{variable}={value}" for variable, value in (os.environ if environment is None else environment).items() if _is_utf8(variable + value)],
+        "definition": _definition(command if is_file else words, name, tenant, priority, on_end),
+        "directory": _member(os.path.abspath(directory or os.getcwd())),
+        "environment": [_member(f"{variable}={value}") for variable, value in (_own_environment() if environment is None else environment).items()],
+        "umask": _umask(),
         "retries": retries,
         "time_limit_ms": round((time_limit or 0) * 1000),
         "after": [one.id if isinstance(one, Job) else int(one) for one in after],
-    }))
+    }
+    if not all(_is_utf8(word) for word in words):
+        submission["command"] = [_member(word) for word in words]
+    return Job(service, service.submit_job(submission))
 
 
 def jobs(state=None):
@@ -288,12 +294,29 @@ async def _in_thread(function):
     return await asyncio.get_running_loop().run_in_executor(None, function)
 
 
-def _is_utf8(text):
+def _own_environment():
+    """Without the number of this job in its array, which is not that of the submitted one."""
+    return {variable: value for variable, value in os.environ.items() if variable != "RATION_ARRAY_INDEX"}
+
+
+def _umask():
+    """Read, since os.umask would change that of all threads for a moment."""
+    with open("/proc/self/status", "rb") as file:
+        return next(int(line.split()[1], 8) for line in file if line.startswith(b"Umask:"))
+
+
+def _is_utf8(content):
     try:
-        text.encode()
-    except UnicodeEncodeError:
+        content.decode()
+    except UnicodeDecodeError:
         return False
     return True
+
+
+def _member(text):
+    """A string of a submission. JSON carries UTF-8 alone, so other bytes are in hexadecimal."""
+    content = os.fsencode(text)
+    return content.decode() if _is_utf8(content) else {"hex": content.hex()}
 
 
 def _definition(command, name, tenant, priority, on_end):
@@ -305,14 +328,17 @@ def _definition(command, name, tenant, priority, on_end):
             raise ValueError(f"'{path}' has its own name, tenant, priority and on_end; write them into the file")
         with open(path, encoding="utf-8") as file:
             return file.read()
-    words = [os.fspath(word) for word in command]
-    if not words:
+    if not command:
         raise ValueError("the command is empty; give the program and its arguments")
+    words = [word.decode(errors="replace") for word in command]  # the submission also has their bytes
     lines = ["[[job]]", f"name = {_quoted(name or _name_of(words[0]))}", f"command = {_array(words)}", f"priority = {int(priority)}"]
     if tenant is not None:
         lines.append(f"tenant = {_quoted(tenant)}")
     if on_end is not None:
-        lines.append(f"on_end = {_array(map(os.fspath, on_end))}")
+        hook = [os.fsencode(word) for word in on_end]
+        if not all(map(_is_utf8, hook)):
+            raise ValueError("on_end is not UTF-8; write its other bytes as printf '\\377' does")
+        lines.append(f"on_end = {_array(word.decode() for word in hook)}")
     # A job without a target trains to its end.
     return "\n".join([*lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""])
 

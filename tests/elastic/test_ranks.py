@@ -71,6 +71,13 @@ class Ranks(unittest.TestCase):
         status, output, _ = self.outcome(self.start(SAY, devices=1, **{**world, "RATION_NODES": "1"}))
         self.assertEqual(output.split()[:5], ["0", "0", "1", "1", "127.0.0.1"])
 
+    def test_jobs_that_a_rank_starts_do_not_get_its_place(self):
+        """By RATION_CHOSEN: see docs/process-backend.md."""
+        _, output, _ = self.outcome(self.start('import os; print(os.environ["RATION_CHOSEN"], os.environ["MASTER_PORT"])', devices=1, RATION_CHOSEN="OMP_NUM_THREADS=1"))
+        *listed, port = output.split()
+        self.assertEqual(listed[0], "OMP_NUM_THREADS=1")
+        self.assertLessEqual({"RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=1", "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=127.0.0.1", f"MASTER_PORT={port}"}, set(listed))
+
     def test_each_rank_finds_its_place(self):
         status, output, _ = self.outcome(self.start(SAY, devices=3))
         lines = sorted(line.split() for line in output.splitlines())

@@ -124,6 +124,34 @@ TEST_CASE("RATION_ names are ours, and those of an outer run do not leak in") {
     CHECK(refused.failure().subject == std::string_view("RATION_TOKEN"));
 }
 
+TEST_CASE("choices of ration for a job are not those of its user, so that jobs which it starts get their own") {
+    auto const outer = made({.declared = {"MKL_NUM_THREADS=7", "RANK=5", "SEED=1"},
+                             .cpu = {1000},
+                             .masks = {"CUDA_VISIBLE_DEVICES=GPU-a GPU-b", "CUDA_DEVICE_ORDER=PCI_BUS_ID"},
+                             .world = {"RANK=2", "MASTER_ADDR=node-1"}});
+    CHECK(value(outer, "RANK") == "2");
+    auto const inner = made({.inherited = outer, .cpu = {4000}});
+    for (auto const* name : {"OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "RATION_THREADS"})
+        CHECK(value(inner, name) == "4");
+    CHECK(value(inner, "MKL_NUM_THREADS") == "7");
+    CHECK(value(inner, "SEED") == "1");
+    CHECK(value(inner, "RANK") == "(none)");
+    CHECK(value(inner, "MASTER_ADDR") == "(none)");
+    CHECK(value(inner, "RATION_MASKS") == "(none)");
+    CHECK(value(inner, "CUDA_VISIBLE_DEVICES") == "GPU-a GPU-b");  // the run inside the job has no other devices
+
+    auto const sent = process::without_listed(outer, process::mask_entries);
+    CHECK(value(sent, "CUDA_VISIBLE_DEVICES") == "(none)");
+    CHECK(value(sent, "CUDA_DEVICE_ORDER") == "(none)");
+    CHECK(value(sent, "RANK") == "2");
+
+    auto changed = outer;  // by the script of the job
+    for (auto& entry : changed)
+        if (entry.starts_with("OMP_NUM_THREADS=")) entry = "OMP_NUM_THREADS=3";
+    CHECK(value(made({.inherited = changed, .cpu = {4000}}), "OMP_NUM_THREADS") == "3");
+    CHECK(process::without_listed({"A=1"}, process::mask_entries) == std::vector<std::string>{"A=1"});
+}
+
 TEST_CASE("what is not NAME=VALUE is refused from a user and passed over in a shell") {
     for (std::string const bad : {"", "NAME", "=value", "=", "A B"}) {
         INFO(bad);

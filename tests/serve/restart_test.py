@@ -11,7 +11,7 @@ import time
 import unittest
 
 from faults_test import end_group, with_sum
-from support import PATIENCE, RATION, ServiceTest
+from support import JOB, PATIENCE, RATION, ServiceTest
 
 MAKES_NAMESPACES = os.geteuid() == 0 and subprocess.run(["unshare", "-mpf", "--mount-proc", "true"], capture_output=True, check=False).returncode == 0
 BEGUN = 'echo begun >> "$PWD/$RATION_JOB"; '
@@ -148,16 +148,24 @@ class OfTheLogin(RestartTest):
 
 class OfTheRecord(RestartTest):
     def test_processes_without_a_record_end_before_their_job_is_launched_again(self) -> None:
+        self.kill()
+        (self.folder / "config.toml").write_text('policy = "drf"\ndevices = { count = 2, cpu = 0.25 }\n')
+        self.start("--config", str(self.folder / "config.toml"))
         label = self.submit_running("saved", f'touch "$RATION_CHECKPOINT/step"; {WAITS}')
+        (self.folder / "own.toml").write_text(JOB.replace('["true"]', json.dumps(["sh", "-c", f'{BEGUN}touch "$RATION_CHECKPOINT/step"; {WAITS}']))
+                                              + 'checkpoint = "own"\nbounds = { gpu = 1 }\n')
+        own = self.submit(str(self.folder / "own.toml"))
+        self.wait_for(lambda: self.job(own)["stage"] == "PROCESSING")
         pids = [job["pid"] for job in self.record()["jobs"]]
+        self.assertEqual(len(pids), 2)
         self.kill()
         shutil.rmtree(self.state / ".ration")
         shutil.rmtree(self.folder / "run")
         (self.folder / "run").mkdir(mode=0o700)
-        self.start()
-        self.wait_for(lambda: self.launches(label) == 2)
+        self.start("--config", str(self.folder / "config.toml"))
+        self.wait_for(lambda: self.launches(label) == self.launches(own) == 2)
         self.assertFalse([pid for pid in pids if lives(pid)])
-        self.until_end(label)
+        self.until_end(label, own)
 
     def test_ends_of_jobs_that_are_over_are_removed(self) -> None:
         label = self.submit("--name", "done", "--", "true")

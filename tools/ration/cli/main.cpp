@@ -8,7 +8,7 @@
 int main(int count, char** words) {
     using namespace ration::program;
     if (!prepare_process()) return static_cast<int>(exit_code::no_backend);
-    if (count > 6 && words[1] == exit_recorder_word) return record_exit(words + 2);
+    if (count > 5 && words[1] == exit_recorder_word) return record_exit(words + 2);
     if (count == 5 && words[1] == copy_word) return perform_copy(words + 2);
     return perform_command_line(count, words, all_commands());
 }

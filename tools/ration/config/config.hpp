@@ -155,7 +155,9 @@ struct job_config {
     std::vector<std::string> log;             ///< regular expressions for the job's output; empty: it reports by itself
     bool must_report = true;                  ///< else a job without reports causes no warning
     std::optional<job_owner> owner;           ///< none: the user of ration
+    std::optional<mode_t> umask;              ///< none: that of ration
     std::optional<std::int64_t> array_index;  ///< of a job of an array
+    std::string submitter;                    ///< name of the job that has submitted it; empty: none
     std::string tenant;                       ///< empty: the tenant of all jobs that name none
     std::vector<std::string> reads;           ///< files for the cache of the run
     double weight = 1;

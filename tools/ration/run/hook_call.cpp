@@ -24,7 +24,8 @@ hook_call make_hook_call(job_config const& job, hook what, std::vector<std::stri
              .working_directory = job.directory,
              .environment = std::move(environment),
              .output_file = fmt::format("{}/{}.hooks.log", folder, job.name),
-             .user = job.owner ? std::optional(job.owner->account) : std::nullopt}};
+             .user = job.owner ? std::optional(job.owner->account) : std::nullopt,
+             .umask = job.umask}};
 }
 
 }  // namespace ration::program

@@ -77,7 +77,8 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
                                  .output = output->get(),
                                  .journal = directory_.launches(),
                                  .journal_entry = std::string(job.token.view()) + '\n',
-                                 .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt},
+                                 .user = job.config->owner ? std::optional(job.config->owner->account) : std::nullopt,
+                                 .umask = job.config->umask},
                                 now);
     job.launching = false;
     if (!child) return child.failure();
@@ -107,6 +108,7 @@ result<std::vector<std::string>> job_launcher::environment_of(live_job const& jo
     wanted.token = std::string(job.token.view());
     wanted.progress = "unix:" + (job.config->owner ? job.config->owner->progress_socket : directory_.socket());
     wanted.checkpoint = job.checkpoint;
+    wanted.output = output_of(job);
     wanted.cpu = std::min(wanted.cpu, assigned.cpu.value_or(wanted.cpu));
     if (assigned.cpu) wanted.share = wanted.cpu;  // CPU devices divide the machine among the jobs already
     if (!assigned.place.cpus.empty())
@@ -115,8 +117,7 @@ result<std::vector<std::string>> job_launcher::environment_of(live_job const& jo
     wanted.devices = assigned.seen;
     wanted.batch = job.batch > 0 ? std::to_string(job.batch) : "";
     wanted.masks = assigned.masks;
-    for (auto& entry : ranks_entries(job, static_cast<std::int64_t>(assigned.ranks)))
-        wanted.masks.push_back(std::move(entry));
+    wanted.world = ranks_entries(job, static_cast<std::int64_t>(assigned.ranks));
     return process::make_environment(wanted);
 }
 

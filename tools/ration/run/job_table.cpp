@@ -127,7 +127,9 @@ std::size_t job_table::running_with(live_job const& launched) const noexcept {
     return static_cast<std::size_t>(std::ranges::count_if(jobs_, [&](live_job const& job) {
         // A job without devices is launched as soon as it has arrived
         bool const waits_for_devices = job.devices != nullptr && job.waiting();
-        return job.id == launched.id || (arrived(job) && !job.over() && !waits_for_devices);
+        bool const runs = arrived(job) && !job.over() && !waits_for_devices;
+        // A job that has submitted another one is about to end, or waits for it
+        return job.id == launched.id || (runs && job.config->name != launched.config->submitter);
     }));
 }
 

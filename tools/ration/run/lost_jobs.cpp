@@ -78,13 +78,13 @@ result<std::string> find_lost_jobs(run_config const& config) {
     return found;
 }
 
-result<std::string> end_lost_job(std::string_view checkpoint, uid_t user) {
-    auto const marked = process::find_with_entry("RATION_CHECKPOINT");
+result<std::string> end_lost_job(std::string_view output, uid_t user) {
+    auto const marked = process::find_with_entry("RATION_OUTPUT");
     if (!marked) return marked.failure();
     std::set<std::string> tokens;
     std::vector<pid_t> pids;
     for (auto const& one : *marked) {
-        if (one.value != checkpoint || !belongs_to(one.info.pid, user)) continue;
+        if (one.value != output || !belongs_to(one.info.pid, user)) continue;
         auto const token = process::detail::value_in(process::detail::read_environment(one.info.pid), "RATION_TOKEN");
         if (!token) continue;
         tokens.insert(*token);

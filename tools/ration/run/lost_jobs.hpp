@@ -17,9 +17,9 @@ namespace ration::program {
 /// Empty: none. Errors: those of reading /proc.
 [[nodiscard]] result<std::string> find_lost_jobs(run_config const& config);
 
-/// Ends the processes of this user that a launch with this folder for checkpoints has left. Returns their numbers,
+/// Ends the processes of this user that a launch with this file for its output has left. Returns their numbers,
 /// "12, 13"; empty: none. Errors: as of `process::kill_marked`.
-[[nodiscard]] result<std::string> end_lost_job(std::string_view checkpoint, uid_t user);
+[[nodiscard]] result<std::string> end_lost_job(std::string_view output, uid_t user);
 
 /// Whether a process may have the output of a job of this run open, also one that counts in another PID namespace. The
 /// launch locks the file until the last process that inherits it has ended.

@@ -39,12 +39,15 @@ struct service_job {
     int pid;
 };
 
-/// A service gives each job the folder STATE/jobs/LABEL.checkpoint; none: this is not such a folder.
-[[nodiscard]] std::optional<service_job> service_job_of(std::string const& checkpoint, int pid) {
-    fs::path const path(checkpoint);
-    auto const state = path.parent_path().parent_path().string();
+/// A service gives each job the file STATE/jobs/LABEL.log, or STATE/users/UID/LABEL.log; none: this is not such a file.
+[[nodiscard]] std::optional<service_job> service_job_of(std::string const& output, int pid) {
+    fs::path const path(output);
+    auto folder = path.parent_path();
+    if (folder.parent_path().filename() == "users") folder = folder.parent_path();
+    auto const state = folder.parent_path().string();
     std::error_code failure;
-    bool const of_service = path.extension() == ".checkpoint" && path.parent_path().filename() == "jobs" &&
+    bool const of_service = path.extension() == ".log" &&
+                            (folder.filename() == "jobs" || folder.filename() == "users") &&
                             fs::exists(state + std::string(job_list_of_service), failure);
     return of_service ? std::optional(service_job{state, path.stem().string(), pid}) : std::nullopt;
 }
@@ -53,7 +56,7 @@ struct service_job {
 /// this one with another XDG_RUNTIME_DIR, has the record.
 [[nodiscard]] std::vector<service_job> jobs_of_services(std::vector<int> const& pids) {
     std::vector<service_job> found;
-    auto const marked = process::find_with_entry("RATION_CHECKPOINT");
+    auto const marked = process::find_with_entry("RATION_OUTPUT");
     if (!marked) return found;
     for (auto const& one : *marked) {
         if (std::ranges::find(pids, one.info.pid) == pids.end()) continue;

@@ -9,11 +9,23 @@
 #include <unistd.h>
 #include <utility>
 
+#include <ration/process/environment.hpp>
+
 #include "config/document.hpp"
 #include "serve/exit_recorder.hpp"
 #include "serve/users.hpp"
 
 namespace ration::program {
+namespace {
+
+/// The label of the job in whose environment the command ran.
+[[nodiscard]] std::string submitter_of(submission const& what) {
+    constexpr std::string_view name = "RATION_JOB=";
+    auto const entry = std::ranges::find_if(what.environment, [](auto const& e) { return e.starts_with(name); });
+    return entry == what.environment.end() ? std::string() : entry->substr(name.size());
+}
+
+}  // namespace
 
 std::optional<std::int64_t> array_index_of(submission const& what) {
     auto const entry = std::ranges::find_if(what.environment, [](auto const& e) { return e.starts_with(array_index); });
@@ -66,8 +78,12 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
         job->elastic->checkpoint =
             (std::filesystem::path(stored.what.directory) / job->elastic->checkpoint).lexically_normal().string();
     if (!stored.what.command.empty()) job->command = stored.what.command;
+    if (stored.what.umask) job->umask = static_cast<mode_t>(*stored.what.umask);
+    job->submitter = submitter_of(stored.what);
     auto own = std::exchange(job->environment, {});
-    for (auto const& entry : stored.what.environment) {
+    // The submitter may be a job, whose devices and threads are not those of this one
+    auto const chosen = process::without_listed(stored.what.environment, process::chosen_entries);
+    for (auto const& entry : process::without_listed(chosen, process::mask_entries)) {
         auto const end = entry.find('=');
         if (end == entry.npos || end == 0 || entry.starts_with("RATION_")) continue;
         job->environment.emplace_back(entry.substr(0, end), entry.substr(end + 1));
@@ -116,13 +132,9 @@ std::shared_ptr<job_config> job_of(stored_job const& stored, service_folder cons
     auto const uid = stored.what.uid;
     if (folder.is_other_user(uid)) job->owner = owner_of(uid, folder);
     if (folder.is_other_user(uid) && !job->owner) return nullptr;
-    std::vector<std::string> command{
-        "/proc/self/exe",
-        std::string(exit_recorder_word),
-        folder.end_of(uid, label, incarnation),
-        checkpoint_of(*job, uid, folder),
-        folder.log_of(uid, label),
-        stored.what.umask ? fmt::format("{:o}", *stored.what.umask) : std::string(present_umask)};
+    std::vector<std::string> command{"/proc/self/exe", std::string(exit_recorder_word),
+                                     folder.end_of(uid, label, incarnation), checkpoint_of(*job, uid, folder),
+                                     folder.log_of(uid, label)};
     job->array_index = array_index_of(stored.what);
     for (auto const& entry : stored.what.environment)
         if (entry.starts_with(array_index)) command.push_back(entry);

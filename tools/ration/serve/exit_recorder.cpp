@@ -44,11 +44,10 @@ void wait_for_machine(char const* what) {
     return child;
 }
 
-[[noreturn]] void start(char** words, char const* checkpoint, char const* mask, sigset_t const& signals) {
+[[noreturn]] void start(char** words, char const* checkpoint, sigset_t const& signals) {
     ::mkdir(checkpoint, 0700);  // it may exist; a job that needs it reports what is wrong
     ::setenv("RATION_CHECKPOINT", checkpoint, 1);
     if (std::string_view(words[0]).starts_with(array_index) && words[1] != nullptr) ::putenv(*words++);
-    if (mask != present_umask) ::umask(static_cast<mode_t>(std::strtoul(mask, nullptr, 8)));
     ::sigprocmask(SIG_SETMASK, &signals, nullptr);
     ::execvp(words[0], words);
     while (is_shortage(errno)) {
@@ -110,7 +109,7 @@ int record_exit(char** words) {
     sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
     pid_t const program = fork_patiently();
-    if (program == 0) start(words + 4, checkpoint, words[3], before);
+    if (program == 0) start(words + 3, checkpoint, before);
     ::umask(077);  // that of the program is the job's
     if (program < 0) std::perror("ration: the program of the job cannot be started; raise the limit on processes");
     int const how = program < 0 ? no_start << 8 : wait_for(program, log);

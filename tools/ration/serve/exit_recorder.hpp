@@ -11,11 +11,9 @@
 
 namespace ration::program {
 
-/// The word of the command line that starts it: `ration record-exit END CHECKPOINT LOG UMASK
+/// The word of the command line that starts it: `ration record-exit END CHECKPOINT LOG
 /// [RATION_ARRAY_INDEX=NUMBER] PROGRAM [ARGUMENT...]`.
 inline constexpr std::string_view exit_recorder_word = "record-exit";
-/// As UMASK, which is octal else: the program has that of the recorder.
-inline constexpr std::string_view present_umask = "-";
 
 /// Starts the program with RATION_CHECKPOINT = CHECKPOINT, a folder that it makes, waits for its end, and writes END
 /// (synchronised). Meanwhile it bounds its output, the file LOG. Signals are for the program: this process ends after

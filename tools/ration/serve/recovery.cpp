@@ -138,8 +138,8 @@ private:
         if (!may_have_process(job.now) || (run && has_job(*run, job))) continue;
         auto const uid = job.what.uid;
         auto const label = label_of(job.what.name, job.id);
-        auto const ended = end_lost_job(folder.checkpoint_of(uid, label),
-                                        folder.is_other_user(uid) ? static_cast<uid_t>(uid) : ::geteuid());
+        auto const ended =
+            end_lost_job(folder.log_of(uid, label), folder.is_other_user(uid) ? static_cast<uid_t>(uid) : ::geteuid());
         if (!ended) return ended.failure();
         if (!ended->empty())
             std::fprintf(stderr, "ration: warning: job %s: no record has its processes %s, which were ended\n",

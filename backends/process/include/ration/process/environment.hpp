@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -56,6 +57,11 @@ inline constexpr default_entry openblas_waiting{"OPENBLAS_THREAD_TIMEOUT", "4"};
     return std::max<std::int64_t>(1, cpu.count / 1000);
 }
 
+/// The names of two entries that list other entries of a job's environment, as NAME=VALUE and separated by spaces:
+/// those that ration and not the user has chosen, and the masks of devices. A program that the job starts must not take
+/// them for choices of the user.
+inline constexpr std::string_view chosen_entries = "RATION_CHOSEN", mask_entries = "RATION_MASKS";
+
 /// The parts of a job's environment. Lists contain KEY=VALUE.
 struct environment_request {
     std::vector<std::string> inherited = {};  ///< the caller's own; see `current_environment`
@@ -74,8 +80,11 @@ struct environment_request {
     /// RATION_BATCH: samples per step over all ranks; empty: chosen by the job
     std::string batch = {};
     std::string checkpoint = {};  ///< RATION_CHECKPOINT: absolute path of a folder; empty: none
+    std::string output = {};      ///< RATION_OUTPUT: path of the file with its output; empty: none
     /// KEY=VALUE, with precedence over the user's entries: the devices that the job's libraries see
     std::vector<std::string> masks = {};
+    /// Likewise: the place of the processes among those of the job on other nodes
+    std::vector<std::string> world = {};
 };
 
 /// The entry that only this launch has in its environment, for `tree_root::mark`.
@@ -141,6 +150,19 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
     return std::to_string(cpu.count / 1000) + '.' + rest.substr(1);
 }
 
+/// Sets entries that the user cannot override.
+inline void put_entries(std::vector<std::string>& entries, std::vector<std::string> const& added) noexcept {
+    for (std::string const& entry : added)
+        put_entry(entries, name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
+}
+
+/// The entries, separated by spaces.
+[[nodiscard]] inline std::string list_of(std::vector<std::string> const& entries) noexcept {
+    std::string out;
+    for (std::string const& entry : entries) out.append(out.empty() ? "" : " ").append(entry);
+    return out;
+}
+
 /// An error about an entry.
 [[nodiscard]] inline error refuse_entry(std::string_view entry, char const* remedy) noexcept {
     return {.code = errc::invalid_value, .operation = "set environment", .subject = entry, .remedy = remedy};
@@ -161,8 +183,17 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
 
 }  // namespace detail
 
-/// The user's part of an environment: inherited entries, overridden by declared ones (both KEY=VALUE). Inherited
-/// RATION_* entries are dropped: they describe the job that this program may itself be.
+/// The entries without those that `list` names: `chosen_entries` or `mask_entries`. One that the job has changed stays.
+[[nodiscard]] inline std::vector<std::string> without_listed(std::vector<std::string> entries,
+                                                             std::string_view list) noexcept {
+    std::string const listed = ' ' + std::string(detail::entry_value(entries, list)) + ' ';
+    std::erase_if(entries, [&](std::string const& entry) { return listed.find(' ' + entry + ' ') != listed.npos; });
+    return entries;
+}
+
+/// The user's part of an environment: inherited entries, overridden by declared ones (both KEY=VALUE). Dropped are
+/// inherited RATION_* entries, which describe the job that this program may itself be, and those that ration has chosen
+/// for that job. Its masks bound also the programs that it starts.
 [[nodiscard]] inline std::vector<std::string> user_environment(std::vector<std::string> const& inherited,
                                                                std::vector<std::string> const& declared) noexcept {
     std::vector<std::string> out;
@@ -170,7 +201,7 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
         auto const name = detail::name_of_entry(entry);
         detail::put_entry(out, name, std::string_view(entry).substr(name.size() + 1), true);
     };
-    for (std::string const& entry : inherited)
+    for (std::string const& entry : without_listed(inherited, chosen_entries))
         if (entry.find('=') != std::string::npos && !entry.starts_with("RATION_") && !entry.starts_with('='))
             put(entry);
     for (std::string const& entry : declared) put(entry);
@@ -189,8 +220,11 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
     if (threads.empty())
         threads = std::to_string(threads_for({std::min(request.cpu, request.share).count /
                                               static_cast<std::int64_t>(std::max<std::size_t>(1, request.ranks))}));
+    auto const of_user = static_cast<std::ptrdiff_t>(out.size());
     detail::put_thread_defaults(out, threads);
     detail::put_entry(out, "PYTHONUNBUFFERED", "1", false);
+    std::vector<std::string> chosen(out.begin() + of_user, out.end());
+    chosen.insert(chosen.end(), request.world.begin(), request.world.end());
 
     auto const ours = [&out](std::string_view name, std::string_view value) {
         if (!value.empty()) detail::put_entry(out, name, value, true);
@@ -204,8 +238,11 @@ inline void put_thread_defaults(std::vector<std::string>& entries, std::string_v
     ours("RATION_DEVICES", request.devices);
     ours("RATION_BATCH", request.batch);
     ours("RATION_CHECKPOINT", request.checkpoint);
-    for (std::string const& entry : request.masks)
-        detail::put_entry(out, detail::name_of_entry(entry), std::string_view(entry).substr(entry.find('=') + 1), true);
+    ours("RATION_OUTPUT", request.output);
+    ours(chosen_entries, detail::list_of(chosen));
+    ours(mask_entries, detail::list_of(request.masks));
+    detail::put_entries(out, request.masks);
+    detail::put_entries(out, request.world);
     return out;
 }
 

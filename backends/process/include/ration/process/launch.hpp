@@ -86,6 +86,8 @@ struct launch_spec {
     /// The user of the job, whose rights also decide on the program, the working directory and
     /// `output_file`; nullopt: that of the caller. Another one needs a caller that is root.
     std::optional<account> user = std::nullopt;
+    /// The umask of the program; nullopt: that of the caller, or of the fork server.
+    std::optional<mode_t> umask = std::nullopt;
     /// Called with the child's pid before exec. Its error ends the child, and is the result of
     /// `launch`.
     place_hook place = {};
@@ -291,7 +293,8 @@ struct launch_files {
                           .journal = spec.journal,
                           .journal_entry = spec.journal_entry,
                           .open_files = spec.open_files ? &*spec.open_files : nullptr,
-                          .user = spec.user ? &*spec.user : nullptr};
+                          .user = spec.user ? &*spec.user : nullptr,
+                          .umask = spec.umask ? &*spec.umask : nullptr};
     auto held = spawn(plan, spec.clone_directory);
     if (!held) return held.failure();
     return send_off(spec, files.program, std::move(held).value(), std::move(files.in_and_out.reader));

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ struct spawn_plan {
     std::string_view journal_entry = {};
     rlimit const* open_files = nullptr;  ///< null: those of the caller
     account const* user = nullptr;       ///< null: that of the caller
+    mode_t const* umask = nullptr;       ///< null: that of the caller
 };
 
 /// The steps of the child, in order.
@@ -97,6 +99,7 @@ inline void default_signals() noexcept {
         errno = become_user(*plan.user);
         if (errno != 0) give_up(channel, spawn_stage::user);
     }
+    if (plan.umask != nullptr) ::umask(*plan.umask);
     if (::fchdir(plan.directory) != 0) give_up(channel, spawn_stage::directory);
     report(channel, spawn_stage::gate, 0);
     char go = 0;
