@@ -68,7 +68,7 @@ class OfAnotherUser(RecordsTest):
         subprocess.run(["rm", "-rf", str(self.folder / "ration"), str(self.folder / "ration-output")], check=True)
         return victim
 
-    def attack(self, made: str, tell: str) -> None:
+    def attack(self, made: str, tell: str, why: str) -> None:
         victim = self.forge()
         commands = " ".join(f"{RATION} {words}; echo {words.split()[0]} $?;" for words in ("clean", "run jobs.toml", "run jobs.toml --reattach"))
         script = f"mount -t tmpfs -o mode=1777 tmpfs /tmp && {made}; exec 2>&1; {commands}"
@@ -76,21 +76,21 @@ class OfAnotherUser(RecordsTest):
                               check=False, env={key: value for key, value in self.environment.items() if key != "XDG_RUNTIME_DIR"}, timeout=60)
         self.assertTrue(alive(victim.pid), f"a foreign process was killed\n{done.stdout}{done.stderr}")
         self.assertEqual([line for line in done.stdout.splitlines() if line.split()[:1] in (["clean"], ["run"])], ["clean 0", "run 0", "run 0"], done.stdout + done.stderr)
-        self.assertEqual(done.stdout.count(f"ration: warning: use folder {tell}: permission denied; remove it, or set XDG_RUNTIME_DIR to a folder of your own\n"), 2, done.stdout)
+        self.assertEqual(done.stdout.count(f"ration: warning: use folder {tell}: permission denied; {why}\n"), 2, done.stdout)
         self.assertEqual(done.stdout.count("ration: warning: the sockets of this run are in /"), 2, done.stdout)
 
     def test_a_folder_that_another_user_made(self) -> None:
         for mode in ("755", "700", "777"):
             self.attack(f"{self.NOBODY} /bin/sh -c 'mkdir -p /tmp/ration-0/9-0123456789abcdef; cat > /tmp/ration-0/9-0123456789abcdef/run.json; chmod -R {mode} /tmp/ration-0' "
-                        "< forged.json", "/tmp/ration-0")
+                        "< forged.json", "/tmp/ration-0", "it belongs to another user: use a folder of your own")
 
     def test_a_link_that_another_user_made(self) -> None:
         self.attack("mkdir -p -m 700 /tmp/own/9-0123456789abcdef; cp forged.json /tmp/own/9-0123456789abcdef/run.json; "
-                    f"{self.NOBODY} ln -s /tmp/own /tmp/ration-0", "/tmp/ration-0")
+                    f"{self.NOBODY} ln -s /tmp/own /tmp/ration-0", "/tmp/ration-0", "it is a symbolic link: name the folder to which it leads")
 
     def test_a_folder_below_one_of_another_user(self) -> None:
         self.attack(f"{self.NOBODY} mkdir /tmp/his; mkdir -p -m 700 /tmp/his/rt/ration/9-0123456789abcdef; chmod 700 /tmp/his/rt; "
-                    "cp forged.json /tmp/his/rt/ration/9-0123456789abcdef/run.json; export XDG_RUNTIME_DIR=/tmp/his/rt", "/tmp/his")
+                    "cp forged.json /tmp/his/rt/ration/9-0123456789abcdef/run.json; export XDG_RUNTIME_DIR=/tmp/his/rt", "/tmp/his", "it belongs to another user: use a folder of your own")
 
     def test_a_link_of_ones_own_is_followed(self) -> None:
         (self.folder / "link").symlink_to(self.folder)

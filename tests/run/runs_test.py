@@ -119,8 +119,8 @@ class Finished(RunsTest):
         self.output.write_text("")
         done = self.run_jobs("--backend", "process")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, f"^ration: warning: make the folder of the run {self.output}: not found \\(Not a directory\\); start ration in a folder that you can "
-                                      f"write to\nration: warning: the output of the jobs is in {self.folder}/ration/[0-9]+-[0-9a-f]+, which the end of the run removes\n$")
+        self.assertRegex(done.stderr, f"^ration: warning: make the folder of the run {self.output}: not found \\(Not a directory\\); a file is in its place or on its way: "
+                                      f"move that file\nration: warning: the output of the jobs is in {self.folder}/ration/[0-9]+-[0-9a-f]+, which the end of the run removes\n$")
 
 
 class Running(RunsTest):

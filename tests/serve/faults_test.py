@@ -44,6 +44,28 @@ class Files(ServiceTest):
         self.assertTrue((self.state / "jobs.db.backup").exists())
         self.wait_for((self.folder / "lived").exists)
 
+    def test_a_state_folder_that_cannot_be_used_is_named_with_its_cause(self) -> None:
+        long = self.folder / ("l" * 100)
+        (self.folder / "open").mkdir()
+        (self.folder / "open").chmod(0o755)
+        (self.folder / "link").symlink_to(self.folder / "open")
+        (self.folder / "file").touch()
+        (self.folder / "shared").mkdir()
+        (self.folder / "shared").chmod(0o777)
+        for state, why in (("open", f"use folder {self.folder}/open: permission denied; other users have rights to it: chmod 700 it"),
+                           ("link", f"use folder {self.folder}/link: permission denied; it is a symbolic link: name the folder to which it leads"),
+                           ("file", f"use folder {self.folder}/file: permission denied; it is not a folder: remove it, or name another one"),
+                           ("file/state", f"make folder {self.folder}/file: not found (Not a directory); a file is in its place or on its way: move that file"),
+                           ("shared/state", f"use folder {self.folder}/shared: permission denied; other users may write to it: chmod go-w it"),
+                           (long, "out of range; the path of a socket has at most 107 bytes: choose a shorter folder")):
+            done = subprocess.run([RATION, "serve", "--state", state], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertTrue(done.stderr.endswith(why + "\n"), done.stderr)
+        (self.folder / "open").chmod(0o700)
+        self.kill()
+        self.state = self.folder / "open"
+        self.start()
+
     def warnings(self) -> str:
         """Those of the service, which ends."""
         self.service.kill()

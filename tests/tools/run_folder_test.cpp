@@ -121,7 +121,7 @@ TEST_CASE("make_run_folder: what is in the way is named") {
     REQUIRE_FALSE(folder);
     CHECK(to_text(folder.failure()) ==
           "make the folder of the run " + (w.here / "ration-output").string() +
-              ": not found (Not a directory); start ration in a folder that you can write to");
+              ": not found (Not a directory); a file is in its place or on its way: move that file");
 }
 
 TEST_CASE("point_latest_to: the newest run, also in the place of a link of somebody else") {

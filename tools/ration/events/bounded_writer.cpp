@@ -26,9 +26,7 @@ constexpr std::size_t largest_write = 4096;
     return ::poll(&wanted, 1, 0) == 1;
 }
 
-[[nodiscard]] error write_error(int system) noexcept {
-    return process::system_error("write", {}, system, system == ENOSPC ? "make room on the disk" : "");
-}
+[[nodiscard]] error write_error(int system) noexcept { return process::path_error("write", {}, system, ""); }
 
 }  // namespace
 
@@ -109,9 +107,7 @@ result<void> bounded_writer::close() noexcept {
 result<process::descriptor> open_for_writing(std::string const& path) noexcept {
     process::descriptor file(
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644));
-    if (!file)
-        return process::system_error("open for writing", path, errno,
-                                     "give a path in a directory that you may write to");
+    if (!file) return process::path_error("open for writing", path, errno, "give a path in a folder that is there");
     return file;
 }
 

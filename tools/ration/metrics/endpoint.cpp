@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
+constexpr char const* making = "make the socket";
 constexpr int backlog = SOMAXCONN;  // connections that wait to be accepted, so that many clients start at once
 
 [[nodiscard]] result<endpoint, diagnostic> parse_unix(std::string_view path) {
@@ -37,30 +38,43 @@ constexpr int backlog = SOMAXCONN;  // connections that wait to be accepted, so 
 }
 
 [[nodiscard]] error failed(char const* operation, std::string_view subject, char const* remedy) {
-    auto const code = errno == EADDRINUSE ? errc::already_exists : process::code_of(errno);
-    return {.code = code, .operation = operation, .subject = subject, .system = errno, .remedy = remedy};
+    auto out = process::path_error(operation, subject, errno, remedy);
+    if (out.system == EADDRINUSE) out.code = errc::already_exists;
+    return out;
+}
+
+/// The address of a socket. Error: out_of_range, since the kernel cuts no path but has no room for a longer one.
+[[nodiscard]] result<sockaddr_un> address_of(std::string const& path) {
+    sockaddr_un address{};
+    if (path.size() > longest_path)
+        return error{.code = errc::out_of_range,
+                     .operation = making,
+                     .subject = std::string_view(path),
+                     .remedy = "the path of a socket has at most 107 bytes: choose a shorter folder"};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, path.size());
+    return address;
 }
 
 /// Removes the socket of a listener that is gone. A socket with a listener, or another file, stays and is an error.
 [[nodiscard]] result<void> clear_stale(sockaddr_un const& address) {
-    constexpr char const* operation = "make the metrics socket";
     std::string_view const path = address.sun_path;
     struct stat about{};
     if (::lstat(address.sun_path, &about) != 0)
-        return errno == ENOENT ? result<void>() : failed(operation, path, "choose a path in a folder of your own");
+        return errno == ENOENT ? result<void>() : failed(making, path, "choose a path in a folder of your own");
     if (!S_ISSOCK(about.st_mode))
         return error{.code = errc::already_exists,
-                     .operation = operation,
+                     .operation = making,
                      .subject = path,
                      .remedy = "the file there is not a socket: move it away, or choose another path"};
     process::descriptor const probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     // EAGAIN: a program listens, and its queue of callers is full.
     if (::connect(probe.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0 || errno == EAGAIN)
         return error{.code = errc::already_exists,
-                     .operation = operation,
+                     .operation = making,
                      .subject = path,
                      .remedy = "another program listens there: stop it, or choose another path"};
-    return ::unlink(address.sun_path) == 0 ? result<void>() : failed(operation, path, "choose another path");
+    return ::unlink(address.sun_path) == 0 ? result<void>() : failed(making, path, "choose another path");
 }
 
 }  // namespace
@@ -113,27 +127,24 @@ result<void> listening_socket::listen_at(endpoint const& where) {
                        : std::get<loopback_endpoint>(where).host.find(':') != std::string::npos ? AF_INET6
                                                                                                 : AF_INET;
     socket_ = process::descriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket_) return failed("open a socket for metrics", "", "leave --metrics out");
+    if (!socket_) return failed("open a socket", "", "free some resources of the machine");
     if (auto bound = std::visit([&](auto const& at) { return bind_to(at); }, where); !bound) return bound;
-    if (::listen(fd(), backlog) != 0)
-        return failed("listen for metrics", "", "choose another place, or leave --metrics out");
+    if (::listen(fd(), backlog) != 0) return failed("listen at a socket", "", "choose another address");
     return {};
 }
 
 result<void> listening_socket::bind_to(unix_endpoint const& where) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, where.path.data(), std::min(where.path.size(), longest_path));
-    if (auto cleared = clear_stale(address); !cleared) return cleared;
-    if (::bind(fd(), reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0)
-        return failed("make the metrics socket", where.path,
-                      "choose a path in a folder that is there and that you may write to");
+    auto const address = address_of(where.path);
+    if (!address) return address.failure();
+    if (auto cleared = clear_stale(*address); !cleared) return cleared;
+    if (::bind(fd(), reinterpret_cast<sockaddr const*>(&*address), sizeof *address) != 0)
+        return failed(making, where.path, "choose a path in a folder that is there and that you may write to");
     path_ = where.path;
     mode_ = where.mode;
     struct stat about{};
     // No client can connect before `listen`, and by then the mode is set.
     if (::chmod(path_.c_str(), mode_) != 0 || ::lstat(path_.c_str(), &about) != 0)
-        return failed("make the metrics socket", where.path, "choose a path in a folder of your own");
+        return failed(making, where.path, "choose a path in a folder of your own");
     device_ = about.st_dev;
     inode_ = about.st_ino;
     return {};
@@ -152,8 +163,10 @@ result<void> listening_socket::bind_to(loopback_endpoint const& where) {
     int const bound = is_four ? ::bind(fd(), reinterpret_cast<sockaddr const*>(&four), sizeof four)
                               : ::bind(fd(), reinterpret_cast<sockaddr const*>(&six), sizeof six);
     if (bound == 0) return {};
-    return failed("listen for metrics", where.host + ':' + std::to_string(where.port),
-                  "choose a port that is free, from 1024 on");
+    auto out = process::system_error("listen at", where.host + ':' + std::to_string(where.port), errno,
+                                     "choose a port that is free, from 1024 on");
+    if (out.system == EADDRINUSE) out.code = errc::already_exists;
+    return out;
 }
 
 listening_socket::~listening_socket() {

@@ -65,7 +65,7 @@ namespace {
     if (!receiver) return receiver;
     static_cast<void>(::unlink(directory.socket().c_str()));  // of an earlier start
     if (::symlink(shared.c_str(), directory.socket().c_str()) == 0) return receiver;
-    return process::system_error("link", directory.socket(), errno, "free some space");
+    return process::path_error("link", directory.socket(), errno, "remove it");
 }
 
 }  // namespace

@@ -17,8 +17,17 @@ namespace ration::program {
 namespace {
 
 constexpr int most_links = 40;  // as the kernel allows in one path
-constexpr char const* remedy = "remove it, or set XDG_RUNTIME_DIR to a folder of your own";
-constexpr char const* remedy_for_file = "remove it, or start ration in a folder that only you can change";
+
+// Causes with their remedies
+constexpr char const *not_a_folder = "it is not a folder: remove it, or name another one",
+                     *is_a_link = "it is a symbolic link: name the folder to which it leads",
+                     *link_of_others = "it is a symbolic link of another user: name a path without it",
+                     *of_others = "it belongs to another user: use a folder of your own",
+                     *changed_by_others = "other users may write to it: chmod go-w it",
+                     *open_to_others = "other users have rights to it: chmod 700 it",
+                     *file_of_others =
+                         "the file belongs to another user: remove it, or start ration in a folder of your own",
+                     *other_names = "the file has other names, which are hard links to it: remove it";
 
 /// Of folders on the way to a place.
 enum class folder_rule : unsigned char {
@@ -27,11 +36,11 @@ enum class folder_rule : unsigned char {
 };
 
 [[nodiscard]] error failed(std::string const& path) {
-    return process::system_error("use folder", std::string_view(path), errno, remedy);
+    return process::path_error("use folder", path, errno, "make it, or name another one");
 }
 
-[[nodiscard]] error refused(std::string const& path) {
-    return {.code = errc::denied, .operation = "use folder", .subject = std::string_view(path), .remedy = remedy};
+[[nodiscard]] error refused(char const* operation, std::string const& path, char const* why) {
+    return {.code = errc::denied, .operation = operation, .subject = std::string_view(path), .remedy = why};
 }
 
 /// In a user namespace root may have no number; then the owner of "/" has its place.
@@ -39,9 +48,12 @@ enum class folder_rule : unsigned char {
     return owner == 0 || owner == ::geteuid() || owner == of_root;
 }
 
-[[nodiscard]] bool only_trusted_can_change(struct stat const& about, uid_t of_root) noexcept {
+/// The reason why others than trusted users can change a folder; null: they cannot.
+[[nodiscard]] char const* why_untrusted(struct stat const& about, uid_t of_root) noexcept {
+    if (!S_ISDIR(about.st_mode)) return not_a_folder;
+    if (!is_trusted(about.st_uid, of_root)) return of_others;
     bool const closed = (about.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (about.st_mode & S_ISVTX) != 0;
-    return S_ISDIR(about.st_mode) && is_trusted(about.st_uid, of_root) && closed;
+    return closed ? nullptr : changed_by_others;
 }
 
 /// The components of a path, the last one first.
@@ -85,8 +97,8 @@ public:
         struct stat about{};
         if (!next || ::fstat(next.get(), &about) != 0) return failed(passed_);
         if (S_ISLNK(about.st_mode)) return follow(next, about.st_uid);
-        if (rule_ == folder_rule::of_trusted_users && !only_trusted_can_change(about, of_root_))
-            return refused(passed_);
+        char const* const why = rule_ == folder_rule::of_trusted_users ? why_untrusted(about, of_root_) : nullptr;
+        if (why != nullptr) return refused("use folder", passed_, why);
         at_ = std::move(next);
         return {};
     }
@@ -96,7 +108,8 @@ private:
         std::array<char, PATH_MAX> target;
         auto const length = ::readlinkat(link.get(), "", target.data(), target.size());
         if (length <= 0) return failed(passed_);
-        if (!is_trusted(owner, of_root_) || ++links_ > most_links) return refused(passed_);
+        if (!is_trusted(owner, of_root_)) return refused("use folder", passed_, link_of_others);
+        if (++links_ > most_links) return process::path_error("use folder", passed_, ELOOP, "");
         std::string_view const path(target.data(), static_cast<std::size_t>(length));
         if (path.starts_with('/')) at_ = open_root();
         push_components(left_, path);
@@ -128,11 +141,9 @@ result<process::descriptor> open_own_file(std::string const& path, int flags, mo
     process::descriptor file(::openat(folder->get(), name_in(path), flags | O_NOFOLLOW | O_CLOEXEC, mode));
     struct stat about{};
     if (!file || ::fstat(file.get(), &about) != 0)
-        return process::system_error("open", std::string_view(path), errno, remedy_for_file);
-    bool const is_own = about.st_uid == ::geteuid() && (!S_ISREG(about.st_mode) || about.st_nlink <= 1);
-    if (!is_own)
-        return error{
-            .code = errc::denied, .operation = "open", .subject = std::string_view(path), .remedy = remedy_for_file};
+        return process::path_error("open", path, errno, "remove it: ration writes there");
+    if (about.st_uid != ::geteuid()) return refused("open", path, file_of_others);
+    if (S_ISREG(about.st_mode) && about.st_nlink > 1) return refused("open", path, other_names);
     return file;
 }
 
@@ -145,16 +156,22 @@ result<void> make_own_folder(std::string const& path) {
     auto const above = open_folder_of(path);
     if (!above) return above.failure();
     if (::mkdirat(above->get(), name_in(path), 0777) == 0) return {};
-    return process::system_error("make folder", std::string_view(path), errno, remedy_for_file);
+    return process::path_error("make folder", path, errno, "remove it: ration makes a folder there");
 }
 
 result<process::descriptor> open_private_folder(process::descriptor const& parent, std::string const& name,
                                                 std::string const& path, mode_t mode) {
     process::descriptor folder(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder && (errno == ENOTDIR || errno == ELOOP)) return refused(path);
+    int const failure = errno;
     struct stat about{};
+    if (!folder && (failure == ENOTDIR || failure == ELOOP)) {
+        bool const is_link =
+            ::fstatat(parent.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode);
+        return refused("use folder", path, is_link ? is_a_link : not_a_folder);
+    }
     if (!folder || ::fstat(folder.get(), &about) != 0) return failed(path);
-    if (about.st_uid != ::geteuid() || (about.st_mode & 0077 & ~mode) != 0) return refused(path);
+    if (about.st_uid != ::geteuid()) return refused("use folder", path, of_others);
+    if ((about.st_mode & 0077 & ~mode) != 0) return refused("use folder", path, open_to_others);
     return folder;
 }
 

@@ -88,7 +88,7 @@ void warn_of_choice(place const& chosen) {
 }
 
 [[nodiscard]] error cannot_lock(std::string const& path) {
-    return process::system_error("lock", std::string_view(path), errno, other_system);
+    return process::path_error("lock", path, errno, other_system);
 }
 
 /// The file is open for writing, since NFS locks no other one.
@@ -106,7 +106,7 @@ void warn_of_choice(place const& chosen) {
     locked_folder made(path, std::move(folder).value(), std::move(lock));
     if (!made.try_lock()) return cannot_lock(path);
     if (::renameat(above.get(), fresh.c_str(), above.get(), name.c_str()) == 0) return made;
-    return process::system_error("make folder", std::string_view(path), errno, other_system);
+    return process::path_error("make folder", path, errno, other_system);
 }
 
 [[nodiscard]] bool has_record(std::string const& folder) {

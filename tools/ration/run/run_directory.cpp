@@ -202,7 +202,7 @@ result<void> run_directory::save(run_record const& record) {
     constexpr char const *fresh = "run.json.new",
                          *remedy = "free some space: without the record a later start cannot find this run's jobs";
     auto const path = record_.path() + "/run.json";
-    auto const failed = [&](char const* operation) { return process::system_error(operation, path, errno, remedy); };
+    auto const failed = [&](char const* operation) { return process::path_error(operation, path, errno, remedy); };
     if (auto const file = write_new(record_.get(), fresh, to_json(record)); !file || ::fsync(file.get()) != 0)
         return failed("write");
     if (::renameat(record_.get(), fresh, record_.get(), "run.json") != 0) return failed("replace");
@@ -240,7 +240,7 @@ std::vector<abandoned_run> abandoned_runs(std::span<std::string const> parents) 
 result<void> run_directory::save_state(std::string_view json) const {
     constexpr char const* fresh = "state.json.new";
     if (!write_new(record_.get(), fresh, json) || ::renameat(record_.get(), fresh, record_.get(), "state.json") != 0)
-        return process::system_error("write", record_.path() + "/state.json", errno, "free some space");
+        return process::path_error("write", record_.path() + "/state.json", errno, "free some space");
     return {};
 }
 

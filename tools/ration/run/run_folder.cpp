@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 constexpr int most_runs_of_a_second = 1000;
 
 [[nodiscard]] error cannot_make(std::string const& folder, int why) {
-    return process::system_error("make the folder of the run", folder, why,
-                                 "start ration in a folder that you can write to");
+    return process::path_error("make the folder of the run", folder, why,
+                               "start ration in a folder that you can write to");
 }
 
 /// The number of bytes up to the last end of a line.
@@ -77,7 +77,7 @@ result<void> point_latest_to(std::string const& folder) {
                  .remedy = remedy}};
     if (::symlinkat(target.filename().c_str(), above->get(), fresh.c_str()) != 0 ||
         ::renameat(above->get(), fresh.c_str(), above->get(), name.c_str()) != 0) {
-        auto const why = process::system_error("replace the link", link, errno, remedy);
+        auto const why = process::path_error("replace the link", link, errno, remedy);
         ::unlinkat(above->get(), fresh.c_str(), 0);
         return why;
     }
@@ -95,7 +95,7 @@ result<void> replace_private_file(std::string const& path, std::string_view text
         ::renameat(above->get(), fs::path(fresh).filename().c_str(), above->get(), fs::path(path).filename().c_str()) ==
             0)
         return {};
-    return process::system_error("write", path, errno, "free some space, or make its folder writable");
+    return process::path_error("write", path, errno, "free some space, or make its folder writable");
 }
 
 result<process::descriptor> open_private_log(std::string const& path) {

@@ -34,7 +34,7 @@ result<confirmed_list> confirmed_list::open(std::string const& path) {
         process::descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     struct stat about{};
     if (!out.file_ || ::fstat(out.file_.get(), &about) != 0)
-        return process::system_error("open", path, errno, "let this user write to the folder");
+        return process::path_error("open", path, errno, "let this user write to the folder");
     if (!S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
         return error{.code = errc::denied,
                      .operation = "open",

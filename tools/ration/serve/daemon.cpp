@@ -120,11 +120,7 @@ void open_log(service_folder const& folder, reporter& out) {
     auto token = read_token(options.token_file);
     if (!token) return token.failure();
     auto remote = listening_socket::open(*where);
-    if (!remote) {
-        auto why = remote.failure();
-        why.operation = "listen at";
-        return why;
-    }
+    if (!remote) return remote.failure();
     out.push_back({std::move(remote).value(), access_rules(std::move(token).value()), ::geteuid()});
     return out;
 }

@@ -95,11 +95,12 @@ struct value_binder {
     if (make) {
         process::descriptor const made(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
         if (!made && errno != EEXIST)
-            return process::system_error("create", path, errno, "let this user write to the folder");
+            return process::path_error("create", path, errno, "let this user write to the folder");
     }
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0)
-        return process::system_error("open", path, errno, errno == EACCES ? not_yours : "start ration serve once");
+        return errno == EACCES ? process::system_error("open", path, errno, not_yours)
+                               : process::path_error("open", path, errno, "start ration serve once");
     bool const regular = S_ISREG(found.st_mode);
     if (regular && found.st_uid == ::geteuid()) return {};
     return error{.code = errc::denied,

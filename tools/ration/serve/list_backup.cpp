@@ -41,7 +41,7 @@ namespace {
     process::descriptor const empty(::open(made.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
     if (auto copied = file.query("VACUUM INTO ?", {made}); !copied) return copied.failure();
     if (::rename(made.c_str(), kept.c_str()) != 0)
-        return process::system_error("replace", kept, errno, "let this user write to the folder");
+        return process::path_error("replace", kept, errno, "let this user write to the folder");
     return {};
 }
 

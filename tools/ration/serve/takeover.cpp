@@ -73,6 +73,7 @@ result<process::descriptor> open_state(service_folder const& folder, bool replac
     std::error_code failure;
     auto const above = fs::path(folder.path).parent_path().string();
     fs::create_directories(above, failure);
+    if (failure) return process::path_error("make folder", above, failure.value(), "name another one with --state");
     auto const parent = open_trusted_folder(above);
     if (!parent) return parent.failure();
     // Other users pass through the folders of a service of root, and cannot list them

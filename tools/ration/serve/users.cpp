@@ -29,7 +29,7 @@ constexpr int most_groups = 65536;  // as the kernel allows
 }
 
 [[nodiscard]] error cannot_make(std::string const& path) {
-    return process::system_error("make the folder", path, errno, "free some space in the state folder of the service");
+    return process::path_error("make the folder", path, errno, "remove it: the service makes it again");
 }
 
 /// The link may be that of an older service, or anything that the user has put there.

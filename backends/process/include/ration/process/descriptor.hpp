@@ -80,6 +80,32 @@ public:
         .code = code_of(system), .operation = operation, .subject = subject, .system = system, .remedy = remedy};
 }
 
+/// The remedy for the errno of a call on a path, which depends on the cause and not on the caller; `otherwise`, static
+/// text, for an errno that has none.
+[[nodiscard]] constexpr char const* remedy_for(int system, char const* otherwise) noexcept {
+    switch (system) {
+        case ENOSPC: return "free space or inodes on its disk: df -h, df -i";
+        case EDQUOT: return "free some of the quota of its user: quota";
+        case EMFILE: return "raise the limit on open files: ulimit -n";
+        case ENFILE: return "the machine has no more open files: raise fs.file-max";
+        case ENOMEM: return "free some memory of the machine";
+        case EROFS: return "its file system is read-only: mount it for writing, or name a path elsewhere";
+        case EACCES:
+        case EPERM: return "give this user the rights to it and to the folders on its way: ls -ld";
+        case ELOOP: return "a symbolic link on its way leads in a circle or is not followed: name the path without it";
+        case ENOTDIR: return "a file is in its place or on its way: move that file";
+        case ENAMETOOLONG: return "name a shorter path";
+        case EIO: return "examine its disk: dmesg";
+        default: return otherwise;
+    }
+}
+
+/// An error of a call on a path, with the remedy for its errno.
+[[nodiscard]] inline error path_error(char const* operation, std::string_view path, int system,
+                                      char const* otherwise) noexcept {
+    return system_error(operation, path, system, remedy_for(system, otherwise));
+}
+
 /// The same file with a number of 3 or above. In a program that was started with closed standard
 /// streams, open(2) returns 0, 1 and 2; these are replaced in the child.
 [[nodiscard]] inline descriptor above_standard(descriptor source) noexcept {

@@ -167,7 +167,7 @@ namespace detail {
     char const* const wanted = path.empty() ? "." : path.c_str();
     descriptor directory = above_standard(descriptor(::open(wanted, O_PATH | O_DIRECTORY | O_CLOEXEC)));
     if (!directory)
-        return system_error("enter the working directory", wanted, errno, "create it, or correct working_directory");
+        return path_error("enter the working directory", wanted, errno, "create it, or correct working_directory");
     if (::faccessat(directory.get(), ".", X_OK, AT_EACCESS) != 0) {
         return system_error("enter the working directory", wanted, errno,
                             "give this user the right to search it: chmod u+x");
@@ -192,10 +192,7 @@ struct streams {
         // A pipe without a reader fails instead of blocking
         int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
         out.output = above_standard(descriptor(::open(spec.output_file.c_str(), flags, 0644)));
-        if (!out.output) {
-            return system_error("open the job's output file", spec.output_file, errno,
-                                "check its folder and the free space");
-        }
+        if (!out.output) return path_error("open the job's output file", spec.output_file, errno, "make its folder");
         ::fcntl(out.output.get(), F_SETFL, O_APPEND);
     } else if (spec.capture_output) {
         int ends[2];
