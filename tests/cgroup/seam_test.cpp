@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The tools around the seam themselves: recording, making the same calls again, injecting; and errors that no real
 // machine gives.
+#include <ration/cgroup/own_quota.hpp>
+
 #include "machine.hpp"
 #include "support/catch.hpp"
 #include "support/cgroup/fault_injector.hpp"
@@ -94,6 +96,32 @@ TEST_CASE("without permission for one controller the others work, and the remedy
         }
         REQUIRE(at < 200);
     }
+}
+
+TEST_CASE("own_quota: the quota of the own group") {
+    for (auto const which : {flavour::v1, flavour::hybrid, flavour::v2}) {
+        INFO(name_of(which));
+        bool const v2 = which == flavour::v2;
+        model machine(which, 4, "pod");
+        std::string const root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+        auto const limit = [&](std::string const& group, char const* quota, char const* period) {
+            auto const place = directory::open(machine, root + group);
+            REQUIRE(place);
+            auto const files = v2 ? std::pair("cpu.max", std::string(quota) + ' ' + period)
+                                  : std::pair("cpu.cfs_quota_us", std::string(quota));
+            if (!v2) REQUIRE(place->write("cpu.cfs_period_us", period));
+            REQUIRE(place->write(files.first, files.second));
+        };
+        CHECK(own_quota(machine).count == unlimited);
+        limit("/pod", "300000", "200000");
+        CHECK(own_quota(machine) == millicores{1500});
+        limit("/pod", "5000", "10000");
+        CHECK(own_quota(machine) == millicores{500});
+    }
+    model without(flavour::v1);
+    fault_injector calls(without);
+    calls.arm({.at = 0, .error = ENOENT, .lasting = true});
+    CHECK(own_quota(calls).count == unlimited);
 }
 
 TEST_CASE("a value that another program changes after apply is not verified, and undo restores the old one") {

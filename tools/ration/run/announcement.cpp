@@ -55,7 +55,7 @@ std::vector<std::string> announce_policy(run_parts const& parts, policy_choice c
                       .parameters = parameters_of(parts, choice),
                       .isolation = isolation_of(*parts.policy),
                       .unix_time = std::time(nullptr),
-                      .cpus = static_cast<std::uint32_t>(parts.node.jobs().capacity().count / 1000),
+                      .cpus = static_cast<std::uint32_t>((parts.node.jobs().capacity().count + 999) / 1000),
                       .tick = parts.config.tick,
                       .file = parts.config.file,
                       .source = parts.config.source,
@@ -74,6 +74,7 @@ void announce(run_parts const& parts, job_table const& jobs, device_assigner& as
     auto const advice = announce_policy(parts, parts.planned.choice, jobs, assigner, events, now);
     for (auto const& sentence : advice) events.print("advisory: " + sentence);
     for (auto const& sentence : parts.node.jobs().approximations()) events.print("approximate: " + sentence);
+    if (auto const missing = parts.node.cpus().missing(); !missing.empty()) events.warn_once("cpus", missing, now);
     if (auto const shared = parts.node.cpus().shared(); !shared.empty()) events.warn_once("cpus", shared, now);
     warn_of_placement(parts.topology, events, now);
     for (auto const& [job, sentence] : shared_metric_files(parts.config)) events.warn_once(job, sentence, now);

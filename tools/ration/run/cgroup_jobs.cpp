@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <iterator>
 #include <optional>
+#include <unistd.h>
 #include <utility>
 
 #include <ration/cgroup/kernel_io.hpp>
@@ -89,15 +90,17 @@ private:
 
 result<std::unique_ptr<job_backend>> cgroup_jobs::open(run_cpus const& cpus) {
     auto io = std::make_unique<cgroup::kernel_io>();
+    // A group has all CPUs of the one above it, also those that the affinity of this process leaves out
     cgroup::cpu_cap cap;
-    if (cpus.are_limited()) cap = as_group_set(cpus.all());
+    if (cpus.all().size() < static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN))) cap = as_group_set(cpus.all());
     auto groups = cgroup::backend::open(*io, {.name = group_name, .cpus = cap});
     if (!groups) return groups.failure();
-    return std::unique_ptr<job_backend>(std::make_unique<cgroup_jobs>(std::move(io), std::move(groups).value()));
+    return std::unique_ptr<job_backend>(
+        std::make_unique<cgroup_jobs>(std::move(io), std::move(groups).value(), cpus.amount()));
 }
 
-cgroup_jobs::cgroup_jobs(std::unique_ptr<cgroup::io> io, cgroup::backend groups) noexcept
-    : io_(std::move(io)), groups_(std::move(groups)) {}
+cgroup_jobs::cgroup_jobs(std::unique_ptr<cgroup::io> io, cgroup::backend groups, millicores most) noexcept
+    : io_(std::move(io)), groups_(std::move(groups)), most_(most) {}
 
 std::string cgroup_jobs::name() const {
     return fmt::format("cgroup {}", cgroup::name_of(groups_.hierarchies().owner(cgroup::controller::cpu).kind));

@@ -17,6 +17,7 @@ class cgroup_jobs final : public job_backend {
     std::unique_ptr<cgroup::io> io_;  // outlives the backend that uses it
     cgroup::backend groups_;
     std::map<job_id, std::optional<cgroup::weight>> weights_;  // that were set
+    millicores most_;                                          // of all jobs together, in the groups of this program
     std::map<job_id, error> outside_;  // jobs whose first process has left its group and could not be put back
 
 public:
@@ -24,11 +25,11 @@ public:
 
     /// Makes the run's group. Errors: those of cgroup::backend::open.
     [[nodiscard]] static result<std::unique_ptr<job_backend>> open(run_cpus const& cpus);
-    cgroup_jobs(std::unique_ptr<cgroup::io> io, cgroup::backend groups) noexcept;
+    cgroup_jobs(std::unique_ptr<cgroup::io> io, cgroup::backend groups, millicores most) noexcept;
 
     [[nodiscard]] std::string name() const override;
     [[nodiscard]] std::span<resource_id const> resources() const noexcept override { return groups_.resources(); }
-    [[nodiscard]] millicores capacity() const noexcept override { return groups_.capacity(); }
+    [[nodiscard]] millicores capacity() const noexcept override { return std::min(groups_.capacity(), most_); }
     [[nodiscard]] bool has_groups() const noexcept override { return true; }
     [[nodiscard]] std::size_t files_per_job() const noexcept override;
 

@@ -30,6 +30,7 @@
 #include "run/job_table.hpp"
 #include "run/live_estimators.hpp"
 #include "run/reporter.hpp"
+#include "run/run_cpus.hpp"
 #include "view/view.hpp"
 
 namespace ration::program {
@@ -221,9 +222,8 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     }
 }
 
-[[nodiscard]] host_supply supply_of(run_config const& config, host_devices const& devices, std::uint32_t cpus) {
-    host_supply out{
-        .cpu = millicores{std::int64_t{1000} * cpus}, .memory = machine_here().memory, .tenants = config.tenants};
+[[nodiscard]] host_supply supply_of(run_config const& config, host_devices const& devices) {
+    host_supply out{.cpu = usable_cpu(config.cpus), .memory = machine_here().memory, .tenants = config.tenants};
     if (auto phases = phase_models_of(config)) out.phases = std::move(phases).value();
     if (config.shares_devices()) out.devices = static_cast<std::int64_t>(devices.names().size());
     return out;
@@ -235,7 +235,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
     auto& log = policy_log::for_good();
     auto const policy = make_policy(config, policy_name, log, problems);
     std::uint32_t const here = machine_here().cpus, cpus = std::min(config.cpus.value_or(here), here);
-    auto const supply = supply_of(config, devices, cpus);
+    auto const supply = supply_of(config, devices);
     job_table board(config.jobs, supply);
     dry_run_backend backend(options.backend, board);
     dry_run_devices dry_run_target(devices, topology, cpus);
@@ -262,7 +262,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
             devices.names().empty() ? "" : fmt::format(" and {} devices", devices.names().size());
         fmt::print("{} with {} on {} of {} cpus{}; nothing is started or changed\n\nwould start\n",
                    printable(policy_name), backend.name(), cpus, here, shared);
-        print_jobs(config, millicores{std::int64_t{1000} * cpus}, options.explain);
+        print_jobs(config, supply.cpu, options.explain);
         fmt::print("\nand, once all of them run, set\n");
     }
     print(options, board, policy->about(), planner.tick({}, tick_mode::plan_only), dry_run_target);
@@ -272,7 +272,7 @@ void print_jobs(run_config const& config, millicores capacity, bool explain) {
 
 /// The files that would be in memory in the first round, if all jobs ran.
 void print_items(run_options const& options, run_config const& config, host_devices const& devices) {
-    job_table const board(config.jobs, supply_of(config, devices, machine_here().cpus));
+    job_table const board(config.jobs, supply_of(config, devices));
     auto warnings = reporter::with_listener([](event const& e) {
         if (auto const line = plain_line(e); !line.empty()) std::fprintf(stderr, "ration: %s\n", line.c_str());
     });

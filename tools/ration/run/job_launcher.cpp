@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <utility>
 
 #include <ration/progress/token.hpp>
@@ -57,10 +58,7 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     assigner_.warn_of_ways_past(job, *environment, now);
     shares_.start_incarnation(job);
     if (!job.started_at) job.started_at = now;
-    if (job.config->memory && !node_.jobs().limits_memory())
-        events_.warn_once(
-            job.config->name,
-            "its limit on memory is not kept: this machine's backend cannot; run ration doctor for the reason", now);
+    warn_of_bounds(job, now);
     // That of another user is opened with the rights of that user
     auto const output = job.config->owner ? process::descriptor() : open_job_output(output_of(job));
     if (!output) return output.failure();
@@ -98,6 +96,23 @@ result<process::child> job_launcher::launch_process(live_job const& job, job_sta
     auto child = node_.launch(what, spec);
     if (child) servers_.start(job, spec, now);
     return child;
+}
+
+/// Those that this machine cannot keep.
+void job_launcher::warn_of_bounds(live_job const& job, nanoseconds now) {
+    auto const& name = job.config->name;
+    auto const least = job.config->cpu.minimum;
+    auto const capacity = node_.jobs().capacity().count;
+    if (least > capacity)
+        events_.warn_once(name,
+                          fmt::format("its cpu.min of {:g} cores is more than the {:g} that all jobs share; make it "
+                                      "smaller, or let ration use more CPUs",
+                                      static_cast<double>(least) / 1000, static_cast<double>(capacity) / 1000),
+                          now);
+    if (job.config->memory && !node_.jobs().limits_memory())
+        events_.warn_once(
+            name, "its limit on memory is not kept: this machine's backend cannot; run ration doctor for the reason",
+            now);
 }
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,

@@ -53,6 +53,7 @@ private:
     [[nodiscard]] result<void> prepare_checkpoints(live_job& job) const;
     [[nodiscard]] result<std::vector<std::string>> environment_of(live_job const& job,
                                                                   device_assignment const& assigned) const;
+    void warn_of_bounds(live_job const& job, nanoseconds now);
     [[nodiscard]] result<void> start_process(live_job& job, device_assignment const& assigned, nanoseconds now);
     [[nodiscard]] result<process::child> launch_process(live_job const& job, job_start const& what,
                                                         process::launch_spec const& spec, nanoseconds now);

@@ -13,7 +13,7 @@ namespace ration::program {
 result<std::unique_ptr<job_backend>> process_jobs::open(run_cpus const& cpus) {
     auto processes = process::backend::open(cpus.all());
     if (!processes) return processes.failure();
-    return std::unique_ptr<job_backend>(std::make_unique<process_jobs>(std::move(processes).value()));
+    return std::unique_ptr<job_backend>(std::make_unique<process_jobs>(std::move(processes).value(), cpus.amount()));
 }
 
 std::vector<std::string> process_jobs::approximations() const {

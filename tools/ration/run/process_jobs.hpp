@@ -14,16 +14,18 @@ namespace ration::program {
 
 class process_jobs final : public job_backend {
     process::backend processes_;
+    millicores capacity_;
     std::map<job_id, std::int64_t> oom_kills_before_;  // on the whole machine, at the launch of the job
 
 public:
     /// Errors: those of process::backend::open.
     [[nodiscard]] static result<std::unique_ptr<job_backend>> open(run_cpus const& cpus);
-    explicit process_jobs(process::backend processes) noexcept : processes_(std::move(processes)) {}
+    process_jobs(process::backend processes, millicores capacity)
+        : processes_(std::move(processes)), capacity_(capacity) {}
 
     [[nodiscard]] std::string name() const override { return "process"; }
     [[nodiscard]] std::span<resource_id const> resources() const noexcept override { return processes_.resources(); }
-    [[nodiscard]] millicores capacity() const noexcept override { return processes_.capacity(); }
+    [[nodiscard]] millicores capacity() const noexcept override { return capacity_; }
     [[nodiscard]] std::vector<std::string> approximations() const override;
 
     [[nodiscard]] result<placer> prepare(job_start const& what, process::launch_spec& spec) override;

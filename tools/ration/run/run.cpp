@@ -9,8 +9,6 @@
 #include <optional>
 #include <unistd.h>
 
-#include <ration/process/cpus.hpp>
-
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/exit_code.hpp"
@@ -26,6 +24,7 @@
 #include "run/one_run.hpp"
 #include "run/orphan_cleaner.hpp"
 #include "run/phase_models.hpp"
+#include "run/run_cpus.hpp"
 #include "run/run_order.hpp"
 #include "run/run_output.hpp"
 
@@ -133,11 +132,10 @@ void check_amounts(run_config const& config, millicores cpu, host_devices const&
 /// read.
 [[nodiscard]] exit_code check_devices(run_options const& options, run_config const& config,
                                       host_devices const& devices) {
-    std::int64_t const here = process::cpu_set::of_thread(0).size();
-    std::int64_t const cpus = std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)));
-    if (report_problems(missing_devices(config, devices, millicores{1000 * cpus}))) return exit_code::no_backend;
+    auto const cpu = usable_cpu(config.cpus);
+    if (report_problems(missing_devices(config, devices, cpu))) return exit_code::no_backend;
     diagnostics problems(config.file);
-    check_amounts(config, {1000 * cpus}, devices, problems);
+    check_amounts(config, cpu, devices, problems);
     job_table const board = board_of(config, devices);
     auto const needy = std::ranges::find_if(config.jobs, [](job_config const& job) { return job.elastic.has_value(); });
     std::optional<elastic_config> const wants = needy != config.jobs.end() ? needy->elastic : std::nullopt;

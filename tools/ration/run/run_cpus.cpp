@@ -6,12 +6,20 @@
 #include <fmt/ranges.h>
 #include <vector>
 
+#include <ration/cgroup/kernel_io.hpp>
+#include <ration/cgroup/own_quota.hpp>
 #include <ration/process/proc.hpp>
 
 #include "run/run_directory.hpp"
 
 namespace ration::program {
 namespace {
+
+/// Of this number of CPUs.
+[[nodiscard]] millicores amount_of(std::uint32_t cpus) {
+    cgroup::kernel_io machine;
+    return std::min(millicores{std::int64_t{1000} * cpus}, cgroup::own_quota(machine));
+}
 
 [[nodiscard]] bool has_live_job(run_record const& record) {
     return std::ranges::any_of(record.jobs, [](recorded_job const& job) {
@@ -29,9 +37,23 @@ namespace {
 
 }  // namespace
 
+millicores usable_cpu(std::optional<std::uint32_t> count) {
+    auto const here = process::cpu_set::of_thread(0).size();
+    return amount_of(std::min(count.value_or(here), here));
+}
+
 run_cpus::run_cpus(std::optional<std::uint32_t> count, std::string const& claims)
     : claims_(core_claims::open(claims)), chosen_(claims_.take(process::cpu_set::of_thread(0), count)),
-      limited_(count.has_value()) {}
+      amount_(amount_of(chosen_.cpus.size())), asked_(count) {}
+
+std::string run_cpus::missing() const {
+    auto const cores = static_cast<double>(amount_.count) / 1000;
+    if (!asked_ || *asked_ <= cores) return {};
+    return fmt::format(
+        "{} cores are asked for, and this program may use {:g}; ask for fewer, or let it use more: "
+        "taskset -p, and cpuset.cpus and cpu.max of its group",
+        *asked_, cores);
+}
 
 std::string run_cpus::shared() const {
     if (chosen_.shared.empty()) return {};

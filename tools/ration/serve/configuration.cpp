@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include <ration/process/cpus.hpp>
-
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
@@ -19,6 +17,7 @@
 #include "run/job_table.hpp"
 #include "run/memory_lock.hpp"
 #include "run/phase_models.hpp"
+#include "run/run_cpus.hpp"
 #include "serve/service_control.hpp"
 
 namespace ration::program {
@@ -71,8 +70,7 @@ void warn(std::string const& sentence) { std::fprintf(stderr, "ration: warning: 
 
 /// Problems of the tenants and of the devices.
 [[nodiscard]] diagnostics impossible(run_config config, host_devices const& devices) {
-    std::int64_t const here = process::cpu_set::of_thread(0).size();
-    millicores const cpu{1000 * std::min<std::int64_t>(here, config.cpus.value_or(static_cast<std::uint32_t>(here)))};
+    auto const cpu = usable_cpu(config.cpus);
     config.jobs.clear();  // they were accepted before
     auto problems = missing_devices(config, devices, cpu);
     check_quotas(config.tenants, cpu, std::ssize(devices.names()), problems);
