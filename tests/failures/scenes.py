@@ -281,6 +281,7 @@ SCENES = COMMAND_LINE | JOBS_FILE | BEFORE_JOBS_START | WHILE_JOBS_RUN | SIMULAT
 
 # Messages that need a long time, another machine or another build: (file, words of the message that it contains).
 FROM_SOURCES = {
+    "it cannot be launched now": ("tools/ration/run/job_launcher.cpp", "it cannot be launched now: "),
     "cores are asked for": ("tools/ration/run/run_cpus.cpp", " cores are asked for, and this program may use "),
     "its cpu.min of": ("tools/ration/run/job_launcher.cpp", " that all jobs share; make it smaller, or let ration use more CPUs"),
     "is stalled": ("tools/ration/run/health_monitor.cpp", "no step and no CPU use"),

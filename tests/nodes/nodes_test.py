@@ -13,7 +13,7 @@ import sys
 import time
 import unittest
 
-from nodes_case import HEAD, LONG, Nodes, PATIENCE, RATION, ROOT, children_of, is_alive, job
+from nodes_case import HEAD, HERE, LONG, Nodes, PATIENCE, RATION, ROOT, children_of, is_alive, job
 
 
 class NodesTest(Nodes):
@@ -32,6 +32,22 @@ class NodesTest(Nodes):
         replayed = subprocess.run([RATION, "replay", "log.jsonl", "--policy", "max_min"], cwd=self.folder / "work", capture_output=True, text=True,
                                   timeout=PATIENCE)
         self.assertIn(f"{decisions} of {decisions} decisions the same", replayed.stdout + replayed.stderr)
+
+    def test_a_job_waits_for_a_folder_that_its_node_does_not_have_yet(self) -> None:
+        self.head = HEAD.replace("count = 4", "count = 1")
+        late = self.folder / "work" / "late"
+        late.mkdir()
+        script = "touch began; until test -e end; do sleep 0.1; done"
+        jobs = [job(name, 1, most=1, more=more).replace(json.dumps([sys.executable, str(HERE / "job.py"), "1"]), json.dumps(["sh", "-c", run]))
+                for name, run, more in (("first", script, ""), ("late", "true", 'directory = "late"'))]
+        self.start("".join(jobs), "--policy", "fifo", nodes="local:1")
+        self.until((self.folder / "work" / "began").exists, "the first job runs")
+        late.rmdir()
+        (self.folder / "work" / "end").touch()
+        self.until(lambda: any("it cannot be launched now: enter the working directory late" in event["message"] for event in self.events("warning")), "ration warns")
+        late.mkdir()
+        self.finish()
+        self.assertEqual([(event["job"], event["how"]) for event in self.events("job_ended")], [("first", "finished"), ("late", "finished")])
 
     def test_a_policy_for_one_pool_uses_the_devices_of_all_nodes(self) -> None:
         self.start("".join(job(name, 20) for name in "ab"), "--policy", "loss_delta_ratio")

@@ -89,12 +89,12 @@ TEST_CASE("an order is read as it was written") {
                                                             .node = "n",
                                                             .lease = seconds(5),
                                                             .beat = seconds(1),
-                                                            .directory = "/d",
+                                                            .directory = "/d\xff",
                                                             .output = "/o",
                                                             .marker = "m"}));
     REQUIRE(hello);
     auto const& h = std::get<hello_order>(hello->body);
-    CHECK(h.run + h.node + h.directory + h.output + h.marker == "rn/d/om");
+    CHECK(h.run + h.node + h.directory + h.output + h.marker == "rn/d\xff/om");
     CHECK(h.lease == seconds(5));
     CHECK(h.beat == seconds(1));
 

@@ -132,13 +132,16 @@ TEST_CASE("read_record: a record is read as it was written") {
     CHECK(message_of(sealed(json::parse(to_json(good()))["run"].dump())).empty());
 }
 
-TEST_CASE("run_record: what a job printed does not keep a record from being written") {
+TEST_CASE("run_record: bytes that are not UTF-8, of what a job printed or of a path, are kept") {
     auto record = good();
+    record.output = "/tmp/f\xff";
     record.jobs[2].why = "exit code 3; its last line: caf\xe9";
     record.memberships = "0::/\xff\n";
     run_record again;
     REQUIRE(read_record(to_json(record), again).empty());
-    CHECK(again.jobs[2].why == "exit code 3; its last line: caf\xef\xbf\xbd");
+    CHECK(again.jobs[2].why == record.jobs[2].why);
+    CHECK(again.memberships == record.memberships);
+    CHECK(again.output == record.output);
 }
 
 TEST_CASE("read_record: a time after the record is named") {

@@ -6,6 +6,8 @@
 
 #include <ration/resource.hpp>
 
+#include "events/bytes_member.hpp"
+
 namespace ration::program {
 namespace {
 
@@ -58,6 +60,13 @@ std::string event_fields::text(char const* name) {
         return std::string();
     }
     return field->get<std::string>();
+}
+
+std::string event_fields::bytes(char const* name) {
+    auto const* const field = found(name);
+    auto const bytes = field != nullptr ? bytes_in(*field) : std::optional<std::string>();
+    if (field != nullptr && !bytes) refuse(name, "a text");
+    return bytes.value_or("");
 }
 
 bool event_fields::boolean(char const* name) {

@@ -26,6 +26,8 @@ public:
     [[nodiscard]] result<void, diagnostic> const& status() const noexcept { return status_; }
 
     [[nodiscard]] std::string text(char const* name);
+    /// A text, or {"hex": "2fff"} as `write_bytes` writes it.
+    [[nodiscard]] std::string bytes(char const* name);
     [[nodiscard]] bool boolean(char const* name);
     /// From 0 to 2^63 - 1: a time in nanoseconds, a number, a step.
     [[nodiscard]] std::int64_t whole(char const* name);

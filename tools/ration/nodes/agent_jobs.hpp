@@ -85,6 +85,10 @@ public:
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
     /// A part of a job on several nodes is launched once: another launch is one of all parts.
     [[nodiscard]] bool may_launch(live_job const& job) override;
+    /// The controller gives up a job on several nodes that does not start on one of them.
+    [[nodiscard]] bool waits_for_machine(live_job const& job) const noexcept override {
+        return job.elastic().part.is_whole();
+    }
     void handle(live_job const&, progress::report const&) override {}
     void handle_change(live_job const&, std::string_view) override { dirty_ = true; }
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }

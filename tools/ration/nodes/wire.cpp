@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/printable.hpp"
+#include "events/bytes_member.hpp"
 #include "events/event_fields.hpp"
 #include "events/json_reader.hpp"
 #include "events/json_writer.hpp"
@@ -32,8 +33,8 @@ void write_body(json_writer& json, hello_order const& m) {
     json.member("node", m.node);
     json.member("lease", m.lease);
     json.member("beat", m.beat);
-    json.member("directory", m.directory);
-    json.member("output", m.output);
+    write_bytes(json.key("directory"), m.directory);
+    write_bytes(json.key("output"), m.output);
     json.member("marker", m.marker);
     json.member("reattach", m.reattach);
 }
@@ -145,8 +146,8 @@ constexpr nanoseconds longest_period = seconds(100LL * 365 * 24 * 3600);
     out.node = fields.text("node");
     out.lease = nanoseconds{fields.whole("lease")};
     out.beat = nanoseconds{fields.whole("beat")};
-    out.directory = fields.text("directory");
-    out.output = fields.text("output");
+    out.directory = fields.bytes("directory");
+    out.output = fields.bytes("output");
     out.marker = fields.text("marker");
     out.reattach = flag_or_false(fields, "reattach");
     if (!is_node_name(out.run) || !is_node_name(out.node))

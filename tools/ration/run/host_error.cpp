@@ -12,7 +12,8 @@ bool is_of_host(error const& failure, job_config const& job) noexcept {
                                     EROFS,  ESTALE, ENODEV, ENOTCONN, EHOSTUNREACH, EHOSTDOWN, ETIMEDOUT};
     if (failure.code == errc::empty_set) return false;  // ENOSPC of a cgroup: it has no CPU
     if (std::ranges::find(of_machine, failure.system) != of_machine.end()) return true;
-    return failure.system == ENOENT && !job.directory.empty() && failure.subject.view() == job.directory;
+    auto const directory = decltype(failure.subject)(job.directory);  // as far as an error has room for it
+    return failure.system == ENOENT && !directory.empty() && failure.subject.view() == directory.view();
 }
 
 }  // namespace ration::program

@@ -23,8 +23,21 @@ std::string job_launcher::output_of(live_job const& job) const {
 result<void> job_launcher::launch(live_job& job, nanoseconds now) {
     auto const launched = launch_incarnation(job, now);
     job.failed_by_host = !launched && is_of_host(launched.failure(), *job.config);
-    if (!launched) progress_.forget(job);
+    if (!launched)
+        progress_.forget(job);
+    else
+        rests_[job].rest.succeed();
     return launched;
+}
+
+void job_launcher::postpone(live_job& job, error const& why, nanoseconds now) {
+    job.run.value -= 1;
+    if (job.devices == nullptr) job.token = {};  // a later start would take it for a job that was launched
+    if (job.run.value == 0) job.started_at.reset();
+    job.why = "it cannot be launched now: " + to_text(why);
+    rests_[job].rest.fail(now);
+    events_.warn_once(job.config->name, job.why + "; ration tries again", now);
+    record_.save();
 }
 
 result<void> job_launcher::launch_incarnation(live_job& job, nanoseconds now) {
@@ -85,19 +98,6 @@ result<void> job_launcher::start_process(live_job& job, device_assignment const&
     return {};
 }
 
-/// By the job's fork server where that is ready, which the first launch starts.
-result<process::child> job_launcher::launch_process(live_job const& job, job_start const& what,
-                                                    process::launch_spec const& spec, nanoseconds now) {
-    if (auto* const server = servers_.ready_for(job, now)) {
-        auto child = node_.launch(what, spec, server);
-        if (child || child.failure().code != errc::gone) return child;
-        servers_.fail(job, to_text(child.failure()), now);
-    }
-    auto child = node_.launch(what, spec);
-    if (child) servers_.start(job, spec, now);
-    return child;
-}
-
 /// Those that this machine cannot keep.
 void job_launcher::warn_of_bounds(live_job const& job, nanoseconds now) {
     auto const& name = job.config->name;
@@ -113,6 +113,19 @@ void job_launcher::warn_of_bounds(live_job const& job, nanoseconds now) {
         events_.warn_once(
             name, "its limit on memory is not kept: this machine's backend cannot; run ration doctor for the reason",
             now);
+}
+
+/// By the job's fork server where that is ready, which the first launch starts.
+result<process::child> job_launcher::launch_process(live_job const& job, job_start const& what,
+                                                    process::launch_spec const& spec, nanoseconds now) {
+    if (auto* const server = servers_.ready_for(job, now)) {
+        auto child = node_.launch(what, spec, server);
+        if (child || child.failure().code != errc::gone) return child;
+        servers_.fail(job, to_text(child.failure()), now);
+    }
+    auto child = node_.launch(what, spec);
+    if (child) servers_.start(job, spec, now);
+    return child;
 }
 
 result<std::vector<std::string>> job_launcher::environment_of(live_job const& job,

@@ -62,6 +62,9 @@ public:
     [[nodiscard]] virtual std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) = 0;
     /// Directly before a launch. False: the launch cannot be noted now; the loop asks again.
     [[nodiscard]] virtual bool may_launch(live_job const& job) = 0;
+    /// Whether a job whose launch has failed by an error of the machine waits in the run for the next one; else it has
+    /// failed there, and the source decides.
+    [[nodiscard]] virtual bool waits_for_machine(live_job const&) const noexcept { return false; }
     /// A report of a job.
     virtual void handle(live_job const& job, progress::report const& reply) = 0;
     /// A limit of the job has changed; `reason` is the policy's.
@@ -86,6 +89,7 @@ public:
     [[nodiscard]] nanoseconds join(std::vector<pollfd>&) const override { return nanoseconds{INT64_MAX}; }
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t, nanoseconds) override { return {}; }
     [[nodiscard]] bool may_launch(live_job const&) override { return true; }
+    [[nodiscard]] bool waits_for_machine(live_job const&) const noexcept override { return true; }
     void handle(live_job const&, progress::report const&) override {}
     void handle_change(live_job const&, std::string_view) override {}
     [[nodiscard]] std::optional<process::exit_report> end_of(live_job const&) const override { return {}; }

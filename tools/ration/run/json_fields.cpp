@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "events/bytes_member.hpp"
 
 namespace ration::program {
 
 bool take(nlohmann::json const& value, std::string& into) {
-    if (value.is_string()) into = value.get<std::string>();
-    return value.is_string();
+    auto bytes = bytes_in(value);
+    if (bytes) into = std::move(*bytes);
+    return bytes.has_value();
 }
 
 bool take(nlohmann::json const& value, bool& into) {

@@ -98,7 +98,7 @@ void resize_controller::send(live_job& job, progress::command const& what, nanos
 
 /// Makes a launch that was ordered, with the GPUs as they are now. Whether it was time for it.
 bool resize_controller::launch_when_due(live_job& job, nanoseconds now) {
-    if (!job.devices->launch().is_awaited() || !gpus_.has_probed(job, now)) return false;
+    if (!job.devices->launch().is_awaited() || !launcher_.is_due(job, now) || !gpus_.has_probed(job, now)) return false;
     job.devices->launch().replace_cordoned(now);
     if (!job.devices->launch().is_awaited()) return true;
     if (!source_.may_launch(job)) return false;
@@ -110,6 +110,8 @@ void resize_controller::relaunch(live_job& job, nanoseconds now) {
     job.batch = next_batch_of(job);
     commands_.set_address(job, {});
     auto const launched = launcher_.launch(job, now);
+    if (!launched && job.failed_by_host && source_.waits_for_machine(job))
+        return launcher_.postpone(job, launched.failure(), now);
     if (!launched) return job.devices->launch().failed(to_text(launched.failure()), now);
     job.devices->launch().made(now);
     // New processes have no limit but that of their devices

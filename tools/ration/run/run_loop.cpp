@@ -67,12 +67,18 @@ void run_loop::start_due_jobs(nanoseconds now) {
     for (auto& job : c_.jobs.jobs()) {
         // Jobs with devices start when they get some
         if (!job.waiting() || !c_.jobs.arrived(job) || job.devices != nullptr) continue;
-        if (!c_.source.may_launch(job)) continue;
-        if (auto const launched = c_.launcher.launch(job, now); !launched)
-            c_.reaper.fail_start(job, to_text(launched.failure()), now);
-        else if (!job.config->log.empty() || job.config->metrics)
-            c_.stopper.warn_if_it_trains_on(job, now);
+        if (c_.launcher.is_due(job, now) && c_.source.may_launch(job)) start(job, now);
     }
+}
+
+void run_loop::start(live_job& job, nanoseconds now) {
+    auto const launched = c_.launcher.launch(job, now);
+    if (!launched && job.failed_by_host && c_.source.waits_for_machine(job))
+        c_.launcher.postpone(job, launched.failure(), now);
+    else if (!launched)
+        c_.reaper.fail_start(job, to_text(launched.failure()), now);
+    else if (!job.config->log.empty() || job.config->metrics)
+        c_.stopper.warn_if_it_trains_on(job, now);
 }
 
 void run_loop::wait(nanoseconds now) {

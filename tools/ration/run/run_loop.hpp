@@ -73,6 +73,7 @@ private:
     [[nodiscard]] bool all_over() const noexcept;
     void admit(nanoseconds now);
     void start_due_jobs(nanoseconds now);
+    void start(live_job& job, nanoseconds now);
     void wait(nanoseconds now);
     void keep_limits_until(nanoseconds wake, std::vector<pollfd>& fds);
     void read_progress(nanoseconds now);

@@ -10,6 +10,7 @@
 
 #include "common/printable.hpp"
 #include "config/config.hpp"
+#include "events/bytes_member.hpp"
 #include "events/json_reader.hpp"
 #include "run/json_fields.hpp"
 
@@ -74,6 +75,10 @@ void for_each_field_of_run(Run& run, Visit&& visit) {
 template <class T>
 [[nodiscard]] json as_json(T const& value) {
     return value;
+}
+/// Paths may be any bytes.
+[[nodiscard]] json as_json(std::string const& value) {
+    return is_utf8(value) ? json(value) : json{{"hex", hex_of(value)}};
 }
 template <class Enum>
 [[nodiscard]] json as_json(std::optional<Enum> const& value) {
@@ -166,7 +171,7 @@ std::optional<std::string> state_folder_of(std::string_view file) {
 
 std::string to_json(run_record const& record) {
     json run, jobs = json::array();
-    for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = value; });
+    for_each_field_of_run(record, [&](char const* name, auto const& value) { run[name] = as_json(value); });
     for (auto const& job : record.jobs)
         for_each_field(job, [&, row = &jobs.emplace_back()](char const* name, auto const& value) {
             (*row)[name] = as_json(value);

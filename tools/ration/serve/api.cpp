@@ -12,8 +12,8 @@
 
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
+#include "events/bytes_member.hpp"
 #include "events/json_reader.hpp"
-#include "serve/bytes_member.hpp"
 #include "serve/service_control.hpp"
 #include "serve/users.hpp"
 

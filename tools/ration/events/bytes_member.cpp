@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "serve/bytes_member.hpp"
+#include "events/bytes_member.hpp"
 
 #include <boost/algorithm/hex.hpp>
 #include <iterator>
@@ -17,11 +17,15 @@ bool is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-void write_bytes(json_writer& json, std::string_view bytes) {
-    if (is_utf8(bytes)) return json.value(bytes);
+std::string hex_of(std::string_view bytes) {
     std::string digits;
     boost::algorithm::hex_lower(bytes.begin(), bytes.end(), std::back_inserter(digits));
-    json.object([&] { json.member("hex", digits); });
+    return digits;
+}
+
+void write_bytes(json_writer& json, std::string_view bytes) {
+    if (is_utf8(bytes)) return json.value(bytes);
+    json.object([&] { json.member("hex", hex_of(bytes)); });
 }
 
 std::optional<std::string> bytes_in(nlohmann::json const& value) {

@@ -14,6 +14,9 @@ namespace ration::program {
 
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
+/// Two digits for each byte.
+[[nodiscard]] std::string hex_of(std::string_view bytes);
+
 /// Writes the value.
 void write_bytes(json_writer& json, std::string_view bytes);
 
