@@ -12,6 +12,18 @@ WARNING = r"its first process has ended and left \d+ other process(es)?: SIGTERM
 END = r"its first process had left \d+ other process(es)?, which ration ended"
 
 
+def write_job_with_a_helper(test: RunTest, seconds: float) -> None:
+    """The job p, whose module of `preload` starts a process and notes it in the file `pid`. The job ends so long after that."""
+    (test.folder / "starts_a_helper.py").write_text(
+        "import os, subprocess, sys\n"
+        f"helper = subprocess.Popen([{PYTHON!r}, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "open('pid.new', 'w').write(str(helper.pid))\nos.rename('pid.new', 'pid')\n")
+    (test.folder / "job.py").write_text(f"import os, time\nwhile not os.path.exists('pid'):\n    time.sleep(0.05)\ntime.sleep({seconds})\n")
+    test.environment["PYTHONPATH"] = f"{ROOT / 'python'}:{test.folder}"
+    test.write(job("p", [sys.executable, "job.py"], 'bounds = { gpu = 1 }\npreload = ["starts_a_helper"]\nat_objective = "continue"'),
+               head='policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n')
+
+
 class Background(RunTest):
     def setUp(self) -> None:
         super().setUp()
@@ -50,14 +62,7 @@ class Background(RunTest):
                 self.assertFalse(any("first process" in one for one in warnings), warnings)
 
     def test_processes_of_preloaded_modules_end_with_the_job(self) -> None:
-        (self.folder / "starts_a_helper.py").write_text(
-            "import subprocess, sys\n"
-            f"helper = subprocess.Popen([{PYTHON!r}, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
-            f"open({str(self.folder / 'pid')!r}, 'w').write(str(helper.pid))\n")
-        (self.folder / "job.py").write_text(f"import os, time\nwhile not os.path.exists({str(self.folder / 'pid')!r}):\n    time.sleep(0.05)\ntime.sleep(0.3)\n")
-        self.environment["PYTHONPATH"] = f"{ROOT / 'python'}:{self.folder}"
-        self.write(job("p", [sys.executable, "job.py"], 'bounds = { gpu = 1 }\npreload = ["starts_a_helper"]\nat_objective = "continue"'),
-                   head='policy = "fifo"\ndevices = { count = 1, cpu = 0.5 }\n')
+        write_job_with_a_helper(self, 0.3)
         done = self.run_jobs("--log", "log.jsonl")
         self.assertEqual(done.returncode, 0, done.stderr)
         helper = int((self.folder / "pid").read_text())

@@ -8,6 +8,7 @@ import subprocess
 import time
 import unittest
 
+from background_test import write_job_with_a_helper
 from elastic_test import HEAD, ElasticTest, elastic
 from support import PATIENCE, PYTHON, RATION, RunTest, alive, another_session, groups, has_cgroups, job, main, of, signal, trainer
 
@@ -51,6 +52,39 @@ class Killed(RunTest):
         self.wait_for(lambda: not alive(pid))
         self.assertEqual(groups(run), [])
         self.assertFalse(list((self.folder / "ration").glob("*")))
+
+    def test_processes_of_preloaded_modules_end_at_the_next_command(self) -> None:
+        for words in (["clean"], ["run", "jobs.toml", "--reattach"]):
+            with self.subTest(words=words):
+                write_job_with_a_helper(self, 3)
+                run = self.start()
+                self.wait_for((self.folder / "pid").exists)
+                run.kill()
+                run.wait()
+                helper = int((self.folder / "pid").read_text())
+                self.addCleanup(lambda pid=helper: alive(pid) and os.kill(pid, signal.SIGKILL))
+                self.assertTrue(alive(helper))
+                done = subprocess.run([RATION, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout + done.stderr, rf"(?m)p: .*process(es)? .*\b{helper}\b.*, which its modules of 'preload' or an earlier launch left$")
+                self.wait_for(lambda pid=helper: not alive(pid))
+                (self.folder / "pid").unlink()
+
+    def test_a_folder_whose_name_is_not_utf8_is_found_again(self) -> None:
+        folder = os.fsencode(self.folder) + b"/f\xff"
+        os.mkdir(folder)
+        self.write(job("a", ["sh", "-c", "touch ../began; until test -e ../end; do sleep 0.1; done; echo loss=1"], "log = 'loss=(?<loss>\\S+)'"), head='policy = "none"\n')
+        os.rename(self.folder / "jobs.toml", folder + b"/jobs.toml")
+        run = subprocess.Popen([RATION, "run", "jobs.toml", "--quiet"], cwd=folder, env=self.environment)
+        self.wait_for((self.folder / "began").exists)
+        run.kill()
+        run.wait()
+        (self.folder / "end").touch()
+        done = subprocess.run([RATION, "run", "jobs.toml", "--quiet", "--reattach", "--log", self.folder / "log.jsonl"], cwd=folder, env=self.environment, capture_output=True,
+                              check=False, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(b"read the job's output", done.stderr)
+        self.assertEqual([e["value"] for e in of(self.events(), "progress", "a")], [1])
 
     def test_adopt_goes_on_with_the_same_process(self) -> None:
         killed, pid = self.start_and_kill()

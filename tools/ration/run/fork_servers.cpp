@@ -23,9 +23,12 @@ namespace {
     return command;
 }
 
-/// One thread, since a fork loses all others; and a token of no job, which a launched process replaces by its own.
+/// One thread, since a fork loses all others; and a token of no job, which a launched process replaces by its own. By
+/// the output of the job, `ration clean` finds processes that the modules have started.
 [[nodiscard]] std::vector<std::string> environment_of_server(std::vector<std::string> entries, std::string mark) {
-    auto const is_ours = [](std::string const& entry) { return entry.starts_with("RATION_"); };
+    auto const is_ours = [](std::string const& entry) {
+        return entry.starts_with("RATION_") && !entry.starts_with("RATION_OUTPUT=");
+    };
     auto const ours = std::ranges::remove_if(entries, is_ours);
     entries.erase(ours.begin(), ours.end());
     for (auto& entry : entries) {

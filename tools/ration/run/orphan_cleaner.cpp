@@ -129,9 +129,13 @@ std::vector<std::string> orphan_cleaner::remove(orphaned_run what) {
         std::ranges::any_of(what.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
     if (auto const state = state_folder_of(what.record.file); state && has_process) return keep(what, *state);
     auto done = what.damage.empty() ? std::vector<std::string>{} : end_processes(what, only_report_, grace_);
-    for (std::size_t i = 0; i < what.record.jobs.size(); ++i)
-        if (auto const& traces = what.traces[i]; traces.doubtful || !traces.processes.empty())
-            done.push_back(end_job(what.record.jobs[i], traces, only_report_, grace_));
+    for (std::size_t i = 0; i < what.record.jobs.size(); ++i) {
+        auto const& job = what.record.jobs[i];
+        auto const& traces = what.traces[i];
+        if (traces.doubtful || !traces.processes.empty()) done.push_back(end_job(job, traces, only_report_, grace_));
+        if (auto const strays = end_strays(traces, only_report_); !strays.empty())
+            done.push_back(fmt::format("{} of {}: {}", only_report_ ? "would end" : "ended", job.name, strays));
+    }
     std::ranges::move(remove_group_of(what.record), std::back_inserter(done));
     if (only_report_) return done;
     remove_empty_groups(&what.record.memberships);  // which its jobs left at a takeover

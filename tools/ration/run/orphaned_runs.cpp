@@ -2,11 +2,13 @@
 #include "run/orphaned_runs.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <fmt/ranges.h>
 #include <iterator>
 #include <unistd.h>
 #include <utility>
 
+#include <ration/process/child.hpp>
 #include <ration/process/marked.hpp>
 
 #include "common/printable.hpp"
@@ -17,6 +19,12 @@ namespace ration::program {
 namespace {
 
 constexpr std::string_view token_of_job = "RATION_TOKEN";
+
+[[nodiscard]] std::string text_of(std::vector<process::process_info> const& processes) {
+    std::vector<int> pids;
+    std::ranges::transform(processes, std::back_inserter(pids), &process::process_info::pid);
+    return fmt::format("process{} {}", pids.size() == 1 ? "" : "es", fmt::join(pids, ", "));
+}
 
 /// Whether each job of this run has such an address in its environment, wherever its folder for sockets was.
 [[nodiscard]] bool is_address_in(run_record const& record, std::string_view address) {
@@ -58,7 +66,8 @@ constexpr std::string_view token_of_job = "RATION_TOKEN";
 /// process that has it.
 [[nodiscard]] job_traces traces_of(recorded_job& job, std::span<process::process_info const> processes, bool launched) {
     job_traces out{.launched = job.launching ? launched : job.pid != 0,
-                   .processes = {processes.begin(), processes.end()}};
+                   .processes = {processes.begin(), processes.end()},
+                   .strays = {}};
     std::ranges::sort(out.processes, {}, [](auto const& one) { return std::pair(one.start_time, one.pid); });
     if (job.pid != 0 && is_alive(job)) {
         out.has_first = std::ranges::any_of(
@@ -87,21 +96,38 @@ void add_orphans(orphaned_run& run) {
     }
 }
 
-void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
-               std::span<process::marked_process const> marked) {
+/// By two entries of the environments of all processes.
+struct environments {
+    std::vector<process::marked_process> tokens, outputs;
+};
+
+/// A hook of the job has its output and no token.
+[[nodiscard]] std::vector<process::process_info> strays_of(recorded_job const& job, std::string const& output,
+                                                           environments const& all) {
+    std::vector<process::process_info> found;
+    for (auto const& one : all.outputs) {
+        auto const same = [&](auto const& other) { return other.info.pid == one.info.pid; };
+        auto const token = std::ranges::find_if(all.tokens, same);
+        if (one.value == output && token != all.tokens.end() && token->value != job.token) found.push_back(one.info);
+    }
+    return found;
+}
+
+void find_jobs(orphaned_run& run, std::set<std::string> const& launches, environments const& all) {
     std::string const group = group_of(run.record);
     auto const members =
         run.record.owner > 0 ? members_of_groups(run.record, group) : std::vector<process::process_info>{};
     cgroup::kernel_io machine;
     for (auto& job : run.record.jobs) {
         std::vector<process::process_info> its;
-        for (auto const& one : marked)
+        for (auto const& one : all.tokens)
             if (!job.token.empty() && one.value == job.token) its.push_back(one.info);
         for (auto const& one : members)
             if (std::ranges::find(its, one.pid, &process::process_info::pid) == its.end() &&
                 is_in_group(machine, one.pid, fmt::format("/{}/{}", group, job.name)))
                 its.push_back(one);
         run.traces.push_back(traces_of(job, its, launches.contains(job.token)));
+        run.traces.back().strays = strays_of(job, fmt::format("{}/{}.log", run.record.output, job.name), all);
     }
 }
 
@@ -132,7 +158,7 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
             .remedy = "start it again, by ration serve --state FOLDER"};
 }
 
-[[nodiscard]] result<orphaned_run> examine(abandoned_run found, std::span<process::marked_process const> marked) {
+[[nodiscard]] result<orphaned_run> examine(abandoned_run found, environments const& all) {
     orphaned_run run{.record = std::move(found.record),
                      .traces = {},
                      .damage = std::move(found.damage),
@@ -145,7 +171,7 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
         return run;
     }
     bool const same_boot = run.record.boot == this_boot();  // else nothing of it can be alive
-    find_jobs(run, found.launches, same_boot ? marked : std::span<process::marked_process const>());
+    find_jobs(run, found.launches, same_boot ? all : environments());
     bool const seen =
         std::ranges::any_of(run.traces, [](job_traces const& traces) { return !traces.processes.empty(); });
     bool const elsewhere = same_boot && run.record.pid_namespace != this_pid_namespace();
@@ -157,11 +183,13 @@ void find_jobs(orphaned_run& run, std::set<std::string> const& launches,
 
 }  // namespace
 
-std::string text_of(job_traces const& traces) {
-    std::vector<int> pids;
-    std::ranges::transform(traces.processes, std::back_inserter(pids), &process::process_info::pid);
-    return fmt::format("process{} {}, which its first process left", pids.size() == 1 ? "" : "es",
-                       fmt::join(pids, ", "));
+std::string text_of(job_traces const& traces) { return text_of(traces.processes) + ", which its first process left"; }
+
+std::string end_strays(job_traces const& traces, bool only_report) {
+    if (traces.strays.empty()) return {};
+    for (auto const& one : only_report ? std::vector<process::process_info>() : traces.strays)
+        if (auto held = process::attach(one.pid, one.start_time); held) static_cast<void>(held->signal(SIGKILL));
+    return text_of(traces.strays) + ", which its modules of 'preload' or an earlier launch left";
 }
 
 std::string text_of(recorded_job const& job, job_traces const& traces) {
@@ -173,10 +201,11 @@ result<std::vector<orphaned_run>> find_orphaned_runs(std::span<std::string const
     std::vector<orphaned_run> all;
     auto found = abandoned_runs(parents);
     if (found.empty()) return all;
-    auto const marked = process::find_with_entry(token_of_job);
-    if (!marked) return marked.failure();
+    auto tokens = process::find_with_entry(token_of_job), outputs = process::find_with_entry("RATION_OUTPUT");
+    if (!tokens || !outputs) return tokens ? outputs.failure() : tokens.failure();
+    environments const processes{std::move(tokens).value(), std::move(outputs).value()};
     for (auto& run : found) {
-        auto one = examine(std::move(run), *marked);
+        auto one = examine(std::move(run), processes);
         if (!one) return one.failure();
         all.push_back(std::move(one).value());
     }

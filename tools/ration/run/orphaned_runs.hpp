@@ -25,6 +25,9 @@ struct job_traces {
     bool doubtful = false;
     /// With the job's token in their environment, or in its group; the oldest first
     std::vector<process::process_info> processes;
+    /// With the output of the job in their environment, and another token: its modules of `preload` or an earlier
+    /// launch started them. They do not count as the job.
+    std::vector<process::process_info> strays;
 };
 
 /// A job that continues, or a process of a job that cannot be named.
@@ -57,6 +60,9 @@ struct orphaned_run {
 
 /// "process 456, which its first process left"; the pids of several.
 [[nodiscard]] std::string text_of(job_traces const& traces);
+
+/// Kills the strays. Returns "process 456, which its modules of 'preload' or an earlier launch left"; empty: none.
+[[nodiscard]] std::string end_strays(job_traces const& traces, bool only_report = false);
 /// "vae (process 123)", or with the text of its traces.
 [[nodiscard]] std::string text_of(recorded_job const& job, job_traces const& traces);
 

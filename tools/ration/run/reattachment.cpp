@@ -35,6 +35,8 @@ void reattachment::reattach_job(live_job& job, recorded_job const& recorded, job
                                 nanoseconds now) {
     job.run.value = recorded.incarnation;
     if (!traces.has_first) end_remaining(job, recorded, traces, now);
+    if (auto const strays = end_strays(traces); !strays.empty())
+        events_.warn_once(job.config->name, "ended " + strays, now);
     // The intent was recorded, and no launch followed
     if (job.devices == nullptr && recorded.launching && !traces.launched) {
         job.run.value -= 1;
