@@ -79,11 +79,13 @@ class Killed(RunTest):
         self.wait_for((self.folder / "began").exists)
         run.kill()
         run.wait()
+        again = subprocess.Popen([RATION, "run", "jobs.toml", "--quiet", "--reattach", "--log", self.folder / "log.jsonl"], cwd=folder, env=self.environment,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.wait_for(lambda: (self.folder / "log.jsonl").exists() and of(self.events(), "decision"))
         (self.folder / "end").touch()
-        done = subprocess.run([RATION, "run", "jobs.toml", "--quiet", "--reattach", "--log", self.folder / "log.jsonl"], cwd=folder, env=self.environment, capture_output=True,
-                              check=False, timeout=PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn(b"read the job's output", done.stderr)
+        _, errors = again.communicate(timeout=PATIENCE)
+        self.assertEqual(again.returncode, 0, errors)
+        self.assertNotIn(b"read the job's output", errors)
         self.assertEqual([e["value"] for e in of(self.events(), "progress", "a")], [1])
 
     def test_adopt_goes_on_with_the_same_process(self) -> None:

@@ -67,7 +67,9 @@ result<void> node_backend::reattach(job_start const& what, process::child const&
     for (auto const& member : family->members()) {
         gpus_.place(what.job, member.info.pid);
         auto const placed = jobs_->gather(what.job, member.info.pid);
-        if (!placed && placed.failure().code != errc::gone) return placed;
+        bool const has_ended =
+            !placed && (placed.failure().code == errc::gone || placed.failure().code == errc::not_found);
+        if (!placed && !has_ended) return placed;
     }
     return {};
 }
