@@ -78,6 +78,7 @@ public:
     using policy_concept = ration::policy_tag;
     static constexpr ration::meta about{.id = "org.example.whole-or-not", .version = "1.0.0"};
     using inputs = columns<in<std::uint32_t, "jobs/state">, in<std::int64_t, "jobs/request.gpu">,
+                           in<std::int64_t, "jobs/min.gpu">, in<std::int64_t, "jobs/max.gpu">,
                            in<std::int64_t, "jobs/held.gpu">, in<std::int64_t, "nodes/free.gpu">>;
 
     status prepare(ration::limits const& most) noexcept {
@@ -96,10 +97,12 @@ public:
         for (std::size_t row = 0; row < t.jobs(); ++row) {
             // [gang]
             bool const waits = active(t.get<"jobs/state">()[row]) && t.get<"jobs/held.gpu">()[row] == 0;
+            // Bounds can change, so that a request is outside of them
+            auto const gang = std::clamp(asked[row], t.get<"jobs/min.gpu">()[row], t.get<"jobs/max.gpu">()[row]);
             // Who does not fit as a whole holds nothing, and is passed
-            if (!waits || asked[row] < 1 || asked[row] > left) continue;
-            left -= asked[row];
-            for (std::size_t node = 0, missing = static_cast<std::size_t>(asked[row]); missing > 0; ++node) {
+            if (!waits || gang < 1 || gang > left) continue;
+            left -= gang;
+            for (std::size_t node = 0, missing = static_cast<std::size_t>(gang); missing > 0; ++node) {
                 std::int64_t const part = std::min(static_cast<std::int64_t>(missing), free_[node]);
                 if (part > 0 && !out.set(row, node, resource_id::gpu, part)) return status::capacity;
                 free_[node] -= part;
