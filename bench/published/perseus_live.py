@@ -138,9 +138,8 @@ def measure(options: argparse.Namespace, loops: dict, wait: float, seed: int) ->
     service = options.service / 1000
     command = [os.environ.get("RATION_PROGRAM", str(ROOT / "build/release/bin/ration")), "measure", "serve", "jobs.toml", "--json", "--repeat", "1",
                "--limit", f"{round(1000 * LIMIT * service)}ms", "--time", options.time, "--rate", f"{0.6 / service:.0f}", "--seed", str(seed)]
-    others = os.sched_getaffinity(0) - {core} or {core}
-    done = subprocess.run(command, cwd=folder, env=dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")), capture_output=True, text=True, check=False,
-                          preexec_fn=lambda: os.sched_setaffinity(0, others))
+    # ration keeps to no core, since its jobs may use only the cores that it may use
+    done = subprocess.run(command, cwd=folder, env=dict(os.environ, XDG_RUNTIME_DIR=str(folder / "run")), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"ration measure serve has failed, read its output in {folder}:\n{done.stdout}{done.stderr}")
     shutil.rmtree(folder)
