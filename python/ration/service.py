@@ -340,7 +340,7 @@ def _definition(command, name, tenant, priority, on_end):
             raise ValueError("on_end is not UTF-8; write its other bytes as printf '\\377' does")
         lines.append(f"on_end = {_array(word.decode() for word in hook)}")
     # A job without a target trains to its end.
-    return "\n".join([*lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""])
+    return "\n".join([*lines, ""])
 
 
 def _array(words):

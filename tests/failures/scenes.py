@@ -186,7 +186,6 @@ JOBS_FILE = {
     "must be <kind>": run(HEAD + job('["true"]', f"{TARGET}\nat = 20")),
     "no policy is named": run(job('["true"]')),
     "has no command": run(f'{HEAD}[[job]]\nname = "a"\n{TARGET}\n'),
-    "has no target": run(HEAD + job('["true"]', "")),
     "is missing; add direction": run(HEAD + job('["true"]', "target = { score = { objective = 3 } }")),
     "is easier than the acceptable": run(HEAD + job('["true"]', "target = { loss = { acceptable = 0.1, objective = 0.5 } }")),
     "'log' does not read": run(HEAD + job('["true"]', f"{TARGET}\nlog = '(?<error>\\S+)'")),

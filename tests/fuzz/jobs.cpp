@@ -24,7 +24,7 @@ void require_target(program::target_config const& target) {
     for (auto const& tier : {target.acceptable, target.objective})
         require(!tier || std::isfinite(*tier), "a tier is not finite");
     if (target.metric.empty()) return;
-    require(target.acceptable || target.objective, "a target has no tier");
+    require(target.is_given() || target.metric == "loss", "a target has no tier");
     require(!target.acceptable || !target.objective ||
                 ration::reaches(target.improves, *target.objective, *target.acceptable),
             "an objective is easier than the acceptable tier");

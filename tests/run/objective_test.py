@@ -38,6 +38,15 @@ class Objective(RunTest):
                 self.assertEqual([e["tier"] for e in of(self.events(), "tier_reached")], [2])
                 self.assertEqual([w for w in self.warnings() if "trains" in w], [TRAINS_ON] if more == "" else [])
 
+    def test_a_job_without_a_target_trains_to_its_end(self) -> None:
+        script = "for i in 1 2 3; do echo loss=-1000 accuracy=1; sleep 0.1; done"
+        for log in ("", LOG, r"log = 'accuracy=(?<accuracy>\S+)'"):
+            with self.subTest(log):
+                ended = self.run_one(job("a", ["/bin/sh", "-c", script], log, target=""))
+                self.assertEqual((ended["how"], ended["why"], ended["exit_code"]), ("finished", "", 0))
+                self.assertEqual(({e["value"] for e in of(self.events(), "progress")}), {"": set(), LOG: {-1000}}.get(log, {1}))
+                self.assertEqual((of(self.events(), "tier_reached"), self.warnings()), ([], []))
+
     def test_a_job_whose_metrics_are_in_a_file_takes_no_commands(self) -> None:
         self.run_one(job("a", ["/bin/sh", "-c", "echo step,loss > m.csv; echo 1,0.01 >> m.csv; sleep 2"], 'metrics = { csv = "m.csv" }'))
         self.assertIn(TRAINS_ON, self.warnings())

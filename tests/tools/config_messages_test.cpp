@@ -280,9 +280,10 @@ TEST_CASE("target: wrong keys and values of a metric") {
 }
 
 TEST_CASE("target: a table with exactly one metric") {
-    CHECK(
-        reply("policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n") ==
-        sentences{std::string("jobs.toml:2:1: job 'a' has no target; say when it is good enough, such as ") + example});
+    std::string const without = "policy = 'none'\n[[job]]\nname = 'a'\ncommand = ['x']\n";
+    CHECK(reply(without).empty());
+    CHECK(reply(without + "log = 'acc (?<accuracy>.*)'\n").empty());
+    CHECK(reply(without + "on_acceptable = ['x']\n").size() == 1);
     CHECK(message_of_target("{ loss = { acceptable = 1 }, accuracy = { acceptable = 1 } }") ==
           sentences{std::string("jobs.toml:5:10: a target is on one metric, here are 2; write ") + example});
     CHECK(message_of_target("{ }") ==
@@ -341,12 +342,10 @@ TEST_CASE("parse_config: all problems of a file are reported, in the order of it
             "jobs.toml:1:8: 'cpus' is 0; write a number of cores from 1 to 4096",
             "jobs.toml:2:1: unknown key 'polcy' in the file; did you mean 'policy'?",
             "jobs.toml:3:1: this job has no command; add command = [\"program\", \"argument\"]",
-            std::string("jobs.toml:3:1: this job has no target; say when it is good enough, such as ") + example,
             "jobs.toml:4:8: '../x' cannot be a name; use letters, digits, '.', '_' and '-', no '.' or '-' in front, at most "
             "48 characters",
             "jobs.toml:5:6: 'at' must be a duration in quotes, such as \"20s\", not a whole number",
             "jobs.toml:6:10: the weight is 0; write a number above 0 and at most 1000000",
             "jobs.toml:7:1: this job has no name; add name = \"...\"",
-            std::string("jobs.toml:7:1: this job has no target; say when it is good enough, such as ") + example,
             "jobs.toml:8:11: 'command' must be an array of texts, such as [\"python3\", \"train.py\"], not a whole number"});
 }

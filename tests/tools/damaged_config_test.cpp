@@ -53,7 +53,7 @@ void require_sound(job_config const& job) {
     REQUIRE((std::isfinite(job.weight) && job.weight > 0 && job.at.count >= 0));
     REQUIRE((job.cpu.minimum >= 0 && job.cpu.minimum <= job.cpu.maximum));
     if (job.memory) REQUIRE(job.memory->count > 0);
-    REQUIRE((job.target.acceptable || job.target.objective));
+    REQUIRE((job.target.is_given() || job.target.metric == "loss"));
     for (auto const& tier : {job.target.acceptable, job.target.objective})
         if (tier) REQUIRE(std::isfinite(*tier));
     if (!job.elastic) return;

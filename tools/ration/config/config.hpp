@@ -54,7 +54,8 @@ struct level_config {
     nanoseconds over{};  ///< length of the window; above 0
 };
 
-/// The target of a job: a level, or at least one of two tiers, which are in order.
+/// The target of a job: a level, or at least one of two tiers, which are in order. Without one the job trains to its
+/// end, and the metric is its loss.
 struct target_config {
     std::string metric;
     direction improves = direction::down;
@@ -62,6 +63,8 @@ struct target_config {
     std::optional<level_config> level{};
     /// The metric counts as its mean over this number of values, and only once that number is there
     std::uint32_t mean_of = 1;
+
+    [[nodiscard]] bool is_given() const noexcept { return acceptable || objective || level; }
 };
 
 /// The devices that the jobs share. Without the key in the file: the machine's GPUs.

@@ -50,13 +50,14 @@ public:
         read_launch_parameters(keys_, job_, problems_);
         read_preload(keys_, job_, problems_);
         read_start();
-        job_.target = read_target(keys_, title(), job_.where, problems_);
+        job_.target = read_target(keys_, problems_);
+        job_.must_report = job_.target.is_given();
         read_bounds();
         read_elastic(keys_, title(), job_.elastic, problems_);
         read_endings(keys_, job_, problems_);
-        job_.log = read_log(keys_, job_.target.metric, problems_);
+        job_.log = read_log(keys_, job_.target, problems_);
         job_.log_at = keys_.place_of("log");
-        job_.metrics = read_metrics(keys_, job_.target.metric, problems_);
+        job_.metrics = read_metrics(keys_, job_.target, problems_);
         read_tenant_and_weight();
         read_priority();
         read_reads();

@@ -120,11 +120,12 @@ result<void, diagnostic> check_log_patterns(std::vector<std::string> const& patt
                             metric)};
 }
 
-std::vector<std::string> read_log(table_reader& keys, std::string const& metric, diagnostics& problems) {
+std::vector<std::string> read_log(table_reader& keys, target_config const& target, diagnostics& problems) {
     auto const* const log = keys.take("log");
     if (log == nullptr) return {};
-    auto patterns = patterns_of(*log, metric, problems);
-    auto const fits = patterns ? check_log_patterns(*patterns, metric) : patterns.failure();
+    auto patterns = patterns_of(*log, target.metric, problems);
+    auto const fits =
+        patterns ? check_log_patterns(*patterns, target.is_given() ? target.metric : "") : patterns.failure();
     if (fits) return std::move(patterns).value();
     problems.add(log->at, fits.failure().text);
     return {};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/diagnostics.hpp"
+#include "config/config.hpp"
 #include "config/document.hpp"
 
 namespace ration::program {
@@ -28,6 +29,6 @@ namespace ration::program {
                                                           std::string const& metric);
 
 /// The patterns of `log` in a job's table; empty if the job reports by itself, or with a problem.
-[[nodiscard]] std::vector<std::string> read_log(table_reader& keys, std::string const& metric, diagnostics& problems);
+[[nodiscard]] std::vector<std::string> read_log(table_reader& keys, target_config const& target, diagnostics& problems);
 
 }  // namespace ration::program

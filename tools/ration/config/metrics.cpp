@@ -31,24 +31,24 @@ void read_step(table_reader& keys, metric_file_config& into, diagnostics& proble
                      "'step' names a column, and TensorBoard events have their own step; remove it");
 }
 
-void read_columns(table_reader const& keys, std::string const& metric, metric_file_config& into,
+void read_columns(table_reader const& keys, target_config const& target, metric_file_config& into,
                   diagnostics& problems) {
     keys.each_unknown([&](entry const& e) {
         auto const* const column = std::get_if<std::string>(&e.held.data);
         if (column == nullptr)
             problems.add(e.held.at, fmt::format("'{}' in 'metrics' must be the name of a column in quotes", e.key));
-        else if (e.key != metric && !progress::detail::is_group_name(e.key))
+        else if (e.key != target.metric && !progress::detail::is_group_name(e.key))
             problems.add(e.key_at, fmt::format("{} cannot be a metric; write letters, digits and '_'", quoted(e.key)));
         else
             into.columns.push_back({e.key, *column});
     });
-    if (std::ranges::find(into.columns, metric, &metric_column::metric) == into.columns.end())
-        into.columns.push_back({metric, metric});
+    bool const is_read = std::ranges::find(into.columns, target.metric, &metric_column::metric) != into.columns.end();
+    if (!is_read && (target.is_given() || into.columns.empty())) into.columns.push_back({target.metric, target.metric});
 }
 
 }  // namespace
 
-std::optional<metric_file_config> read_metrics(table_reader& keys, std::string const& metric, diagnostics& problems) {
+std::optional<metric_file_config> read_metrics(table_reader& keys, target_config const& target, diagnostics& problems) {
     auto const* const from = keys.take<table>("metrics", metrics_form);
     if (from == nullptr) return std::nullopt;
     metric_file_config out;
@@ -58,7 +58,7 @@ std::optional<metric_file_config> read_metrics(table_reader& keys, std::string c
                       static_cast<int>(read_path(entries, "jsonl", metric_format::jsonl, out)) +
                       static_cast<int>(read_path(entries, "tensorboard", metric_format::tensorboard, out));
     read_step(entries, out, problems);
-    read_columns(entries, metric, out, problems);
+    read_columns(entries, target, out, problems);
     if (problems.size() == before && (paths != 1 || out.path.empty() || out.path.find('\0') != std::string::npos))
         problems.add(keys.place_of("metrics"),
                      "'metrics' must name one file; add csv = \"PATH\", jsonl = \"PATH\" or tensorboard = \"FOLDER\"");

@@ -13,7 +13,7 @@ namespace ration::program {
 
 /// `metrics` in a job's table; nothing without the key, or with a problem. The metric of the target is always read, by
 /// default from the column of its name.
-[[nodiscard]] std::optional<metric_file_config> read_metrics(table_reader& keys, std::string const& metric,
+[[nodiscard]] std::optional<metric_file_config> read_metrics(table_reader& keys, target_config const& target,
                                                              diagnostics& problems);
 
 }  // namespace ration::program

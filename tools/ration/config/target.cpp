@@ -170,11 +170,8 @@ std::optional<direction> usual_direction(std::string_view metric) noexcept {
     return std::nullopt;
 }
 
-target_config read_target(table_reader& job, std::string const& title, position at, diagnostics& problems) {
-    if (job.take("target") == nullptr) {
-        problems.add(at, fmt::format("{} has no target; say when it is good enough, such as {}", title, example));
-        return {};
-    }
+target_config read_target(table_reader& job, diagnostics& problems) {
+    if (job.take("target") == nullptr) return {.metric = "loss"};
     auto const* const metrics = job.take<table>("target", fmt::format("a table: {}", example));
     if (metrics == nullptr) return {};
     if (metrics->size() != 1) {

@@ -11,9 +11,8 @@
 
 namespace ration::program {
 
-/// Takes the key `target` of a job; what is wrong is added to `problems`. `title` names the job in messages.
-[[nodiscard]] target_config read_target(table_reader& job, std::string const& title, position at,
-                                        diagnostics& problems);
+/// Takes the key `target` of a job, which may be missing; what is wrong is added to `problems`.
+[[nodiscard]] target_config read_target(table_reader& job, diagnostics& problems);
 
 /// The direction that the name of a metric implies: "val_loss" goes down, "accuracy" goes up; none for other names.
 [[nodiscard]] std::optional<direction> usual_direction(std::string_view metric) noexcept;

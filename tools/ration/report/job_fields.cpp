@@ -10,7 +10,7 @@ void read_job(table const& from, job_record& job, diagnostics& ignored) {
     table_reader keys(from, "[[job]]", ignored);
     if (auto const* const at = keys.take<std::string>("at", ""))
         if (auto const when = parse_duration(*at)) job.arrived = when->count;
-    auto const target = read_target(keys, "", {}, ignored);
+    auto const target = read_target(keys, ignored);
     job.metric = shortened(target.metric, longest_name);
     job.acceptable = target.acceptable;
     job.objective = target.objective;

@@ -140,7 +140,8 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
     said_done = said_done || (body.type == progress::message_type::bye && body.why == "done");
     bool const reached = progress.take(body, now);
     bool const is_step = body.type == progress::message_type::step;
-    if ((is_step ? "loss" : body.metric) == job.config->target.metric) sources_[job].reported_target = true;
+    auto const& target = job.config->target;
+    if (!target.is_given() || (is_step ? "loss" : body.metric) == target.metric) sources_[job].reported_target = true;
     if (!is_step && body.type != progress::message_type::eval) return reached;
     events_.emit(job_progress{.job = job.config->name,
                               .incarnation = reply.run.value,

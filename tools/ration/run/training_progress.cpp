@@ -2,6 +2,7 @@
 #include "run/training_progress.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <ration/assert.hpp>
@@ -22,11 +23,13 @@ using any_tracker = std::variant<target_tracker, level_tracker>;
     return *made;
 }
 
+/// A job without a target has an Objective that no value reaches.
 [[nodiscard]] two_tier_target target_of(target_config const& t) {
+    constexpr double unreachable = std::numeric_limits<double>::lowest();
     auto made = two_tier_target::make({.metric = t.metric,
                                        .improves = t.improves,
                                        .acceptable = t.acceptable,
-                                       .objective = t.objective,
+                                       .objective = t.is_given() ? t.objective : unreachable,
                                        .mean_of = t.mean_of});
     RATION_ASSERT(made, "a target that passed the reading of the file must be a target");
     return *made;

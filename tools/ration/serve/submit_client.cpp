@@ -75,11 +75,9 @@ constexpr int most_losses = 5, most_absences = 40;  // of answers and of the ser
 
 /// A jobs file with the command. A job without a target trains to its end.
 [[nodiscard]] std::string definition_of(submit_options const& options) {
-    auto text = fmt::format(
-        "[[job]]\nname = \"{}\"\ncommand = {}\npriority = {}\ntarget = {{ loss = {{ objective = 0 }} }}\n"
-        "at_objective = \"continue\"\n",
-        options.name.empty() ? name_of_command(options.words.front()) : options.name, array_of_words(options.words),
-        options.priority.value_or(0));
+    auto text = fmt::format("[[job]]\nname = \"{}\"\ncommand = {}\npriority = {}\n",
+                            options.name.empty() ? name_of_command(options.words.front()) : options.name,
+                            array_of_words(options.words), options.priority.value_or(0));
     text += options.keys;
     if (!options.on_end.empty()) text += fmt::format("on_end = {}\n", array_of_words({"sh", "-c", options.on_end}));
     return text;

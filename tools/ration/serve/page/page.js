@@ -195,7 +195,7 @@ function quoted(text) {
 function definitionOf(given) {
   const lines = ["[[job]]", `name = ${quoted(given.name)}`, `command = ["sh", "-c", ${quoted(given.command)}]`, `priority = ${Number(given.priority)}`];
   if (given.tenant) lines.push(`tenant = ${quoted(given.tenant)}`);
-  return [...lines, "target = { loss = { objective = 0 } }", 'at_objective = "continue"', ""].join("\n");
+  return [...lines, ""].join("\n");
 }
 
 by("submit").addEventListener("submit", async event => {
