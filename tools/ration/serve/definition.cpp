@@ -20,7 +20,7 @@ namespace {
 
 /// The label of the job in whose environment the command ran.
 [[nodiscard]] std::string submitter_of(submission const& what) {
-    constexpr std::string_view name = "RATION_JOB=";
+    static constexpr std::string_view name = "RATION_JOB=";
     auto const entry = std::ranges::find_if(what.environment, [](auto const& e) { return e.starts_with(name); });
     return entry == what.environment.end() ? std::string() : entry->substr(name.size());
 }
