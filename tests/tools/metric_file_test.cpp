@@ -289,7 +289,7 @@ TEST_CASE("a pattern that leads to too many folders is named, and not expanded a
     CHECK(m.poll() == values{{"loss", 1, 5}});
 }
 
-TEST_CASE("a file that is read goes on when its pattern leads to too many others") {
+TEST_CASE("a file continues to be read when its pattern leads to too many others") {
     followed m(csv, "*/m");
     std::filesystem::create_directory(m.path("v0"));
     m.write("step,train_loss\n1,5\n", "v0/m");

@@ -131,7 +131,7 @@ TEST_CASE("flowcon: goes on from saved state as it was", "[flowcon]") {
 }
 
 // The sum of two such losses, and the difference of these two, have no number.
-TEST_CASE("flowcon: a loss that changes beyond all numbers is no growth", "[flowcon]") {
+TEST_CASE("flowcon: a change of the loss beyond all numbers counts as no growth", "[flowcon]") {
     double const most = std::numeric_limits<double>::max();
     flows f(2);
     f.use({500, 250});
