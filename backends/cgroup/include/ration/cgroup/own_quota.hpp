@@ -25,10 +25,9 @@ namespace detail {
     auto const blank = std::min(shown->find(' '), shown->size());
     auto const behind = shown->substr(std::min(blank + 1, shown->size()));
     auto const v1_period = v2 ? result<std::string_view>(behind) : group.read("cpu.cfs_period_us", period_text);
-    auto const quota = amount_of(shown->substr(0, blank));
-    auto const period = v1_period ? amount_of(*v1_period) : std::nullopt;
-    bool const limited = quota && *quota != unlimited && period && *period > 0 && *quota < unlimited / 1000;
-    return limited ? *quota * 1000 / *period : unlimited;
+    std::int64_t const quota = amount_of(shown->substr(0, blank)).value_or(unlimited);
+    std::int64_t const period = v1_period ? amount_of(*v1_period).value_or(0) : 0;
+    return quota < unlimited / 1000 && period > 0 ? quota * 1000 / period : unlimited;
 }
 
 /// The least quota of this group and of those above it that can be seen.
