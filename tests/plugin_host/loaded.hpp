@@ -27,6 +27,13 @@ using plugin::isolation;
     return o;
 }
 
+[[nodiscard]] inline std::unique_ptr<plugin::guarded_policy> opened_file(std::string const& name,
+                                                                         plugin::open_options const& with) {
+    auto opened = plugin::open(name.starts_with('/') ? name : path_of(name), with);
+    if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
+    return std::move(opened).value();
+}
+
 struct loaded {
     unit::host on{3};
     std::unique_ptr<plugin::guarded_policy> policy;
@@ -35,10 +42,8 @@ struct loaded {
     std::size_t rows = 0;
 
     /// By name, or by its whole path.
-    loaded(std::string const& name, plugin::open_options const& with) {
-        auto opened = plugin::open(name.starts_with('/') ? name : path_of(name), with);
-        if (!opened) FAIL(std::string(opened.failure().subject.view()) << ": " << opened.failure().remedy);
-        policy = std::move(opened).value();
+    loaded(std::string const& name, plugin::open_options const& with) : loaded(opened_file(name, with)) {}
+    explicit loaded(std::unique_ptr<plugin::guarded_policy> opened) : policy(std::move(opened)) {
         auto const bound = policy->bind(on.store.schema(), {.jobs = 3, .nodes = 1});
         if (!bound) FAIL(std::string(bound.failure().subject.view()));
     }

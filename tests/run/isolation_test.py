@@ -70,6 +70,29 @@ class Choice(Isolation):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual(self.events()[0]["isolation"], where)
 
+    def test_a_policy_of_this_program_runs_in_a_worker_if_the_file_says_so(self) -> None:
+        for where, told in (("worker", "worker"), ("in-process", "none")):
+            with self.subTest(where=where):
+                self.write(*self.jobs("1"), head=f'policy = "equal_share"\ncpus = 1\nisolation.equal_share = "{where}"\n')
+                done = self.run_jobs("--log", "log.jsonl")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.events()[0]["isolation"], told)
+
+    def test_each_policy_of_this_program_plans_in_a_worker_as_it_does_here(self) -> None:
+        listed = subprocess.run([RATION, "policies", "--json"], capture_output=True, text=True, check=True).stdout
+        names = [policy["name"] for policy in json.loads(listed)]
+        self.assertGreater(len(names), 20)
+        bounds = "bounds = { gpu = { min = 1, max = 4 } }"
+        for name in names:
+            plans = []
+            for where in BOTH:
+                head = f'policy = "{name}"\ndevices = {{ count = 4, cpu = 0.25 }}\nisolation.{name} = "{where}"\n'
+                self.write(*(job(label, ["true"], bounds) for label in "abcdef"), head=head)
+                done = self.run_jobs("--dry-run", "--json")
+                plans.append((done.returncode, done.stdout, done.stderr))
+            with self.subTest(policy=name):
+                self.assertEqual(*plans)
+
     def test_a_plugin_for_workers_only_is_refused_in_process(self) -> None:
         self.write_with('talker_apart = "in-process"')
         done = self.run_jobs("--policy", f"{TALKERS}/talker_apart.so")
@@ -80,8 +103,7 @@ class Choice(Isolation):
     def test_a_wrong_table_is_told_with_its_place(self) -> None:
         sentences = {
             'talkr = "worker"': "jobs.toml:4:15: unknown policy 'talkr'; did you mean 'talker'?",
-            'talker = "inprocess"': "jobs.toml:4:24: unknown isolation 'inprocess'; did you mean 'in-process'?",
-            'tradl = "worker"': "jobs.toml:4:23: 'tradl' is compiled in and has no worker; name the path of its .so as the policy, or leave this out"}
+            'talker = "inprocess"': "jobs.toml:4:24: unknown isolation 'inprocess'; did you mean 'in-process'?"}
         for table, sentence in sentences.items():
             with self.subTest(table=table):
                 self.write_with(table)

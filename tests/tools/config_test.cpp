@@ -193,7 +193,7 @@ TEST_CASE("parse_config: the file may speak of policies that only the command li
     REQUIRE(parsed.config.isolation_of("libtradl.so") != nullptr);
     CHECK(parsed.config.isolation_of("libtradl.so")->where == policy_location::worker);
     CHECK(parsed.config.isolation_of("none") == nullptr);
-    CHECK(parse_config(text, "f", {.policies = {"none", "tradl"}}).problems.size() == 3);
+    CHECK(parse_config(text, "f", {.policies = {"none", "tradl"}}).problems.size() == 2);
 }
 
 TEST_CASE("parse_config: the direction: what is stated, then what the name tells, then the order of the tiers") {

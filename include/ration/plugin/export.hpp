@@ -25,6 +25,7 @@
 #include <ration/estimator.hpp>
 #include <ration/plugin/abi.h>
 #include <ration/plugin/manifest_of.hpp>
+#include <ration/plugin/tick_of.hpp>
 #include <ration/policy.hpp>
 
 namespace ration::plugin {
@@ -206,16 +207,6 @@ class exported : public exported_functions<P> {
     using typename functions::inputs;
     using typename functions::instance;
 
-    /// Converts the answer of the class to that of the ABI.
-    [[nodiscard]] static std::int32_t finish(status reply, grants const& answer, ration_out& out) noexcept {
-        if (reply == status::capacity || answer.overflowed()) {
-            out.needed = out.capacity + 1;  // a lower bound: the class stops at the first row that does not fit
-            return RATION_E_CAPACITY;
-        }
-        out.count = answer.size();
-        return static_cast<std::int32_t>(reply);
-    }
-
     /// The host's list of changed rows; null if it offers none. A host with an older header has a
     /// shorter struct.
     [[nodiscard]] static ration_changed_rows const* changed_rows_of(ration_host const* host) noexcept {
@@ -225,26 +216,10 @@ class exported : public exported_functions<P> {
         return offered != nullptr && offered->struct_size >= offsetof(ration_changed_rows, written) ? offered : nullptr;
     }
 
-    /// The same as the list of the core.
-    [[nodiscard]] static changed_rows list_of(ration_changed_rows const* offered) noexcept {
-        if (offered == nullptr) return {};
-        bool const emits = offered->struct_size > offsetof(ration_changed_rows, written);
-        return {.row = offered->row, .capacity = offered->capacity, .written = emits ? offered->written : nullptr};
-    }
-
     [[nodiscard]] static std::int32_t decide_tick(instance& mine, ration_tick const& t, ration_out& out) noexcept {
-        tick_data const data{.number = t.number,
-                             .seed = t.seed,
-                             .now = {t.now_ns},
-                             .budget = {t.budget_ns},
-                             .data = {reinterpret_cast<table_view const* const*>(t.table)},
-                             .changes = changes_of(t)};
-        std::span const space(reinterpret_cast<grant*>(out.grant), out.capacity);
-        changed_rows changed = list_of(mine.changed);
-        grants answer = mine.changed == nullptr ? grants(space) : grants(space, changed);
-        auto const reply = mine.plugin.decide(tick<inputs>(data, mine.bound), answer);
-        if (mine.changed != nullptr) *mine.changed->count = changed.count;
-        return finish(reply, answer, out);
+        auto const data = tick_of(t, changes_of(t));
+        return answer_tick(mine.changed, out,
+                           [&](grants& answer) { return mine.plugin.decide(tick<inputs>(data, mine.bound), answer); });
     }
 
 public:
@@ -322,11 +297,7 @@ public:
     /// Writes the columns of one tick.
     static std::int32_t estimate(void* self, ration_tick const* t, ration_estimates const* out) noexcept {
         auto& mine = *static_cast<instance*>(self);
-        tick_data const data{.number = t->number,
-                             .seed = t->seed,
-                             .now = {t->now_ns},
-                             .budget = {t->budget_ns},
-                             .data = {reinterpret_cast<table_view const* const*>(t->table)}};
+        auto const data = tick_of(*t, nullptr);
         std::array<output_column, outputs::count> columns;
         for (std::size_t k = 0; k < outputs::count; ++k) columns[k] = {.first = out->column[k]};
         mine.plugin.estimate(tick<inputs>(data, mine.bound), estimates<outputs>(columns, out->n_rows));

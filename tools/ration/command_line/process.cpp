@@ -33,6 +33,7 @@ bool prepare_process() {
 
 int perform_command_line(int count, char** words, command_table const& table) {
     if (count == 2 && words[1] == worker_word) return plugin_worker();
+    if (count == 3 && words[1] == worker_word) return policy_worker(words[2]);
     try {
         auto const asked = parse_command_line({words + (count > 0 ? 1 : 0), words + count}, table, policy_names());
         return static_cast<int>(std::visit([](auto const& what) { return perform(what); }, asked));

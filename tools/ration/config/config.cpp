@@ -191,13 +191,6 @@ private:
         return names;
     }
 
-    [[nodiscard]] bool is_compiled_in(std::string_view name) const {
-        bool from_a_file = false;
-        each_chosen(
-            [&](std::string_view policy) { from_a_file |= is_plugin_path(policy) && policy_stem(policy) == name; });
-        return !from_a_file && std::ranges::find(rules_.policies, name) != rules_.policies.end();
-    }
-
     void read_estimators() {
         auto const* const from = keys_.take<array>("estimators", "an array of files, such as [\"plugins/libmine.so\"]");
         if (from == nullptr) return;
@@ -229,14 +222,7 @@ private:
         auto const found = std::ranges::find(words, *word);
         if (found == std::end(words))
             return refuse(e.held.at, "unknown isolation " + quoted(*word) + suggestion(*word, {words[0], words[1]}));
-        auto const where = static_cast<policy_location>(found - words);
-        if (where == policy_location::worker && is_compiled_in(e.key))
-            return refuse(
-                e.held.at,
-                fmt::format(
-                    "{} is compiled in and has no worker; name the path of its .so as the policy, or leave this out",
-                    quoted(e.key)));
-        config_.isolations.push_back({e.key, where, e.held.at});
+        config_.isolations.push_back({e.key, static_cast<policy_location>(found - words), e.held.at});
     }
 
     /// A table that no key of ours explains is the table of a policy, if there is such a policy, or of the estimator

@@ -38,7 +38,7 @@ struct policy_parameters {
     std::vector<parameter> parameters;  ///< in the order of the file
 };
 
-/// Where a policy from a file runs.
+/// The process in which a policy runs: a separate one, or that of the program.
 enum class policy_location : std::uint8_t { worker, in_process };
 
 /// One key of `isolation = { mine = "in-process" }`.
@@ -196,8 +196,9 @@ struct run_config {
     std::string fallback;  ///< a name; empty: `fallback_name` chooses
     std::vector<policy_parameters> parameters;
     std::vector<policy_isolation> isolations;
-    std::vector<estimator_file> estimators;  ///< they come before those that are compiled in
-    std::optional<std::uint32_t> cpus;       ///< cores that the jobs share; not given: all there are
+    policy_location compiled_in = policy_location::in_process;  ///< of policies without an entry that are not files
+    std::vector<estimator_file> estimators;                     ///< they come before those that are compiled in
+    std::optional<std::uint32_t> cpus;                          ///< cores that the jobs share; not given: all there are
     device_config devices;
     nanoseconds tick = milliseconds(500);
     std::optional<bytes> cache;  ///< of the page cache, for the files that jobs read

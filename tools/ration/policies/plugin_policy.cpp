@@ -31,6 +31,30 @@ namespace {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// The reverse, for a policy of this program.
+[[nodiscard]] policy_parameters from_json(std::string_view name, std::string_view config) {
+    policy_parameters given{.policy = std::string(name), .at = {}, .parameters = {}};
+    if (config.empty()) return given;
+    auto const parsed = nlohmann::ordered_json::parse(config);
+    for (auto const& [key, value] : parsed.items()) {
+        auto& one = given.parameters.emplace_back(parameter{key, {}, {}, {}});
+        if (value.is_boolean())
+            one.value = value.get<bool>();
+        else if (value.is_number_integer())
+            one.value = value.get<std::int64_t>();
+        else if (value.is_number())
+            one.value = value.get<double>();
+        else
+            one.value = value.get<std::string>();
+    }
+    return given;
+}
+
+[[nodiscard]] plugin::worker_program worker_with(std::vector<std::string> more) {
+    more.insert(more.begin(), std::string(worker_word));
+    return {"/proc/self/exe", std::move(more)};
+}
+
 [[nodiscard]] bool is_for_here(plugin_use const& use) noexcept {
     return use.isolation != nullptr && use.isolation->where == policy_location::in_process;
 }
@@ -57,9 +81,7 @@ template <class Opened>
     bool const here = is_for_here(use);
     auto opened = open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
                               .config = config,
-                              .worker = {.program = {"/proc/self/exe", {std::string(worker_word)}},
-                                         .deadline = use.deadline,
-                                         .columns = use.columns},
+                              .worker = {.program = worker_with({}), .deadline = use.deadline, .columns = use.columns},
                               .strikes = {},
                               .log = log.as_sink()});
     if (opened) return std::move(opened).value();
@@ -71,6 +93,30 @@ template <class Opened>
 }  // namespace
 
 int plugin_worker() { return plugin::worker_main(); }
+
+int compiled_in_worker(std::string_view name, compiled_in_maker const& make) {
+    return plugin::worker_main([&](std::string_view config, std::string& why) {
+        auto const given = from_json(name, config);
+        diagnostics problems;
+        auto made = make(&given, problems);
+        if (!problems.empty()) why = problems.begin()->text;
+        return made;
+    });
+}
+
+std::unique_ptr<any_policy> open_compiled_in(ration_manifest const& manifest, plugin_use const& use, policy_log& log,
+                                             diagnostics& problems) {
+    std::string const config = as_json(use.parameters);
+    auto opened = plugin::open_compiled_in(manifest, {.config = config,
+                                                      .worker = {.program = worker_with({std::string(use.path)}),
+                                                                 .to_start = use.deadline,
+                                                                 .deadline = use.deadline},
+                                                      .strikes = {},
+                                                      .log = log.as_sink()});
+    if (opened) return std::move(opened).value();
+    problems.add(use.at, printable(fmt::format("policy {}: {}", quoted(use.path), to_text(opened.failure()))));
+    return nullptr;
+}
 
 std::string_view why_workers_read_all() {
     return plugin::landlock_version() == 0

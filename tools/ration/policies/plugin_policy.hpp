@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Policies and estimators from files, as this program uses them: each in a separate worker process, or in this
-/// process where the jobs file asks for that.
+/// Policies and estimators in worker processes: those from files, unless the jobs file asks for this process, and
+/// policies of this program where it serves several users.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include <ration/host/any_estimator.hpp>
 #include <ration/host/any_policy.hpp>
+#include <ration/plugin/abi.h>
 #include <ration/result.hpp>
 
 #include "common/diagnostics.hpp"
@@ -41,9 +43,18 @@ struct plugin_use {
     nanoseconds deadline = milliseconds(100);         ///< for one answer of a worker
 };
 
-/// The word by which `ration` starts itself as a worker; it is not a command for users.
+/// The word by which `ration` starts itself as a worker; it is not a command for users. The name of a policy of this
+/// program follows; without a name the worker loads a file.
 inline constexpr std::string_view worker_word = "policy-worker";
 [[nodiscard]] int plugin_worker();
+
+/// Makes a policy of this program with these parameters, or null with at least one problem.
+using compiled_in_maker = std::function<std::unique_ptr<any_policy>(policy_parameters const*, diagnostics&)>;
+/// The worker of the policy `name` of this program.
+[[nodiscard]] int compiled_in_worker(std::string_view name, compiled_in_maker const& make);
+/// The policy `use.path` of this program in a worker, tried once. Null with at least one problem.
+[[nodiscard]] std::unique_ptr<any_policy> open_compiled_in(ration_manifest const& manifest, plugin_use const& use,
+                                                           policy_log& log, diagnostics& problems);
 
 /// The reason why this kernel cannot limit the files that a worker reads, as a sentence; empty if it can.
 [[nodiscard]] std::string_view why_workers_read_all();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "policies/policy_registry.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <type_traits>
 
+#include <ration/plugin/manifest_of.hpp>
 #include <ration/policies/equal_share.hpp>
 #include <ration/policies/none.hpp>
 
@@ -95,7 +97,8 @@ template <class P>
 
 template <class P>
 [[nodiscard]] known_policy entry(std::string_view name) {
-    known_policy known{name, P::about, {}, {}, P::inputs::descriptions, &make<P>};
+    static constexpr ration_manifest manifest = plugin::manifest_of<P>();
+    known_policy known{name, P::about, {}, {}, P::inputs::descriptions, &manifest, &make<P>};
     if constexpr (has_parameters<P>) {
         known.parameters = help_of<typename P::parameters>();
         parameter_access<typename P::parameters>::write_schema(text_writer{known.schema});
@@ -108,6 +111,15 @@ template <class P>
     for_each_shipped_policy([&]<class P>(std::string_view name) { all.push_back(entry<P>(name)); });
     return all;
 }
+
+[[nodiscard]] known_policy const* policy_called(std::string_view name) {
+    auto const found = std::ranges::find(known_policies(), name, &known_policy::name);
+    return found == known_policies().end() ? nullptr : &*found;
+}
+
+/// Of a worker's start and of an answer. A policy of this program may hang by mistake alone, whereas a busy machine
+/// delays a worker often, and a late answer counts as a fault.
+constexpr nanoseconds compiled_in_deadline = seconds(10);
 
 }  // namespace
 
@@ -123,13 +135,26 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
         return open_plugin(
             {.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)},
             log, problems);
-    std::vector<std::string_view> names;
-    for (auto const& known : known_policies()) {
-        if (known.name == name) return known.make(config.parameters_of(name), problems);
-        names.push_back(known.name);
+    auto const* const known = policy_called(name);
+    if (known == nullptr) {
+        auto const names = policy_names();
+        problems.add(at,
+                     fmt::format("unknown policy {}{}", quoted(name), suggestion(name, {names.begin(), names.end()})));
+        return nullptr;
     }
-    problems.add(at, fmt::format("unknown policy {}{}", quoted(name), suggestion(name, names)));
-    return nullptr;
+    auto const* const parameters = config.parameters_of(name);
+    auto made = known->make(parameters, problems);  // at first here, where problems have a place
+    auto const* const isolation = config.isolation_of(name);
+    auto const where = isolation == nullptr ? config.compiled_in : isolation->where;
+    if (made == nullptr || where == policy_location::in_process) return made;
+    return open_compiled_in(*known->manifest,
+                            {.path = name, .at = at, .parameters = parameters, .deadline = compiled_in_deadline}, log,
+                            problems);
+}
+
+int policy_worker(std::string_view name) {
+    auto const* const known = policy_called(name);
+    return known == nullptr ? 2 : compiled_in_worker(name, known->make);
 }
 
 std::optional<policies::shared_cache_parameters> item_parameters(run_config const& config, diagnostics& problems) {

@@ -73,10 +73,15 @@ namespace detail {
     return tried.failure();
 }
 
+/// Error: no_capacity, if the parameters are too long.
+[[nodiscard]] inline result<void> check_config(open_options const& options, std::string_view path) noexcept {
+    if (options.config.size() <= largest_config) return {};
+    return file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
+}
+
 /// Opens a file whose manifest has its kind.
 [[nodiscard]] inline result<plugin_file> open_file(std::string const& path, open_options const& options) {
-    if (options.config.size() > largest_config)
-        return file_error(errc::no_capacity, path, "its parameters take more than 1 MiB: shorten them");
+    if (auto const fits = check_config(options, path); !fits) return fits.failure();
     return plugin_file::open(path);
 }
 
@@ -114,6 +119,18 @@ namespace detail {
     if (is_estimator_file(file->manifest))
         return detail::file_error(errc::invalid_value, path, "it is an estimator: name a policy");
     return detail::start(std::move(file).value(), options);
+}
+
+/// Starts a policy of the host's own program in a worker, so that the host survives its crashes and hangs.
+/// `options.worker.program` has to call `worker_main(make)` with a maker of this policy; `m` is `manifest_of` its
+/// class. Errors: those of `worker_policy::create`; no_capacity for more than 1 MiB of parameters.
+[[nodiscard]] inline result<std::unique_ptr<guarded_policy>> open_compiled_in(ration_manifest const& m,
+                                                                              open_options const& options) {
+    auto file = plugin_file::compiled_in(m);
+    if (auto const fits = detail::check_config(options, file.path); !fits) return fits.failure();
+    auto made = worker_policy::create(std::move(file), options.config, options.worker, options.log);
+    if (!made) return made.failure();
+    return std::make_unique<guarded_policy>(std::move(made).value(), options.strikes);
 }
 
 }  // namespace ration::plugin

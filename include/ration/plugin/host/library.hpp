@@ -27,7 +27,7 @@ namespace ration::plugin {
 /// A plugin file that passed every check that does not run its code. Move-only.
 struct plugin_file {
     std::string path;  ///< the original path, for messages
-    /// The copy that is loaded; the original can change meanwhile.
+    /// The copy that is loaded, as the original can change meanwhile; none for a policy that is compiled in.
     sealed_copy copy;
     /// The manifest in the file.
     ration_manifest manifest{};
@@ -41,6 +41,11 @@ struct plugin_file {
         auto copy = sealed_copy::of(*file, path);
         if (!copy) return copy.failure();
         return check(std::move(copy).value(), path);
+    }
+
+    /// A policy that the program of its worker contains: its name in place of a path, and no copy.
+    [[nodiscard]] static plugin_file compiled_in(ration_manifest const& m) {
+        return {std::string(detail::text_in(m.name)), {}, m, {}};
     }
 
     /// Checks a copy. Errors: those of `inspect`, `manifest_in` and `acceptable`; denied for

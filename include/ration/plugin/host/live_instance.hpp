@@ -98,6 +98,8 @@ public:
 
     /// The message of the last error; empty if there was none.
     [[nodiscard]] std::string_view sentence() const noexcept { return {err_, ::strnlen(err_, sizeof err_)}; }
+    /// True if the code goes by the list of changes.
+    [[nodiscard]] bool follows_changes() const noexcept { return (table_->flags & RATION_F_FOLLOWS_CHANGES) != 0; }
     /// Called after a crash in the plugin's code: no function is called any more, not even
     /// `destroy`.
     void forget_instance() noexcept { self_ = nullptr; }

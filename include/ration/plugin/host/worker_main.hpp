@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The worker process: loads one plugin in a sandbox and answers ticks until its host ends.
+/// The worker process: loads one plugin in a sandbox, or makes a policy of its program, and answers ticks until
+/// its host ends.
 ///
-/// `ration worker` calls `worker_main`; other hosts provide a program that does. The host's side is
-/// worker_policy.hpp.
+/// A program that is a worker calls `worker_main`. The host's side is worker_policy.hpp.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,7 @@
 
 #include <ration/changes.hpp>
 #include <ration/plugin/host/change_lists.hpp>
+#include <ration/plugin/host/compiled_in.hpp>
 #include <ration/plugin/host/library.hpp>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/host/readable_files.hpp>
@@ -155,16 +156,33 @@ public:
         wake(reply().sequence);
     }
 
-    /// Enters the sandbox, loads the plugin and serves requests. Returns only after a failure or a
-    /// trial.
-    [[nodiscard]] int run() {
+    /// Makes the instance and serves requests: of the plugin, or of the policy in this program that `compiled_in`
+    /// makes, if it is not null. Returns only after a failure or a trial.
+    [[nodiscard]] int run(policy_maker const* compiled_in) {
         // The worker ends with its host, also if the host is killed. The second test covers a host
         // that ended before the call.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != brief_.host) return EXIT_FAILURE;
-        auto copy = sealed_copy::reattach(descriptor(plugin_fd));
+        changed_ = {sizeof changed_,
+                    0,
+                    places().most_changed,
+                    &changes_,
+                    reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
+                    &reply().written};
+        worker_log_writer log(reply().log);
+        return compiled_in == nullptr ? run_plugin(log) : run_compiled_in(*compiled_in, log);
+    }
+
+private:
+    [[nodiscard]] bool shut_in() noexcept {
         auto const shared = brief_.input_size + brief_.output_size + brief_.columns_size;
-        if (!enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0}))
+        return enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0});
+    }
+
+    /// Enters the sandbox and loads the plugin.
+    [[nodiscard]] int run_plugin(worker_log_writer& log) {
+        auto copy = sealed_copy::reattach(descriptor(plugin_fd));
+        if (!shut_in())
             return answer(RATION_E_UNSUPPORTED, "this kernel has no seccomp filters, so a worker cannot be shut in");
         auto file =
             copy ? plugin_file::check(std::move(copy).value(), "the passed file") : result<plugin_file>(copy.failure());
@@ -176,25 +194,27 @@ public:
         auto code = library::load(std::move(file).value(), &message);
         if (!code)
             return answer(RATION_E_UNSUPPORTED, message.empty() ? std::string_view(code.failure().remedy) : message);
-        worker_log_writer log(reply().log);
-        changed_ = {sizeof changed_,
-                    0,
-                    places().most_changed,
-                    &changes_,
-                    reinterpret_cast<std::uint32_t*>(output_.data() + places().changed),
-                    &reply().written};
-        follows_changes_ = (code->table().flags & RATION_F_FOLLOWS_CHANGES) != 0;
         live_instance live(*code, log.as_sink(), &changed_);
         return start(live, log);
     }
 
-private:
+    /// Runs also where the kernel has no sandbox: the host trusts its own code, and the process bounds a crash.
+    [[nodiscard]] int run_compiled_in(policy_maker const& make, worker_log_writer& log) {
+        if (shut_in()) static_cast<void>(readable_files().enforce_for({}));
+        compiled_in_instance live(make, &changed_);
+        return start(live, log);
+    }
+
+    // `Instance` is a live_instance or a compiled_in_instance.
+
     /// Creates and binds the instance, and answers the start.
-    [[nodiscard]] int start(live_instance& live, worker_log_writer& log) noexcept {
+    template <class Instance>
+    [[nodiscard]] int start(Instance& live, worker_log_writer& log) noexcept {
         auto const finish_start = [&](std::int32_t result) { return answer(result, live.sentence()); };
         if (auto const made = live.create(config_); made != RATION_OK || brief_.create_only != 0)
             return finish_start(made);
         number_columns();
+        follows_changes_ = live.follows_changes();
         auto const resources = resources_named(resource_names_);
         limits const most{.jobs = brief_.most_jobs,
                           .nodes = brief_.most_nodes,
@@ -209,7 +229,8 @@ private:
     }
 
     /// Answers requests until the process is killed.
-    [[nodiscard]] int serve(live_instance& live, worker_log_writer& log) noexcept {
+    template <class Instance>
+    [[nodiscard]] int serve(Instance& live, worker_log_writer& log) noexcept {
         for (std::uint32_t done = 1;;) {
             await(live, done);
             std::uint32_t const sequence = request().sequence.load(std::memory_order_acquire);
@@ -227,7 +248,8 @@ private:
     }
 
     /// Waits for the next request. If none comes for a while, the state is saved meanwhile.
-    void await(live_instance& live, std::uint32_t done) noexcept {
+    template <class Instance>
+    void await(Instance& live, std::uint32_t done) noexcept {
         while (request().sequence.load(std::memory_order_acquire) == done) {
             if (!saved_) {
                 if (!comes_within(save_interval_.patience(), done)) save_state(live, done);
@@ -259,7 +281,8 @@ private:
     }
 
     /// Decides one tick, and writes the reply except its sequence number.
-    void tick(live_instance& live, std::uint32_t sequence) noexcept {
+    template <class Instance>
+    void tick(Instance& live, std::uint32_t sequence) noexcept {
         auto const& asked = request();
         for (std::size_t i = 0; i < table_count; ++i) tables_[i].rows = asked.rows[i];
         for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -297,7 +320,8 @@ private:
 
     /// Saves the state. It runs after the answer is published, so the tick does not pay for it. The
     /// slot to keep is never overwritten.
-    void save_state(live_instance& live, std::uint32_t sequence) noexcept {
+    template <class Instance>
+    void save_state(Instance& live, std::uint32_t sequence) noexcept {
         // The other slot has the state after the last accepted answer.
         written_ = 1 - kept_;
         auto& r = reply();
@@ -321,7 +345,15 @@ private:
 [[nodiscard]] inline int worker_main() {
     detail::worker self;
     if (!self.read_brief()) return 2;
-    std::_Exit(self.run());  // no code of the plugin runs at the end: neither destructors nor atexit functions
+    std::_Exit(self.run(nullptr));  // no code of the plugin runs at the end: neither destructors nor atexit functions
+}
+
+/// The same for a policy of this program, for a host that called `open_compiled_in`. The sandbox has to allow the code
+/// that runs after `make`: memory and time only.
+[[nodiscard]] inline int worker_main(policy_maker const& make) {
+    detail::worker self;
+    if (!self.read_brief()) return 2;
+    std::_Exit(self.run(&make));
 }
 
 }  // namespace ration::plugin

@@ -48,8 +48,16 @@ class worker_process {
     pid_t pid_ = -1;
     int end_ = 0;
 
-    [[nodiscard]] static bool place(posix_spawn_file_actions_t& actions, int from, int to) noexcept {
-        return ::posix_spawn_file_actions_adddup2(&actions, from, to) == 0;
+    /// Makes file k the descriptor 3 + k. `copies` are numbered so high that placing one overwrites no other.
+    [[nodiscard]] static bool place(posix_spawn_file_actions_t& actions, std::span<int const> files,
+                                    std::span<descriptor const> copies) noexcept {
+        bool placed = true;
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            int const number = plugin_fd + static_cast<int>(i);
+            placed &= (files[i] < 0 ? ::posix_spawn_file_actions_addclose(&actions, number)
+                                    : ::posix_spawn_file_actions_adddup2(&actions, copies[i].get(), number)) == 0;
+        }
+        return placed;
     }
 
 public:
@@ -66,11 +74,11 @@ public:
     /// Kills and reaps the process.
     ~worker_process() { kill(); }
 
-    /// Starts the program. `files` become the descriptors 3, 4, ...; besides them the process gets
-    /// an empty environment, and /dev/null as 0, 1 and 2. Error: io.
+    /// Starts the program. `files` become the descriptors 3, 4, ..., where a negative one stays closed; besides them
+    /// the process gets an empty environment, and /dev/null as 0, 1 and 2. Error: io.
     [[nodiscard]] static result<worker_process> start(worker_program const& program,
                                                       std::span<int const> files) noexcept {
-        std::vector<descriptor> out_of_the_way;  // numbered from 64 on: placing one file never overwrites another
+        std::vector<descriptor> out_of_the_way;
         for (int const fd : files) out_of_the_way.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 64));
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
@@ -86,8 +94,7 @@ public:
         bool placed = true;
         for (int const fd : {0, 1, 2})
             placed &= ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0) == 0;
-        for (std::size_t i = 0; i < out_of_the_way.size(); ++i)
-            placed &= place(actions, out_of_the_way[i].get(), plugin_fd + static_cast<int>(i));
+        placed &= place(actions, files, out_of_the_way);
         // Descriptors of the host without close-on-exec must not reach the plugin.
         placed &= ::posix_spawn_file_actions_addclosefrom_np(&actions, plugin_fd + static_cast<int>(files.size())) == 0;
         std::vector<char*> arguments{const_cast<char*>(program.path.c_str())};
