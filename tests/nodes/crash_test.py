@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The controller of a run on nodes is killed (SIGKILL) at calls drawn at random, while it starts, trains, and takes its nodes over; some of its agents are killed at
-random times. After each kill `--reattach` continues, with the runtime folder kept or another one. No job is lost, none runs twice at a time, and no device is in two.
+"""The controller of a run on nodes is killed (SIGKILL) at calls drawn at random, while it starts, trains, and takes its nodes over. So are some of its agents, at the
+start of a node, while its jobs run, and while an agent takes over the jobs of an earlier one. After each kill `--reattach` continues, with the runtime folder kept or another one. No job is lost, none runs twice at a time, and no device is in two.
 
 RATION_CRASH_KILLS (10) kills of controllers, drawn by RATION_CRASH_SEED (1), RATION_CRASH_WORKERS (2) runs at a time."""
 import concurrent.futures
-import contextlib
 import os
 import random
 import signal
@@ -18,7 +17,16 @@ from nodes_case import HEAD, PATIENCE, RATION, Nodes, children_of, is_alive, job
 KILLS, SEED = int(os.environ.get("RATION_CRASH_KILLS", 10)), int(os.environ.get("RATION_CRASH_SEED", 1))
 WORKERS = int(os.environ.get("RATION_CRASH_WORKERS", 2))
 MOST_CALLS, MOST_KILLS = 120, 4  # of one run
-AGENT_KILLS = 0.25  # the part of the kills with which an agent is killed, too
+AGENT_KILLS, MOST_AGENT_CALLS = 0.5, 60  # the part of the starts in which the next agent of a node will be killed, and at which call
+NODES, NO_NODE = ("n1", "n2"), 3
+# The next agent of node $1 is watched if there is a file next.$1 with the number of its last call.
+AGENT = """#!/bin/sh
+if mv "{folder}/next.$1" "{folder}/calls.$1.$$" 2> /dev/null; then
+    LD_PRELOAD="{library}" RATION_CRASH_AT="any#$(cat "{folder}/calls.$1.$$")" RATION_CRASH_TRACE="{folder}/trace.$1.$$" exec "{ration}" node
+fi
+exec "{ration}" node
+"""
+LIBRARY = os.environ["RATION_CRASH_POINTS"]
 STEPS = {"a": 60, "b": 40, "c": 20}
 JOBS = "".join(job(name, steps, most=1 + (name == "b"), more=f'checkpoint = "saved.{name}"') for name, steps in STEPS.items())
 
@@ -28,20 +36,28 @@ class Crashing(Nodes):
 
     def begin(self, number: int, crash: str) -> None:
         (self.folder / "work" / "jobs.toml").write_text(HEAD + JOBS)
-        watched = {"LD_PRELOAD": os.environ["RATION_CRASH_POINTS"], "RATION_CRASH_AT": crash} if crash else {}
+        watched = {"LD_PRELOAD": LIBRARY, "RATION_CRASH_AT": crash} if crash else {}
         with open(self.folder / "printed", "a", encoding="utf-8") as out:
-            self.run = subprocess.Popen([RATION, "run", "jobs.toml", "--nodes", "local:2", "--log", f"log.{number}.jsonl", *(["--reattach"] if number else [])],
+            self.run = subprocess.Popen([RATION, "run", "jobs.toml", "--nodes", f"sh {self.folder}/agent.sh {{host}}", "--hosts", ",".join(NODES), "--log", f"log.{number}.jsonl", *(["--reattach"] if number else [])],
                                         cwd=self.folder / "work", env=self.environment | watched, stdout=out, stderr=out)
 
     def setUp(self) -> None:
         super().setUp()
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder / "runtime"), "PYTHONDONTWRITEBYTECODE": "1"}
+        (self.folder / "agent.sh").write_text(AGENT.format(folder=self.folder, library=LIBRARY, ration=RATION))
         self.addCleanup(self.stop)
 
+    def killed_agents(self) -> int:
+        """An agent that did not reach its last call has made fewer."""
+        return sum(len(trace.read_text().splitlines()) == int((self.folder / trace.name.replace("trace", "calls")).read_text())
+                   for trace in self.folder.glob("trace.*"))
+
     def attempt(self, dice: random.Random, wanted: int) -> int:
-        """Returns the number of kills."""
+        """Returns the number of kills of controllers."""
         kills = number = 0
         while True:
+            if dice.random() < AGENT_KILLS and kills < wanted:
+                (self.folder / f"next.{dice.choice(NODES)}").write_text(str(dice.randint(1, MOST_AGENT_CALLS)))
             self.begin(number, f"any#{dice.randint(1, MOST_CALLS)}" if kills < wanted else "")
             number += 1
             agents, until = [], time.monotonic() + PATIENCE
@@ -50,12 +66,11 @@ class Crashing(Nodes):
                 self.assertLess(time.monotonic(), until, self.printed())
                 time.sleep(0.02)
             self.agents += agents
+            if self.run.returncode == NO_NODE and "no node is up" in (self.folder / "printed").read_text()[-500:]:  # each agent died before its first message
+                continue
             if self.run.returncode != -signal.SIGKILL:
                 break
             kills += 1
-            if dice.random() < AGENT_KILLS and agents:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(dice.choice(agents), signal.SIGKILL)
             if dice.random() < 0.3:
                 other = self.folder / f"runtime{kills}"
                 other.mkdir(mode=0o700)
@@ -96,17 +111,18 @@ class Crashing(Nodes):
 
 class CrashTest(unittest.TestCase):
     def test_kills_of_controllers(self) -> None:
-        def work(worker: int) -> int:
-            dice, kills = random.Random(f"{SEED} {worker}"), 0
+        def work(worker: int) -> tuple[int, int]:
+            dice, kills, agents = random.Random(f"{SEED} {worker}"), 0, 0
             while kills < KILLS // WORKERS:
                 case = Crashing()
                 case.setUp()
                 self.addCleanup(case.doCleanups)
                 kills += case.attempt(dice, min(MOST_KILLS, KILLS // WORKERS - kills))
-            return kills
+                agents += case.killed_agents()
+            return kills, agents
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-            kills = sum(pool.map(work, range(WORKERS)))
-        print(f"nodes: {kills} kills; no job was lost or ran twice, and no device was in two jobs, as each run was checked", file=sys.stderr)
+            kills, agents = (sum(counts) for counts in zip(*pool.map(work, range(WORKERS))))
+        print(f"nodes: {kills} kills of controllers and {agents} of agents; no job was lost or ran twice, and no device was in two jobs, as each run was checked", file=sys.stderr)
 
 
 if __name__ == "__main__":
