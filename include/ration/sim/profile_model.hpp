@@ -34,14 +34,19 @@ struct step_time {
 };
 
 /// The time at a local batch: linear between two measured ones, and extrapolated linearly beyond
-/// them.
+/// them. There it is at least the part of the nearest measured time that the batch is of that one's
+/// batch, or the whole time for a larger batch: a line could lead below zero.
 [[nodiscard]] inline step_time at_batch(step_curve const& c, double batch) noexcept {
     std::size_t const size = c.batch.size();
     if (size == 1) return {c.step[0], c.sync[0]};
     auto above = static_cast<std::size_t>(std::upper_bound(c.batch.begin(), c.batch.end(), batch) - c.batch.begin());
     above = std::clamp<std::size_t>(above, 1, size - 1);
     double const w = (batch - c.batch[above - 1]) / (c.batch[above] - c.batch[above - 1]);
-    double const step = c.step[above - 1] + w * (c.step[above] - c.step[above - 1]);
+    double const on_line = c.step[above - 1] + w * (c.step[above] - c.step[above - 1]);
+    std::size_t const nearest = w < 0 ? above - 1 : above;
+    bool const is_beyond = w < 0 || w > 1;
+    double const least = is_beyond ? c.step[nearest] * std::min(1.0, batch / c.batch[nearest]) : 0;
+    double const step = std::max(on_line, least);
     return {step, std::clamp(c.sync[above - 1] + w * (c.sync[above] - c.sync[above - 1]), 0.0, step)};
 }
 

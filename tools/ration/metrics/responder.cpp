@@ -97,7 +97,7 @@ private:
         bool const is_foreign = is_of_other_site(request);
         if (!is_too_long_ && is_read && !is_foreign) return HandlerResponse::Unhandled;
         response.status = is_too_long_ ? 431 : is_foreign ? 403 : 405;
-        if (!is_read) response.set_header("Allow", "GET, HEAD");
+        if (response.status == 405) response.set_header("Allow", "GET, HEAD");
         return HandlerResponse::Handled;
     }
 
