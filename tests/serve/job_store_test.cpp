@@ -192,7 +192,7 @@ TEST_CASE("a file of another format, and tables of a newer ration, are refused")
     auto const newer = job_store::open(at.file(), 1);
     REQUIRE_FALSE(newer);
     CHECK(newer.failure().code == errc::not_supported);
-    CHECK_FALSE(job_store::open_to_read(at.file()));
+    CHECK_FALSE(job_list::open(at.file()));
 }
 
 TEST_CASE("tables of version 1 are brought up to date, with their jobs and the time of the step") {
@@ -209,7 +209,7 @@ TEST_CASE("tables of version 1 are brought up to date, with their jobs and the t
             REQUIRE(file->execute(std::string("ALTER TABLE submissions DROP COLUMN ") + column));
         REQUIRE(file->execute("DELETE FROM migrations WHERE version > 1; PRAGMA user_version = 1"));
     }
-    CHECK(job_store::open_to_read(at.file()).failure().code == errc::not_supported);
+    CHECK(job_list::open(at.file()).failure().code == errc::not_supported);
     auto store = job_store::open(at.file(), 77);
     REQUIRE(store);
     auto const jobs = store->all();
@@ -335,15 +335,14 @@ TEST_CASE("a link in the place of the file is not followed") {
 
 TEST_CASE("a reader sees what another process has committed, and no file is none") {
     folder const at;
-    CHECK(job_store::open_to_read(at.file()).failure().code == errc::not_found);
+    CHECK(job_list::open(at.file()).failure().code == errc::not_found);
     auto store = at.open();
-    auto reader = job_store::open_to_read(at.file());
+    auto reader = job_list::open(at.file());
     REQUIRE(reader);
     static_cast<void>(add(store, "a"));
     CHECK(reader->all()->empty());
     REQUIRE(store.commit());
     CHECK(reader->all()->size() == 1);
-    CHECK_FALSE(reader->submit(job("b"), 1));
     for (auto const& one : fs::directory_iterator(at.path))
         CHECK((one.status().permissions() & fs::perms::mask) == fs::perms(0600));
 }

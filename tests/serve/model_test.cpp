@@ -55,7 +55,7 @@ struct state_folder {
 };
 
 [[nodiscard]] bool all_have_ended(service_folder const& folder) {
-    auto store = job_store::open_to_read(folder.database());
+    auto store = job_list::open(folder.database());
     require(static_cast<bool>(store), "the list cannot be read");
     auto const jobs = value_of(store->all(), "read all jobs");
     auto const acknowledged = std::ranges::count_if(world::shared().jobs, [](job const& one) { return one.id > 0; });

@@ -21,14 +21,22 @@ using namespace ration::program;
     return std::move(opened).value();
 }
 
+[[nodiscard]] job_list list_in(std::string const& folder) {
+    auto opened = job_list::open(folder + "/jobs.db");
+    REQUIRE(opened);
+    return std::move(opened).value();
+}
+
 /// A service whose run does nothing but exchange its policy.
 struct service {
     temporary_folder folder;
     job_store store = store_in(folder.path);
+    job_list list = list_in(folder.path);
     run_config config;
     host_devices devices = host_devices::find(config);
     job_table jobs{config.jobs, {.cpu = {2000}, .memory = {}, .tenants = {}, .open = true}, 4};
-    service_control control{store, {config, devices, {2000}}, {.uid = 1000, .policy = "equal_share", .folder = {}}, {}};
+    service_control control{
+        store, list, {config, devices, {2000}}, {.uid = 1000, .policy = "equal_share", .folder = {}}, {}};
     std::string deciding = "equal_share";
     std::string refused;  ///< the name of a policy that cannot be bound
 
@@ -66,7 +74,7 @@ TEST_CASE("a policy that cannot be bound leaves the earlier one, which the servi
     CHECK(reply.json.find("policy 'tradl': bind columns: out of memory; free some; 'equal_share' stays the policy") !=
           std::string::npos);
     CHECK(one.is("equal_share"));
-    one.control.end_turn(static_cast<bool>(one.store.commit()));
+    one.control.end_commit(static_cast<bool>(one.store.commit()));
     CHECK(one.is("equal_share"));
     CHECK_FALSE(*policy_kept_in(one.store));
 }
@@ -75,12 +83,12 @@ TEST_CASE("a policy decides at once, and its earlier one again if the disk is fu
     service one;
     CHECK(one.set("none").status == 200);
     CHECK(one.is("none"));
-    one.control.end_turn(static_cast<bool>(one.store.commit()));
+    one.control.end_commit(static_cast<bool>(one.store.commit()));
     REQUIRE(one.is("none"));
     CHECK(one.set("tradl").status == 200);
     CHECK(one.set("equal_share").status == 200);
     one.store.roll_back();
-    one.control.end_turn(false);
+    one.control.end_commit(false);
     CHECK(one.is("none"));
     CHECK(read_policy(policy_kept_in(one.store)->value())->policy == "none");
 }
@@ -90,6 +98,6 @@ TEST_CASE("the service names the new policy if the earlier one cannot be bound a
     CHECK(one.set("tradl").status == 200);
     one.refused = "equal_share";
     one.store.roll_back();
-    one.control.end_turn(false);
+    one.control.end_commit(false);
     CHECK(one.is("tradl"));
 }

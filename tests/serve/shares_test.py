@@ -85,6 +85,7 @@ class Weights(TenantsTest):
         self.ration("drain", "--undo")
         self.wait_for(lambda: sum(self.devices().values()) == 40)
         self.assertEqual(self.devices()["anna"], round(40 * wanted))
+        self.wait_for(lambda: {job["stage"] for job in self.ask("GET", "/v1/jobs")[1]["jobs"]} == {"PROCESSING"})  # all were launched
         self.wait_for(lambda: self.used()["anna"] > 0 and self.used()["ben"] > 0)
         weights = self.kernel_weights()
         self.assertAlmostEqual(weights["anna"] / sum(weights.values()), wanted, delta=0.05)  # they are hundredths of a core

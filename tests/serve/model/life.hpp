@@ -2,7 +2,9 @@
 /// One life of the service: its real queue, list and API, with the processes and the record of a model.
 #pragma once
 
+#include <cerrno>
 #include <fmt/format.h>
+#include <poll.h>
 #include <set>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,7 +42,8 @@ template <class T>
     return world::shared().has_record ? std::optional(std::move(out)) : std::nullopt;
 }
 
-/// A connection of the client: the request leaves before a turn, and the answer comes in it.
+/// A connection of the client: the request leaves before a turn, and the answer comes in it or, after a commit, in one
+/// of the next.
 class request {
     process::descriptor socket_;
     bool sent_ = false;
@@ -58,11 +61,12 @@ public:
         require(sent_, "send");
     }
 
-    /// The number of the job in an answer of success; 0: another answer.
-    [[nodiscard]] std::int64_t job() const {
+    /// The number of the job in an answer of success; 0: another answer; none: no answer yet.
+    [[nodiscard]] std::optional<std::int64_t> job() const {
         std::array<char, 65536> text{};
         auto const size = ::recv(socket_.get(), text.data(), text.size() - 1, MSG_DONTWAIT);
-        require(size > 0, "a request got no answer in its turn");
+        if (size < 0 && errno == EAGAIN) return std::nullopt;
+        require(size > 0, "a request got no answer");
         std::string_view const answer(text.data());
         if (!answer.starts_with("HTTP/1.1 2")) return 0;
         auto const at = answer.find("{\"id\":");
@@ -76,12 +80,13 @@ class life {
         job* of;
         char what;  // submit, cancel, pause, resume
         request sent;
+        int commits = 0;  // that have ended since
     };
     service_folder folder_;
     std::mt19937 rng_;
     bool calm_;  // no crash, and all jobs come to their end
     job_store store_;
-    job_store reader_;  // of another process
+    job_list list_;
     recovered earlier_;
     run_config config_;
     host_devices devices_;
@@ -93,19 +98,20 @@ class life {
     event_streams events_;
     end_hooks hooks_;
     job_queue queue_;
+    std::optional<wanted_request> asked_;
     std::set<std::string> stopping_;
     nanoseconds now_{};
 
 public:
     life(service_folder const& folder, unsigned seed, bool calm)
         : folder_(folder), rng_(seed), calm_(calm), store_(value_of(job_store::open(folder.database(), 1), "open")),
-          reader_(value_of(job_store::open_to_read(folder.database()), "open to read")),
+          list_(value_of(job_list::open(folder.database()), "open to read")),
           earlier_(value_of(settle_jobs(store_, folder, earlier_run()), "settle the jobs")),
           config_(config_with(earlier_.launched, folder)), devices_(host_devices::find(config_)),
           table_(config_.jobs, {.cpu = {2000}, .memory = {}, .tenants = {}, .open = true}, 3),
           progress_(initial_progress(table_.jobs())),
-          control_(store_, {config_, devices_, {2000}}, {.policy = "equal_share", .folder = {}}, {}),
-          api_(store_, folder, control_), server_(entrances_at(folder)),
+          control_(store_, list_, {config_, devices_, {2000}}, {.policy = "equal_share", .folder = {}}, {}),
+          api_(store_, list_, folder, control_), server_(entrances_at(folder)),
           events_(value_of(stage_log::open(folder.database()), "open the log")), hooks_(store_, folder, {"true"}),
           queue_(store_, api_, control_, server_, events_, hooks_, folder, 3) {
         reattach();
@@ -121,11 +127,12 @@ public:
         age(rng_, folder_);
         for (auto& one : table_.jobs())
             if (one.alive()) observe(one);
-        auto const asked = next_request();
+        if (!asked_) asked_ = next_request();
         auto const orders =
             queue_.take_turn(table_, progress_, [](policy_change&) { return result<void>(); }, hook_room(), now_);
         follow(orders);
-        if (asked) take_answer(*asked);
+        if (asked_ && take_answer(*asked_)) asked_.reset();
+        if (rng_() % 4 != 0) wait_for_disk();
     }
 
 private:
@@ -139,6 +146,13 @@ private:
         std::vector<entrance> out;
         out.push_back({value_of(listening_socket::open(unix_endpoint{folder.socket()}), "listen"), access_rules(), {}});
         return out;
+    }
+
+    void wait_for_disk() {
+        if (!store_.commits()) return;
+        pollfd done{.fd = store_.commit_fd(), .events = POLLIN, .revents = 0};
+        require(::poll(&done, 1, 60'000) == 1, "a commit does not end");
+        if (asked_) require(++asked_->commits <= 2, "a request was not answered after its commit");
     }
 
     void may_crash() {
@@ -188,7 +202,7 @@ private:
         seen.launched = false;
         seen.recorded = one.run.value;
         may_crash();
-        auto const noted = value_of(reader_.find(seen.listed), "read a job");
+        auto const noted = value_of(list_.find(seen.listed), "read a job");
         require(noted && noted->now == stage::deploying && noted->incarnation == one.run.value,
                 "a process begins before its launch is on the disk");
         require(!seen.alive, "a job runs twice");
@@ -299,14 +313,18 @@ private:
         return wanted_request{&one, 's', request(folder_, "POST", "/v1/jobs", body)};
     }
 
-    static void take_answer(wanted_request const& asked) {
+    /// Whether it has come.
+    [[nodiscard]] static bool take_answer(wanted_request const& asked) {
         auto& one = *asked.of;
         auto const id = asked.sent.job();
-        if (id == 0) return require(asked.what == 'p' || asked.what == 'r', "a request was refused");
-        require(one.id == 0 || one.id == id, "a key names two jobs");
-        if (asked.what == 's') one.id = id;
+        if (!id) return false;
+        require(*id != 0 || asked.what == 'p' || asked.what == 'r', "a request was refused");
+        if (*id == 0) return true;
+        require(one.id == 0 || one.id == *id, "a key names two jobs");
+        if (asked.what == 's') one.id = *id;
         if (asked.what == 'c') one.cancelled = true;
         if (asked.what == 'p') one.must_wait = true;
+        return true;
     }
 };
 

@@ -203,16 +203,20 @@ result<void> run_directory::save(run_record const& record) {
                          *remedy = "free some space: without the record a later start cannot find this run's jobs";
     auto const path = record_.path() + "/run.json";
     auto const failed = [&](char const* operation) { return process::path_error(operation, path, errno, remedy); };
-    if (auto const file = write_new(record_.get(), fresh, to_json(record)); !file || ::fsync(file.get()) != 0)
+    // A loss of power ends all jobs. The list of a service has each of them, so that their record need not survive
+    // that; a kill of the service takes nothing that was written
+    bool const outlives_machine = !state_folder_of(record.file);
+    auto const synchronise = [&](int file) { return !outlives_machine || ::fsync(file) == 0; };
+    if (auto const file = write_new(record_.get(), fresh, to_json(record)); !file || !synchronise(file.get()))
         return failed("write");
     if (::renameat(record_.get(), fresh, record_.get(), "run.json") != 0) return failed("replace");
-    if (::fsync(record_.get()) != 0) return failed("synchronise");
+    if (!synchronise(record_.get())) return failed("synchronise");
     remove_earlier();
     restore_sockets();
     return {};
 }
 
-/// This record is complete and durable.
+/// This record is complete.
 void run_directory::remove_earlier() {
     if (std::exchange(earlier_, {}).empty()) return;
     for (auto const* const name : {"run.json", "launches", "state.json"})

@@ -48,8 +48,8 @@ public:
     [[nodiscard]] std::string const& folder() const noexcept { return (sockets_ ? *sockets_ : record_).path(); }
     [[nodiscard]] std::string const& record_folder() const noexcept { return record_.path(); }
     [[nodiscard]] std::string socket() const { return folder() + "/progress"; }
-    /// Written to a new file first and then put in place, with both file and folder synchronised. Makes the folder for
-    /// sockets known again if another program has removed it.
+    /// Written to a new file first and then put in place, with both file and folder synchronised, except for the record
+    /// of a service. Makes the folder for sockets known again if another program has removed it.
     [[nodiscard]] result<void> save(run_record const& record);
     /// Replaces the state that `ration list` shows. It does not have to survive the machine, so nothing is
     /// synchronised.

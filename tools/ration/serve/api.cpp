@@ -7,136 +7,18 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <optional>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
-#include "events/bytes_member.hpp"
-#include "events/json_reader.hpp"
 #include "serve/service_control.hpp"
+#include "serve/submission_body.hpp"
 #include "serve/users.hpp"
 
 namespace ration::program {
 namespace {
 
 constexpr std::string_view jobs_path = "/v1/jobs";
-constexpr std::size_t longest_key = 128, longest_definition = std::size_t{256} << 10, most_variables = 4096,
-                      most_after = 64, most_words = 65536;
-constexpr std::int64_t most_priority = 1'000'000, most_retries = 100,
-                       longest_time_limit = std::int64_t{365} * 24 * 3600 * 1000;
-
-[[nodiscard]] std::string tenant_of(std::int64_t uid, std::string const& named) {
-    if (!named.empty()) return named;
-    auto const* const user = ::getpwuid(static_cast<uid_t>(uid));
-    if (user != nullptr && is_plain_name(user->pw_name)) return user->pw_name;
-    return fmt::format("uid-{}", uid);
-}
-
-/// Reads the members of a submission; the first fault is kept.
-class submission_reader {
-    nlohmann::json const& from_;
-    std::string fault_;
-    std::size_t known_ = 0;
-
-public:
-    explicit submission_reader(nlohmann::json const& from) : from_(from) {}
-
-    [[nodiscard]] std::string const& fault() const noexcept { return fault_; }
-
-    void text(char const* name, std::size_t most, std::string& into, bool required = true) {
-        auto const* const value = find(name, required);
-        if (value == nullptr) return;
-        auto text = bytes_in(*value);
-        if (!text || text->size() > most) return refuse(name, fmt::format("text of at most {} bytes", most));
-        into = std::move(*text);
-        if (into.empty() || into.find('\0') != into.npos) refuse(name, "text that is not empty, without a zero byte");
-    }
-
-    void number(char const* name, std::int64_t least, std::int64_t most, std::int64_t& into) {
-        auto const* const value = find(name, false);
-        if (value == nullptr) return;
-        // The library compares an unsigned number as a signed one, so that 2^64 - 1 would be -1
-        bool const fits = !value->is_number_unsigned() || value->get<std::uint64_t>() <= std::uint64_t{INT64_MAX};
-        bool const good = value->is_number_integer() && fits && *value >= least && *value <= most;
-        if (!good) return refuse(name, fmt::format("a whole number from {} to {}", least, most));
-        into = value->get<std::int64_t>();
-    }
-
-    template <class T>
-    void list(char const* name, std::size_t most, std::vector<T>& into) {
-        auto const* const value = find(name, false);
-        if (value == nullptr) return;
-        bool good = value->is_array() && value->size() <= most;
-        for (std::size_t i = 0; good && i < value->size(); ++i) {
-            auto const& one = (*value)[i];
-            if constexpr (std::is_same_v<T, std::string>) {
-                auto text = bytes_in(one);
-                good = text && text->find('\0') == text->npos;
-                if (good) into.push_back(std::move(*text));
-            } else {
-                good = one.is_number_integer() && one.get<std::int64_t>() > 0;
-                if (good) into.push_back(one.get<T>());
-            }
-        }
-        if (!good) refuse(name, fmt::format("a list of at most {} values", most));
-    }
-
-    void end() {
-        if (fault_.empty() && known_ != from_.size()) fault_ = "the submission has an unknown member; remove it";
-    }
-
-private:
-    [[nodiscard]] nlohmann::json const* find(char const* name, bool required) {
-        auto const at = from_.find(name);
-        if (at != from_.end()) {
-            ++known_;
-            return &*at;
-        }
-        if (required) refuse(name, "a value");
-        return nullptr;
-    }
-
-    void refuse(char const* name, std::string_view wanted) {
-        if (fault_.empty()) fault_ = fmt::format("'{}' of the submission is wrong: give {}", name, wanted);
-    }
-};
-
-/// The fault of a body; empty: `into` has its members, and `config` its definition.
-[[nodiscard]] std::string read_submission(std::string const& body, submission& into, run_config& config) {
-    auto const json = parse_json(body);
-    if (!json.is_object()) return "the body is not a JSON object: send a submission";
-    submission_reader members(json);
-    members.text("key", longest_key, into.key);
-    members.text("definition", longest_definition, into.definition);
-    members.text("directory", 4096, into.directory);
-    members.list("environment", most_variables, into.environment);
-    members.text("name", longest_submitted_name, into.name, false);
-    std::int64_t priority = unlimited, umask = -1;
-    members.number("priority", -most_priority, most_priority, priority);
-    members.number("retries", 0, most_retries, into.retries);
-    members.number("time_limit_ms", 0, longest_time_limit, into.time_limit_ms);
-    members.list("after", most_after, into.after);
-    members.list("command", most_words, into.command);
-    members.number("umask", 0, 0777, umask);
-    members.end();
-    if (!members.fault().empty()) return members.fault();
-    if (umask >= 0) into.umask = umask;
-    if (!into.command.empty() && into.command.front().empty())
-        return "the command names no program: send the program first";
-    if (!is_utf8(into.key) || !is_utf8(into.definition)) return "the key or the definition is not UTF-8: send text";
-    if (!into.directory.starts_with('/')) return "the directory is relative: send an absolute path";
-    if (!into.name.empty() && !is_plain_name(into.name))
-        return "the name is wrong: use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'";
-    auto read = read_definition(into.definition);
-    if (!read.problems.empty()) return to_text(read.problems.front());
-    auto const& job = read.config.jobs.front();
-    if (into.name.empty()) into.name = job.name;
-    into.priority = priority == unlimited ? job.priority : priority;
-    into.tenant = tenant_of(into.uid, job.tenant);
-    config = std::move(read.config);
-    return {};
-}
 
 struct job_path {
     std::int64_t id;
@@ -154,10 +36,26 @@ struct job_path {
     return job_path{id, path.substr(std::min(path.size(), digits.size() + 1))};
 }
 
-constexpr std::string_view no_method = "the path has no such method: read docs/service-api.json";
+constexpr std::string_view no_method = "the path has no such method: read docs/service-api.json",
+                           unknown_path = "the path is unknown: read docs/service-api.json";
+
+/// Of a request for a job that has no such action, or not with this method.
+[[nodiscard]] api_reply refusal_of(std::string_view action) {
+    bool const known = action.empty() || action == "pause" || action == "resume";
+    return known ? refusal(405, no_method) : refusal(404, unknown_path);
+}
 
 [[nodiscard]] api_reply unknown_id(std::int64_t id) {
     return refusal(404, fmt::format("job {} is unknown: list the jobs with ration status", id));
+}
+
+/// The job, if there is one that the client may see.
+[[nodiscard]] result<std::optional<stored_job>> visible(job_list& list, api_request const& request, std::int64_t id) {
+    auto found = list.find(id);
+    if (!found) return found;
+    auto const& job = *found;
+    if (job && !request.is_admin && request.uid != job->what.uid) return std::optional<stored_job>();
+    return found;
 }
 
 }  // namespace
@@ -259,17 +157,36 @@ api_reply failed(error const& why) {
 }
 
 api_reply service_api::answer(api_request const& request) {
-    if (auto reply = control_.answer(request)) return std::move(*reply);
-    if (request.path == jobs_path && request.method == "GET") return list(request);
-    if (request.path == jobs_path && request.method == "POST") return submit(request);
-    if (auto const job = job_in(request.path)) return handle_job(request, job->id, job->action);
-    if (request.path == jobs_path) return refusal(405, no_method);
-    return refusal(404, "the path is unknown: read docs/service-api.json");
+    if (request.method != "GET") return change(request);
+    return list_.at_one_time([&] { return read(request); });
 }
 
-api_reply service_api::list(api_request const& request) {
-    auto const jobs = request.is_admin ? store_.all() : store_.all(request.uid);
-    return jobs ? api_reply{200, jobs_json(*jobs, folder_)} : failed(jobs.failure());
+api_reply service_api::read(api_request const& request) {
+    if (auto reply = control_.answer(request)) return std::move(*reply);
+    if (request.path == jobs_path) {
+        auto const jobs = request.is_admin ? list_.all() : list_.all(request.uid);
+        return jobs ? api_reply{200, jobs_json(*jobs, folder_)} : failed(jobs.failure());
+    }
+    auto const path = job_in(request.path);
+    if (!path) return refusal(404, unknown_path);
+    auto const found = visible(list_, request, path->id);
+    if (!found) return failed(found.failure());
+    auto const& job = *found;
+    if (!job) return unknown_id(path->id);
+    if (!path->action.empty()) return refusal_of(path->action);
+    auto const wait = wait_of_(list_, *job);
+    return wait ? show(list_, *job, 200, *wait) : failed(wait.failure());
+}
+
+api_reply service_api::change(api_request const& request) {
+    if (auto reply = control_.answer(request)) return std::move(*reply);
+    if (request.path == jobs_path) return request.method == "POST" ? submit(request) : refusal(405, no_method);
+    auto const path = job_in(request.path);
+    if (!path) return refusal(404, unknown_path);
+    auto const found = visible(store_, request, path->id);
+    if (!found) return failed(found.failure());
+    auto const& job = *found;
+    return job ? change_job(request, *job, path->action) : unknown_id(path->id);
 }
 
 api_reply service_api::submit(api_request const& request) {
@@ -282,7 +199,7 @@ api_reply service_api::submit(api_request const& request) {
     if (auto refused = refusal_of_user(request, what, config)) return std::move(*refused);
     if (auto const fault = control_.why_not(what.tenant, config); !fault.empty()) return refusal(400, fault);
     for (auto const id : what.after) {
-        auto const other = visible(request, id);
+        auto const other = visible(store_, request, id);
         if (!other) return failed(other.failure());
         if (!*other) return refusal(400, fmt::format("job {} of 'after' is unknown: name a submitted job", id));
     }
@@ -316,49 +233,30 @@ api_reply service_api::show(std::int64_t id, int status) {
     auto const found = store_.find(id);
     if (!found) return failed(found.failure());
     auto const& job = *found;
-    return job ? show(*job, status) : unknown_id(id);
+    return job ? show(store_, *job, status) : unknown_id(id);
 }
 
-api_reply service_api::show(stored_job const& job, int status, job_wait const& wait) {
-    auto const history = store_.history(job.id);
+api_reply service_api::show(job_list& list, stored_job const& job, int status, job_wait const& wait) {
+    auto const history = list.history(job.id);
     if (!history) return failed(history.failure());
     return {status, job_json(job, folder_, *history, wait)};
 }
 
-api_reply service_api::show_with_wait(stored_job const& job) {
-    auto const wait = wait_of_(job);
-    return wait ? show(job, 200, *wait) : failed(wait.failure());
-}
-
-result<std::optional<stored_job>> service_api::visible(api_request const& request, std::int64_t id) {
-    auto found = store_.find(id);
-    if (!found) return found;
-    auto const& job = *found;
-    if (job && !request.is_admin && request.uid != job->what.uid) return std::optional<stored_job>();
-    return found;
-}
-
-api_reply service_api::handle_job(api_request const& request, std::int64_t id, std::string_view action) {
-    auto const found = visible(request, id);
-    if (!found) return failed(found.failure());
-    auto const& job = *found;
-    if (!job) return unknown_id(id);
-    if (action.empty() && request.method == "GET") return show_with_wait(*job);
-    if (action.empty() && request.method == "DELETE") return cancel(*job);
-    if (action == "pause" && request.method == "POST") return pause(*job, true);
-    if (action == "resume" && request.method == "POST") return pause(*job, false);
-    bool const known = action.empty() || action == "pause" || action == "resume";
-    return known ? refusal(405, no_method) : refusal(404, "the path is unknown: read docs/service-api.json");
+api_reply service_api::change_job(api_request const& request, stored_job const& job, std::string_view action) {
+    if (action.empty() && request.method == "DELETE") return cancel(job);
+    if (action == "pause" && request.method == "POST") return pause(job, true);
+    if (action == "resume" && request.method == "POST") return pause(job, false);
+    return refusal_of(action);
 }
 
 /// Acts first: a failure to write it is repaired by a later turn.
 api_reply service_api::cancel(stored_job job) {
-    if (is_final(job.now)) return show(job, 200);
+    if (is_final(job.now)) return show(store_, job, 200);
     cancelled_.insert(job.id);
     changed_ = true;
     bool const written = static_cast<bool>(write_cancelled(job));
     job.cancelled = true;
-    auto reply = written ? show(job.id, 202) : show(job, 202);
+    auto reply = written ? show(job.id, 202) : show(store_, job, 202);
     reply.holds = reply.status == 202;
     return reply;
 }
@@ -390,7 +288,7 @@ api_reply service_api::pause(stored_job const& job, bool wanted) {
     changed_ = true;
     auto now = job;
     now.paused = wanted;
-    return show(now, job.now == stage::queued ? 200 : 202);
+    return show(store_, now, job.now == stage::queued ? 200 : 202);
 }
 
 }  // namespace ration::program

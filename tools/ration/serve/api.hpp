@@ -27,7 +27,7 @@ struct api_request {
 struct api_reply {
     int status = 200;
     std::string json;
-    bool holds = false;  ///< also if the changes of its turn cannot be committed
+    bool holds = false;  ///< also if its changes cannot be committed
 };
 
 inline constexpr std::string_view running_path = "/v1/running";  // `job_queue` answers it
@@ -56,21 +56,27 @@ class service_control;
 
 /// A user sees, cancels and pauses their own jobs; root and the admin group, all jobs. In a service of root each job
 /// runs as the user who submitted it. In another one only its user and root may submit, since jobs run as this user.
+/// Requests that only read see what is durable.
 class service_api {
     job_store& store_;
+    job_list& list_;
     service_folder folder_;
     service_control& control_;
-    std::function<result<job_wait>(stored_job const&)> wait_of_;
+    std::function<result<job_wait>(job_list&, stored_job const&)> wait_of_;
     std::set<std::int64_t> cancelled_;  // not durable yet
     bool changed_ = true;
 
 public:
-    service_api(job_store& store, service_folder folder, service_control& control)
-        : store_(store), folder_(std::move(folder)), control_(control) {}
+    /// `list`: that of `store`, for requests that only read.
+    service_api(job_store& store, job_list& list, service_folder folder, service_control& control)
+        : store_(store), list_(list), folder_(std::move(folder)), control_(control) {}
 
     /// The reason why a job waits, until the next call. To be called in each turn before `answer`.
-    void attach(std::function<result<job_wait>(stored_job const&)> wait_of) { wait_of_ = std::move(wait_of); }
-    /// A reply must not leave before the changes of the store are committed. Without a commit it is void.
+    void attach(std::function<result<job_wait>(job_list&, stored_job const&)> wait_of) {
+        wait_of_ = std::move(wait_of);
+    }
+    /// The reply to a request other than GET must not leave before the changes of the store are committed. Without a
+    /// commit it is void.
     [[nodiscard]] api_reply answer(api_request const& request);
     /// A job is cancelled from the answer on, also while that cannot be written, as on a full disk.
     [[nodiscard]] bool is_cancelled(std::int64_t job) const { return cancelled_.contains(job); }
@@ -82,19 +88,18 @@ public:
     [[nodiscard]] bool take_changed() noexcept { return std::exchange(changed_, false); }
 
 private:
-    [[nodiscard]] api_reply list(api_request const& request);
+    [[nodiscard]] api_reply read(api_request const& request);
+    [[nodiscard]] api_reply change(api_request const& request);
     [[nodiscard]] api_reply submit(api_request const& request);
     [[nodiscard]] std::optional<api_reply> refusal_of_user(api_request const& request, submission const& what,
                                                            run_config const& definition) const;
     [[nodiscard]] api_reply store(submission const& what);
-    [[nodiscard]] api_reply show(stored_job const& job, int status, job_wait const& wait = {});
-    [[nodiscard]] api_reply show_with_wait(stored_job const& job);
+    [[nodiscard]] api_reply show(job_list& list, stored_job const& job, int status, job_wait const& wait = {});
     [[nodiscard]] api_reply show(std::int64_t id, int status);
     [[nodiscard]] result<void> write_cancelled(stored_job const& job);
     [[nodiscard]] api_reply cancel(stored_job job);
     [[nodiscard]] api_reply pause(stored_job const& job, bool wanted);
-    [[nodiscard]] api_reply handle_job(api_request const& request, std::int64_t id, std::string_view action);
-    [[nodiscard]] result<std::optional<stored_job>> visible(api_request const& request, std::int64_t id);
+    [[nodiscard]] api_reply change_job(api_request const& request, stored_job const& job, std::string_view action);
 };
 
 }  // namespace ration::program

@@ -56,6 +56,7 @@ nanoseconds api_server::join(std::vector<pollfd>& fds) const {
     for (std::size_t i = 0; i < entrances_.size(); ++i)
         if (may_accept(i)) fds.push_back({entrances_[i].listener.fd(), POLLIN, 0});
     for (auto const& c : clients_) {
+        if (!c.settled) continue;
         if (!c.waits) fds.push_back({c.socket.get(), static_cast<short>(c.answered ? POLLOUT : POLLIN), 0});
         until = std::min(until, c.deadline);
     }
@@ -172,6 +173,7 @@ void api_server::perform(client& c, nanoseconds now, api_handler const& answer,
     bool const reads = state == message_state::too_long || c.text.starts_with("GET ");
     if (!reads && !may_change()) return postpone(c, now);
     c.waits = false;
+    c.settled = reads;
     c.text = reply_to(c, state, answer);
     c.answered = true;
 }
@@ -182,7 +184,10 @@ void api_server::postpone(client& c, nanoseconds now) {
 
 /// Of a request that has waited in vain.
 void api_server::give_up(client& c) {
-    c.text = refusal_http({503, error_json("another program writes to the list of jobs: end it, and repeat this")});
+    c.text = refusal_http(
+        {503,
+         error_json(
+             "the list of jobs cannot be written: end other programs that write to it or keep its disk busy, and repeat this")});
     write_to(c);
 }
 
@@ -229,14 +234,21 @@ void api_server::write_to(client& c) {
     c.gone = true;
 }
 
-void api_server::send(nanoseconds now, api_reply const* failure) {
+void api_server::settle(nanoseconds now, api_reply const* failure) {
     for (auto& c : clients_) {
-        if (c.answered && !c.holds && c.sent == 0 && failure != nullptr)
-            c.text = refusal_http({failure->status, failure->json});
-        if (c.answered) write_to(c);
+        if (std::exchange(c.settled, true)) continue;
+        if (failure != nullptr && !c.holds) c.text = refusal_http({failure->status, failure->json});
+        c.deadline = now + patience;
+    }
+}
+
+/// A client whose changes are on their way to the disk has no deadline.
+void api_server::send(nanoseconds now) {
+    for (auto& c : clients_) {
+        if (c.answered && c.settled) write_to(c);
         if (c.waits && now >= c.deadline) give_up(c);
     }
-    std::erase_if(clients_, [&](client const& c) { return c.gone || now >= c.deadline; });
+    std::erase_if(clients_, [&](client const& c) { return c.gone || (c.settled && now >= c.deadline); });
 }
 
 }  // namespace ration::program

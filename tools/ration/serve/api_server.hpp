@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 /// The sockets of the service: requests are answered between two turns of a loop that must not be held up. The answers
-/// to all requests of a turn leave together, after one commit.
+/// to all changes of a turn leave together, after one commit.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ class api_server {
         std::string text{};  // the request, then the answer
         std::size_t sent = 0;
         bool admitted = false, answered = false, holds = false, gone = false;
-        bool waits = false;  // its whole request is here, and cannot be performed now
+        bool waits = false;   // its whole request is here, and cannot be performed now
+        bool settled = true;  // no: its answer waits for the commit of its changes
     };
     std::vector<entrance> entrances_;
     std::optional<gid_t> admins_;
@@ -70,14 +71,17 @@ public:
     /// Adds what is worth waking up for. Returns when to wake up at the latest, on CLOCK_MONOTONIC.
     [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const;
     /// Reads what has come, and answers whole requests by `answer`: all of the user of the service and of
-    /// administrators, and those of others in turns of the users (`user_turns`). The answers wait for `send`. A request
-    /// that may change something waits for a later call while `may_change` returns false, at most `longest_wait`.
+    /// administrators, and those of others in turns of the users (`user_turns`). The answers wait for `send`, and those
+    /// to requests that may change something for `settle` before. Such a request waits for a later call while
+    /// `may_change` returns false, at most `longest_wait`.
     void receive(nanoseconds now, api_handler const& answer, std::function<bool()> const& may_change);
     /// The clients that asked for events since the last call. They are none of this object's any more.
     [[nodiscard]] std::vector<event_client> take_event_clients() { return std::exchange(event_clients_, {}); }
-    /// Sends the answers. `failure`: instead of those that `receive` made and that do not hold without their
-    /// changes, which are lost; may be null.
-    void send(nanoseconds now, api_reply const* failure);
+    /// The changes of all requests that were answered are durable, or lost. `failure`: then sent instead of the answers
+    /// that do not hold without their changes; null: they are durable.
+    void settle(nanoseconds now, api_reply const* failure);
+    /// Sends the answers.
+    void send(nanoseconds now);
 
 private:
     void restore_entrances(nanoseconds now);

@@ -91,6 +91,21 @@ void reduce_environment() {
     return std::move(store).value();
 }
 
+/// Connections to the list that never wait for a commit.
+struct list_readers {
+    job_list requests;  ///< for those that change nothing
+    stage_log events;
+};
+
+[[nodiscard]] result<list_readers> open_readers(service_folder const& folder) {
+    auto list = job_list::open(folder.database());
+    if (!list) return list.failure();
+    list->never_wait();
+    auto log = stage_log::open(folder.database());
+    if (!log) return log.failure();
+    return list_readers{std::move(list).value(), std::move(log).value()};
+}
+
 /// A log that cannot be opened costs a warning.
 void open_log(service_folder const& folder, reporter& out) {
     constexpr std::uint64_t largest_log = 64 << 20;
@@ -156,20 +171,20 @@ void announce_start(serve_options const& options, service_folder const& folder, 
     auto resources = open_resources(session, folder.path);
     if (!resources) return cannot_serve(resources.failure());
     run_policies policies(chosen, chosen.policy);
-    service_control control(store, {config, devices, resources->node.jobs().capacity()},
+    auto readers = open_readers(folder);
+    if (!readers) return cannot_serve(readers.failure());
+    service_control control(store, readers->requests, {config, devices, resources->node.jobs().capacity()},
                             facts_of(options, folder, config), rule_of(*policies.policy, chosen.policy, chosen));
     if (auto restored = control.restore(); !restored) return cannot_serve(restored.failure());
-    service_api api(store, folder, control);
-    auto log = stage_log::open(folder.database());
-    if (!log) return cannot_serve(log.failure());
-    event_streams events(std::move(log).value());
+    service_api api(store, readers->requests, folder, control);
+    event_streams events(std::move(readers->events));
     end_hooks ends(store, folder, config.on_end);
     job_queue queue(store, api, control, server, events, ends, folder, options.max_running);
     for (auto& job : earlier.launched) queue.restore(std::move(job));
-    auto const planned = order_runs(wanted.policies, 1);
     announce_start(options, folder, control);
-    auto const ended = run_one(session, *resources, {config, planned.front(), policies, queue, folder.output()},
-                               [](run_summary const&) {});
+    auto const ended =
+        run_one(session, *resources, {config, order_runs(wanted.policies, 1).front(), policies, queue, folder.output()},
+                [](run_summary const&) {});
     return ended ? exit_code::ok : cannot_serve(ended.failure());
 }
 

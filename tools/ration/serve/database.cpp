@@ -40,6 +40,7 @@ constexpr char const* not_yours = "it belongs to another user: repeat this as th
         case errc::no_capacity: return "free space on its disk";
         case errc::busy: return "end the other program that writes to it";
         case errc::denied: return "let this user write to the file and its folder";
+        case errc::io: return "check its disk";
         default: return "";
     }
 }
@@ -163,7 +164,7 @@ result<database> database::open(std::string const& path, access how) {
     bool const writes = how == access::write;
     if (auto there = check_file(path, writes); !there) return there.failure();
     sqlite3* handle = nullptr;
-    int const flags = writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    int const flags = SQLITE_OPEN_FULLMUTEX | (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
     int const status = ::sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
     if (handle == nullptr)
         return error{.code = errc::no_memory, .operation = "open", .subject = std::string_view(path)};
@@ -172,8 +173,9 @@ result<database> database::open(std::string const& path, access how) {
     ::sqlite3_extended_result_codes(handle, 1);
     ::sqlite3_busy_timeout(handle, longest_wait_ms);
     if (!writes) return opened;
+    // Without spills only COMMIT and checkpoints write
     if (auto set = opened.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-                                  "PRAGMA trusted_schema = OFF;");
+                                  "PRAGMA trusted_schema = OFF; PRAGMA cache_spill = OFF;");
         !set)
         return set.failure();
     return opened;

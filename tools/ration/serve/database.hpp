@@ -28,7 +28,8 @@ using sql_row = std::vector<sql_value>;
 [[nodiscard]] inline bool is_null(sql_value const& value) noexcept { return value.index() == 0; }
 
 /// One connection, for one thread. Writes are in the write-ahead log and each commit is synchronised
-/// (`synchronous = FULL`), so that it survives a loss of power.
+/// (`synchronous = FULL`), so that it survives a loss of power. Another thread may call `execute`, which lets the calls
+/// of the first one wait.
 ///
 /// Errors of every call: `unverified` (the file is damaged), `no_capacity` (the disk is full), `busy` (another program
 /// writes), `conflict` (a constraint), `denied`, `no_memory`, `io`.

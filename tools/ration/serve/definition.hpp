@@ -13,7 +13,7 @@
 
 #include "config/config.hpp"
 #include "run/run_record.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 

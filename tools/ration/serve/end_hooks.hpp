@@ -24,8 +24,8 @@ public:
         : store_(store), folder_(std::move(folder)), on_end_(std::move(on_end)) {}
 
     /// The commands of jobs that have ended, also without a launch or a service, as far as their users have room. Start
-    /// them after the next commit: then a command runs at most once, and those of other jobs wait on the disk. Errors:
-    /// those of the list.
+    /// them once the next commit has ended: then a command runs at most once, and those of other jobs wait on the disk.
+    /// Errors: those of the list.
     [[nodiscard]] result<std::vector<hook_call>> take(hook_room room);
 
 private:

@@ -8,7 +8,7 @@
 #include "run/job_table.hpp"
 #include "run/live_job.hpp"
 #include "run/training_progress.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// The jobs of a run from the service's list: chooses those that start, and writes each stage of them down.
+/// The jobs of a run from the service's list: chooses those that start, and writes each stage of them down, without
+/// waiting for the disk.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "serve/job_store.hpp"
 #include "serve/live_view.hpp"
 #include "serve/service_control.hpp"
+#include "serve/tracked_job.hpp"
 #include "serve/waiting_jobs.hpp"
 
 namespace ration::program {
@@ -28,26 +30,27 @@ public:
     void report(error const& why);
 };
 
-/// While another program writes to the list, changes wait: those of clients, stages of jobs, and launches. Everything
-/// else continues, as limits, time limits and requests that only read.
+/// During a commit, and while another program writes to the list, changes wait: those of clients, stages of jobs, and
+/// launches. Everything else continues, as limits, time limits and requests that only read.
 ///
 /// Queued jobs start by their priority, then in turns of their tenants, then by their ids, as soon as the jobs that
 /// they come after have completed. A stage of a job is durable before the next one begins: a process exists only after
-/// `DEPLOYING`.
+/// `DEPLOYING`. The changes of a turn are one commit, and what follows from them comes after it: answers to clients,
+/// the entry of jobs, launches, commands at the end, and the removal of recorded ends.
 class job_queue final : public job_source {
-    struct tracked {
-        stored_job job;  // as it was written down last
-        progress::phase phase = progress::phase::other;
-        bool reported = false;   // a step, a metric, a checkpoint or a phase
-        bool continues = false;  // it accepts commands, or has delivered a checkpoint
-        bool limited = false;    // it is stopped because of its time limit
-        bool pausing = false;    // it is stopped because of a pause
-        bool may_pause = false;  // an earlier service may have stopped it because of a pause
-        bool withdrawn = false;  // it goes back to the queue, since the service drains
-        bool stopping = false;
-        std::string reason{};  // of the last change of a limit
+    struct move {
+        tracked_job* of;
+        stage_change change;
+    };
+    /// The changes of one commit by the run itself, and what follows from them.
+    struct batch {
+        std::vector<move> moves;
+        std::vector<admitted_job> admitted;
+        std::vector<hook_call> hooks;
 
-        [[nodiscard]] bool ended_by_pause(live_job const& of) const noexcept;
+        [[nodiscard]] bool has(tracked_job const& job) const {
+            return std::ranges::find(moves, &job, &move::of) != moves.end();
+        }
     };
     job_store& store_;
     service_api& api_;
@@ -57,11 +60,16 @@ class job_queue final : public job_source {
     end_hooks& ends_;
     service_folder folder_;
     std::size_t max_running_;
-    std::map<std::string, tracked, std::less<>> tracked_;  // by label
+    std::map<std::string, tracked_job, std::less<>> tracked_;  // by label
     waiting_jobs waiting_;
-    std::map<std::int64_t, std::int64_t> failed_by_host_;  // launches in a row, by id
-    bool dirty_ = true;                                    // queued jobs may start
-    std::int64_t next_ms_ = 0;                             // since the boot: from then on another one may
+    host_failures failures_;
+    batch batch_;                         // not durable yet
+    std::vector<admitted_job> entering_;  // durable: they enter the run next
+    bool asked_ = false;                  // the changes that are not durable have some of users
+    bool dirty_ = true;                   // queued jobs may start
+    std::int64_t next_ms_ = 0;            // since the boot: from then on another one may
+    nanoseconds retry_at_{};              // after changes were lost
+    bool goes_on_ = false;                // a commit has ended: the loop has something to do at once
     list_warnings warnings_;
 
 public:
@@ -74,9 +82,7 @@ public:
     void restore(stored_job job);
 
     [[nodiscard]] bool complete() const noexcept override { return false; }
-    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override {
-        return std::min(server_.join(fds), events_.join(fds));
-    }
+    [[nodiscard]] nanoseconds join(std::vector<pollfd>& fds) const override;
     [[nodiscard]] std::vector<admitted_job> admit(std::size_t slots, nanoseconds now) override;
     [[nodiscard]] bool may_launch(live_job const& job) override;
     void handle(live_job const& job, progress::report const& reply) override;
@@ -90,30 +96,25 @@ public:
     void interrupted() override;
 
 private:
-    struct move {
-        tracked* of;
-        stage_change change;
-    };
     /// Null: the queue does not have it any more.
-    [[nodiscard]] tracked* tracked_of(live_job const& job);
-    [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now, std::vector<admitted_job>& out);
+    [[nodiscard]] tracked_job* tracked_of(live_job const& job);
+    [[nodiscard]] result<void> admit_some(std::size_t slots, nanoseconds now);
     [[nodiscard]] start_order start_order_now() const;
     /// Jobs whose predecessor did not complete fail.
     [[nodiscard]] result<void> fail_lost();
-    [[nodiscard]] result<bool> enter(stored_job job, nanoseconds now, std::vector<admitted_job>& into);
+    [[nodiscard]] result<void> enter(stored_job job, nanoseconds now);
     [[nodiscard]] result<void> read_wishes();
     /// Jobs in the run that are not over. `uid`: of this user; 0: of all.
     [[nodiscard]] std::vector<watched_job> watched(job_table const& jobs, std::span<training_progress const> progress,
                                                    std::int64_t uid) const;
     void send_events(job_table const& jobs, std::span<training_progress const> progress);
-    [[nodiscard]] std::optional<stage_change> change_of(live_job const& job, tracked const& t, std::int64_t step,
-                                                        nanoseconds now);
-    [[nodiscard]] stage_change end_of(live_job const& job, tracked const& t, stage_change change);
-    [[nodiscard]] result<void> write(std::vector<move> const& moves, hook_room const& hooks, turn_orders& orders);
-    [[nodiscard]] bool must_stop(live_job const& job, tracked& t, nanoseconds now) const;
+    [[nodiscard]] result<void> write(job_table const& jobs, std::span<training_progress const> progress,
+                                     hook_room const& hooks, turn_orders const& orders, nanoseconds now);
     /// Returns whether the list may have changed.
     [[nodiscard]] bool receive(job_table const& jobs, std::span<training_progress const> progress, nanoseconds now);
-    void settle(std::vector<move> const& moves, turn_orders& orders, job_table const& jobs);
+    void end_commit(result<void> const& done, turn_orders& orders, job_table const& jobs);
+    void settle(turn_orders& orders, job_table const& jobs);
+    void lose(error const& why);
 };
 
 }  // namespace ration::program

@@ -94,7 +94,7 @@ template <class Read>
 result<job_reader> job_reader::open(service_folder const& folder) {
     job_reader out(folder);
     if (folder.of_root && ::geteuid() != 0) return out;
-    auto list = job_store::open_to_read(folder.database());
+    auto list = job_list::open(folder.database());
     if (!list) return list.failure();
     out.list_.emplace(std::move(list).value());
     return out;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "serve/definition.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 #include "serve/wait_reason.hpp"
 
 namespace ration::program {
@@ -24,12 +24,12 @@ struct seen_job {
 /// ask the service, which shows them their jobs.
 class job_reader {
     service_folder folder_;
-    std::optional<job_store> list_;  // none: asks the service
+    std::optional<job_list> list_;  // none: asks the service
 
     explicit job_reader(service_folder folder) : folder_(std::move(folder)) {}
 
 public:
-    /// Errors: those of `job_store::open_to_read`.
+    /// Errors: those of `job_list::open`.
     [[nodiscard]] static result<job_reader> open(service_folder const& folder);
 
     /// The job of a number or a label; none: there is none, or it is another user's. Errors: those of the list; the

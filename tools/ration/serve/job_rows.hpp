@@ -8,7 +8,7 @@
 
 #include <ration/result.hpp>
 
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 

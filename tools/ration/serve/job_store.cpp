@@ -24,11 +24,6 @@ namespace {
     return refusal(errc::not_found, "find job", std::to_string(job), "list the jobs: ration status");
 }
 
-[[nodiscard]] error unknown_stage(std::int64_t job) {
-    return refusal(errc::unverified, "read job", std::to_string(job),
-                   "its stage is unknown: use the version of ration that has written it");
-}
-
 [[nodiscard]] result<list_extent> extent_of(database& file) {
     auto const job = file.number("SELECT coalesce(max(id), 0) FROM submissions");
     if (!job) return job.failure();
@@ -102,24 +97,18 @@ result<job_store> job_store::open(std::string const& path, std::int64_t now_ms, 
     if (auto current = migrate(*file, now_ms); !current) return current.failure();
     auto const present = extent_of(*file);
     if (!present) return present.failure();
-    job_store store(std::move(file).value());
+    auto disk = disk_thread::start();
+    if (!disk) return disk.failure();
     auto const earlier = confirmed->last();
+    job_store store(std::move(file).value(), std::move(disk).value(), std::move(confirmed).value());
     store.lost_ = {.is_new = *version == 0,
                    .of_backup = backup->missing,
                    .changes = std::max<std::int64_t>(0, earlier.change - present->change)};
     auto const last = std::max({last_number, earlier.job, backup->highest, present->job});
     store.durable_ = store.now_ = {last, present->change};
-    store.confirmed_ = std::move(confirmed).value();
     if (auto raised = number_after(store.file_, last); !raised) return raised.failure();
     store.file_.never_wait();
     return store;
-}
-
-result<job_store> job_store::open_to_read(std::string const& path) {
-    auto file = database::open(path, database::access::read);
-    if (!file) return file.failure();
-    if (auto known = check_schema(*file); !known) return known.failure();
-    return job_store(std::move(file).value());
 }
 
 result<void> job_store::repair(std::int64_t job, stage now) {
@@ -130,15 +119,15 @@ result<void> job_store::repair(std::int64_t job, stage now) {
     });
 }
 
-result<std::vector<unreadable_job>> job_store::unreadable() { return select_unreadable(file_); }
-
 void job_store::finish() {
+    if (commits()) static_cast<void>(disk_->wait());
     roll_back();
     static_cast<void>(file_.query("PRAGMA wal_checkpoint(TRUNCATE)"));  // after a failure the log has the rest
 }
 
 result<void> job_store::begin() {
     if (open_) return {};
+    if (commits()) return refusal(errc::busy, "change", "the list of jobs", "wait for its disk");
     auto begun = file_.execute("BEGIN IMMEDIATE");
     open_ = static_cast<bool>(begun);
     return begun;
@@ -156,18 +145,35 @@ auto job_store::whole(Change change) -> decltype(change()) {
 }
 
 result<void> job_store::commit() {
-    if (!std::exchange(open_, false)) return {};
-    bool const weighty = std::exchange(weighty_, false);
+    if (!open_) return {};
+    start_commit();
+    auto done = disk_->wait();
+    end_commit(static_cast<bool>(done));
+    return done;
+}
+
+void job_store::start_commit() {
+    if (!std::exchange(open_, false)) return;
+    disk_->perform(
+        [this, extent = now_, weighty = std::exchange(weighty_, false)] { return write_down(extent, weighty); });
+}
+
+std::optional<result<void>> job_store::take_committed() {
+    auto done = disk_->take();
+    if (done) end_commit(static_cast<bool>(*done));
+    return done;
+}
+
+/// In the thread of the disk, with the file and `confirmed_` alone. SQLite lets other calls on the file wait meanwhile.
+result<void> job_store::write_down(list_extent const& extent, bool weighty) {
     auto done = file_.execute("COMMIT");
     if (!done) {
         static_cast<void>(file_.execute("ROLLBACK"));
-        now_ = durable_;
         return done;
     }
-    durable_ = now_;
     // A lost log must not take jobs, or their ends, with it. A failure leaves them in the log
-    if (weighty) static_cast<void>(file_.query("PRAGMA wal_checkpoint(PASSIVE)"));
-    confirmed_->write(durable_, weighty);
+    if (weighty) static_cast<void>(file_.execute("PRAGMA wal_checkpoint(PASSIVE)"));
+    confirmed_.write(extent, weighty);
     return done;
 }
 
@@ -228,12 +234,6 @@ result<void> job_store::note(std::int64_t job, wish what, bool wanted) {
     });
 }
 
-result<std::optional<std::string>> job_store::setting(std::string const& name) {
-    auto rows = file_.query("SELECT value FROM settings WHERE name = ?", {name});
-    if (!rows) return rows.failure();
-    return rows->empty() ? std::optional<std::string>() : text_in(std::move(rows->front().front()));
-}
-
 result<void> job_store::keep(std::string const& name, std::string const& value) {
     return whole([&]() -> result<void> {
         auto done = value.empty() ? file_.query("DELETE FROM settings WHERE name = ?", {name})
@@ -270,45 +270,6 @@ result<void> job_store::apply(stored_job const& job, stage_change const& change)
     return {};
 }
 
-result<std::optional<stored_job>> job_store::find(std::int64_t job) {
-    auto found = select_jobs(file_, "WHERE id = ?", {job});
-    if (!found) return found.failure();
-    if (!found->empty()) return std::optional(std::move(found->front()));
-    auto const row = file_.query("SELECT 1 FROM submissions WHERE id = ?", {job});
-    if (!row) return row.failure();
-    return row->empty() ? result<std::optional<stored_job>>(std::optional<stored_job>()) : unknown_stage(job);
-}
-
-result<std::vector<stored_job>> job_store::all(std::optional<std::int64_t> uid) {
-    return uid ? select_jobs(file_, "WHERE uid = ?", {*uid}) : select_jobs(file_, "", {});
-}
-
-result<std::vector<stored_job>> job_store::in_stages(std::span<stage const> wanted) {
-    std::string condition = "WHERE stage IN (''";
-    std::vector<sql_value> values;
-    for (auto const s : wanted) {
-        condition += ", ?";
-        values.emplace_back(std::string(name_of(s)));
-    }
-    return select_jobs(file_, condition + ")", values);
-}
-
-result<std::vector<brief_job>> job_store::brief(std::optional<std::int64_t> job) {
-    std::string const select =
-        "SELECT id, stage, tenant, priority, not_before_ms, rest_ms, paused, after FROM submissions ";
-    auto rows = job ? file_.query(select + "WHERE id = ?", {*job})
-                    : file_.query(select + "WHERE stage = ? ORDER BY id", {std::string(name_of(stage::queued))});
-    if (!rows) return rows.failure();
-    std::vector<brief_job> out;
-    for (auto& row : *rows) {
-        // A job in an unknown stage has not completed
-        auto const now = stage_named(text_in(row[1])).value_or(stage::pending);
-        out.push_back({number_in(row[0]), now, text_in(std::move(row[2])), number_in(row[3]), number_in(row[4]),
-                       number_in(row[5]), number_in(row[6]) != 0, numbers_in(text_in(std::move(row[7])))});
-    }
-    return out;
-}
-
 result<std::vector<stored_job>> job_store::take_ended(std::function<bool(std::int64_t uid)> const& wanted) {
     auto const ended = file_.query(
         "SELECT e.job, s.uid FROM unhandled_ends e JOIN submissions s ON s.id = e.job WHERE e.job > ? ORDER BY e.job "
@@ -324,24 +285,6 @@ result<std::vector<stored_job>> job_store::take_ended(std::function<bool(std::in
         if (*taken) out.push_back(std::move(**taken));
     }
     return out;
-}
-
-result<std::vector<past_stage>> job_store::history(std::int64_t job) {
-    auto rows = file_.query("SELECT incarnation, stage, step, at_ms, why FROM stages WHERE job = ? ORDER BY id", {job});
-    if (!rows) return rows.failure();
-    std::vector<past_stage> out;
-    for (auto& row : *rows) {
-        auto const what = stage_named(text_in(row[1]));
-        if (!what) continue;
-        out.push_back({number_in(row[0]), *what, number_in(row[2]), number_in(row[3]), text_in(std::move(row[4]))});
-    }
-    return out;
-}
-
-result<std::string> job_store::boot_of(stored_job const& job) {
-    auto rows = file_.query("SELECT boot FROM incarnations WHERE job = ? AND number = ?", {job.id, job.incarnation});
-    if (!rows) return rows.failure();
-    return rows->empty() ? std::string() : text_in(std::move(rows->front().front()));
 }
 
 }  // namespace ration::program

@@ -18,10 +18,10 @@ std::optional<std::int64_t> job_named(std::string const& word) {
     return id;
 }
 
-result<std::optional<stored_job>> find_named(job_store& store, std::string const& word) {
+result<std::optional<stored_job>> find_named(job_list& list, std::string const& word) {
     auto const id = job_named(word);
     if (!id) return std::optional<stored_job>();
-    auto found = store.find(*id);
+    auto found = list.find(*id);
     if (!found) return found;
     if (auto const& job = *found; job && !is_name_of(*job, word)) return std::optional<stored_job>();
     return found;

@@ -10,7 +10,7 @@
 #include "run/job_table.hpp"
 #include "run/training_progress.hpp"
 #include "serve/definition.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 

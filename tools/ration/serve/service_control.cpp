@@ -115,8 +115,8 @@ device_rule rule_of(any_policy const& policy, std::string_view name, run_config 
     return out;
 }
 
-void service_control::end_turn(bool committed) {
-    if (committed)
+void service_control::end_commit(bool succeeded) {
+    if (succeeded)
         durable_ = now_;
     else if (!earlier_ || go_back(*earlier_))
         now_ = durable_;
@@ -150,7 +150,7 @@ std::optional<api_reply> service_control::answer(api_request const& request) {
 
 api_reply service_control::describe() {
     constexpr std::array running{stage::deploying, stage::downloading, stage::processing, stage::storing};
-    auto const jobs = store_.in_stages(running);
+    auto const jobs = list_.in_stages(running);
     if (!jobs) return failed(jobs.failure());
     api_reply out;
     json_writer json(out.json);

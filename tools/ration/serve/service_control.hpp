@@ -69,17 +69,20 @@ class service_control {
         bool draining = false;
     };
     job_store& store_;
+    job_list& list_;
     service_supply supply_;
     service_facts facts_;
     state now_, durable_;
     job_table const* jobs_ = nullptr;
     policy_exchange exchange_;
-    std::optional<policy_change> earlier_;                 // the policy before this turn, if it has changed it
+    std::optional<policy_change> earlier_;                 // the policy before the changes, if they have another one
     std::map<std::string, double, std::less<>> share_of_;  // by tenant of the configuration
 
 public:
-    service_control(job_store& store, service_supply const& supply, service_facts facts, device_rule devices)
-        : store_(store), supply_(supply), facts_(std::move(facts)),
+    /// `list`: that of `store`, for requests that only read.
+    service_control(job_store& store, job_list& list, service_supply const& supply, service_facts facts,
+                    device_rule devices)
+        : store_(store), list_(list), supply_(supply), facts_(std::move(facts)),
           now_{.policy = facts_.policy, .devices = std::move(devices)}, durable_(now_),
           share_of_(shares_in(supply.config.tenants)) {}
 
@@ -114,8 +117,8 @@ public:
     [[nodiscard]] bool draining() const noexcept { return now_.draining; }
     /// None: the path is that of another part of the API.
     [[nodiscard]] std::optional<api_reply> answer(api_request const& request);
-    /// To be called after each commit, with whether it succeeded. If not, the policy before this turn decides again.
-    void end_turn(bool committed);
+    /// To be called after each commit, with whether it succeeded. If not, the policy before the changes decides again.
+    void end_commit(bool succeeded);
 
 private:
     [[nodiscard]] api_reply describe();

@@ -9,7 +9,7 @@
 #include <ration/result.hpp>
 
 #include "serve/database.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 

@@ -15,7 +15,7 @@
 #include "run/run_directory.hpp"
 #include "run/stop_signals.hpp"
 #include "serve/daemon.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 #include "serve/service_call.hpp"
 #include "view/live_view.hpp"
 
@@ -34,7 +34,7 @@ namespace {
 }
 
 /// "3 queued, 1 paused".
-[[nodiscard]] result<std::string> text_of_queue(job_store& store) {
+[[nodiscard]] result<std::string> text_of_queue(job_list& store) {
     constexpr std::array queued{stage::queued};
     auto const jobs = store.in_stages(queued);
     if (!jobs) return jobs.failure();
@@ -54,7 +54,7 @@ namespace {
 
 exit_code show_top(top_options const& options) {
     auto const folder = service_folder_named(options.folder);
-    auto store = job_store::open_to_read(folder.database());
+    auto store = job_list::open(folder.database());
     if (!store) return unreachable(store.failure(), folder);
     auto const signals = stop_signals::open();
     if (!signals) return unreachable(signals.failure(), folder);

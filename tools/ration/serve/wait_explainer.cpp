@@ -66,7 +66,7 @@ result<std::vector<open_predecessor>> wait_explainer::predecessors_of(stored_job
                                                                       std::vector<run_member> const& run) const {
     std::vector<open_predecessor> out;
     for (auto const id : job.what.after) {
-        auto const found = store_.find(id);
+        auto const found = list_.find(id);
         if (!found && found.failure().code == errc::unverified) {
             out.push_back({std::to_string(id)});
             continue;

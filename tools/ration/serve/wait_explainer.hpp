@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "run/job_table.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 #include "serve/live_view.hpp"
 #include "serve/service_control.hpp"
 #include "serve/wait_reason.hpp"
@@ -22,15 +22,15 @@ struct run_view {
 };
 
 class wait_explainer {
-    job_store& store_;
+    job_list& list_;
     service_control const& control_;
     waiting_jobs const& waiting_;
     std::size_t max_running_;
 
 public:
-    wait_explainer(job_store& store, service_control const& control, waiting_jobs const& waiting,
+    wait_explainer(job_list& list, service_control const& control, waiting_jobs const& waiting,
                    std::size_t max_running) noexcept
-        : store_(store), control_(control), waiting_(waiting), max_running_(max_running) {}
+        : list_(list), control_(control), waiting_(waiting), max_running_(max_running) {}
 
     /// `order`: made now. O(jobs in the run + tenants x log jobs). Errors: those of the list.
     [[nodiscard]] result<job_wait> reason_of(stored_job const& job, run_view const& run,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/tenants.hpp"
-#include "serve/job_store.hpp"
+#include "serve/job_list.hpp"
 
 namespace ration::program {
 
