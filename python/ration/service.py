@@ -105,10 +105,17 @@ class Service:
                     yield None
 
     def list_jobs(self):
-        jobs = self._ask("GET", "/v1/jobs").get("jobs")
-        if not isinstance(jobs, list):
-            raise invalid(200)
-        return [job_of(job) for job in jobs]
+        """All pages of the list, one after the other."""
+        jobs, after = [], 0
+        while after is not None:
+            page = self._ask("GET", f"/v1/jobs?after={after}")
+            if not isinstance(page.get("jobs"), list):
+                raise invalid(200)
+            jobs += map(job_of, page["jobs"])
+            before, after = after, page.get("next")
+            if after is not None and not (isinstance(after, int) and after > before):  # a false service could lead in a circle
+                raise invalid(200)
+        return jobs
 
     def submit_job(self, submission):
         """`submission`: as in the document. After a lost answer it is repeated, also while the service restarts: its key makes that the same job."""

@@ -169,7 +169,7 @@ class Page(ServiceTest):
         done = subprocess.run(["bash", "-ec", "\n".join(lines).replace("curl ", "curl -s --retry 50 --retry-connrefused --retry-delay 1 ")], cwd=self.folder, env=self.environment,
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn('{"jobs":[]}', done.stdout)
+        self.assertIn('{"jobs":[],"next":null}', done.stdout)
 
 
 class Refused(ListeningTest):

@@ -79,8 +79,9 @@ class Document(ClientTest):
                         self.assertEqual(next(answer)[1], "open")
                     else:
                         schema = content["application/json"]["schema"]
-                        self.check(DOCUMENT, schema, {"jobs": answer} if schema["$ref"].endswith("/Jobs") else answer)
-                    self.assertEqual(service.last, (method.upper(), path.replace("{id}", str(*given) if "{id}" in path else "")))
+                        self.check(DOCUMENT, schema, {"jobs": answer, "next": None} if schema["$ref"].endswith("/Jobs") else answer)
+                    sent = service.last[0], service.last[1].partition("?")[0]
+                    self.assertEqual(sent, (method.upper(), path.replace("{id}", str(*given) if "{id}" in path else "")))
                     called += 1
         self.assertGreaterEqual(called, 12)
 
@@ -102,6 +103,23 @@ class Ends(ClientTest):
         self.assertEqual(long.wait(PATIENCE), 4)
         self.assertEqual(long.status()["stage"], "HALTED")
         self.assertEqual([(job.id, job.label) for job in ration.jobs(self.state)], [(job.id, job.label) for job in (long, *ended)])
+
+    def test_a_long_list_comes_in_pages(self) -> None:
+        self.ration("drain")
+        self.ration("submit", "--array", "1-230", "--", "true")
+        pages, after = [], 0
+        while after is not None:
+            status, page = self.ask("GET", f"/v1/jobs?after={after}")
+            self.assertEqual(status, 200)
+            pages.append([job["id"] for job in page["jobs"]])
+            after = page["next"]
+        self.assertGreaterEqual(len(pages), 3)
+        self.assertLess(max(map(len, pages)), 110)
+        ids = sorted(job["id"] for job in json.loads(self.ration("status", "--json"))["jobs"])  # from the file
+        self.assertEqual(len(ids), 230)
+        self.assertEqual([id for page in pages for id in page], ids)
+        self.assertEqual([job.id for job in ration.jobs(self.state)], ids)
+        self.assertEqual(self.ask("GET", "/v1/jobs?after=x")[0], 404)
 
     def test_options_reach_the_job(self) -> None:
         first = self.shell("sleep 0.3; echo first >> order", name="first")

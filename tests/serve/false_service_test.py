@@ -43,6 +43,7 @@ ANSWERS = {
     "jobs without list": http(b'{"jobs":7}'), "a stage that is none": of_job(stage=[], label=[]), "a text as exit code": of_job(stage="COMPLETED", exit_code="x", label=None),
     "an error that is none": http(b'{"error":{}}', "HTTP/1.1 500 Internal Server Error"), "an error without words": http(b"[]", "HTTP/1.1 400 Bad Request"),
     "another status": http(b"{}", "HTTP/1.1 302 Found", "Location: http://evil.example/\r\n"), "no status of HTTP": http(b"{}", "HTTP/1.1 999 Odd"),
+    "pages in a circle": http(b'{"jobs":[],"next":7}'), "a text as next page": http(b'{"jobs":[],"next":"x"}'),
     "many heads": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000 + b"\r\n{}",
 }
 EVENTS = [b"data: x\n\n", b"event: stage\ndata: x\n\n", b"id: x\nevent: stage\ndata: {}\n\n", b"event: stage\ndata: " + b"[" * 100_000 + b"\n\n", b"event: \xff\ndata: 1\n\n", b"event: stage\ndata: {}\n\n"]
@@ -130,7 +131,7 @@ class FalseService(unittest.TestCase):
         os.unlink(f"{self.state}/socket")
         self.server = Server(f"{self.state}/socket", backlog=1)
         self.addCleanup(self.server.close)
-        self.server.answer = http(json.dumps({"jobs": [JOB]}).encode())
+        self.server.answer = http(json.dumps({"jobs": [JOB], "next": None}).encode())
         found: list[object] = []
 
         def ask() -> None:

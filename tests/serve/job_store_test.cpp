@@ -58,6 +58,37 @@ TEST_CASE("what was committed is there again, and what was not is gone, after SI
     CHECK(jobs->front().now == stage::queued);
 }
 
+TEST_CASE("pages have all jobs once, and few of those that are large") {
+    folder const at;
+    auto store = at.open();
+    for (int i = 0; i < 150; ++i) static_cast<void>(store.submit(job("a" + std::to_string(i), 1000 + i % 2), 1));
+    auto large = job("large");
+    large.environment = {"A=" + std::string(900'000, 'x')};
+    for (char const* const key : {"b", "c", "d", "e"}) {
+        large.key = key;
+        REQUIRE(store.submit(large, 1));
+    }
+    auto const user = GENERATE(std::optional<std::int64_t>(), std::optional<std::int64_t>(1001));
+    std::vector<std::int64_t> seen;
+    for (std::optional<std::int64_t> after = 0; after;) {
+        auto const page = store.page(*after, user);
+        REQUIRE(page);
+        CHECK(page->jobs.size() < job_list::most_of_page + 8);
+        std::size_t bytes = 0;
+        for (auto const& one : page->jobs) {
+            seen.push_back(one.id);
+            for (auto const& entry : one.what.environment) bytes += entry.size();
+        }
+        CHECK(bytes < 8 * 1'000'000);
+        REQUIRE(page->next != after);
+        after = page->next;
+    }
+    std::vector<std::int64_t> wanted;
+    for (auto const& one : *store.all(user)) wanted.push_back(one.id);
+    CHECK(seen == wanted);
+    CHECK(seen.size() == (user ? 75 : 154));
+}
+
 TEST_CASE("a repeated key of a user is the same job, and another content is refused") {
     folder const at;
     auto store = at.open();

@@ -25,6 +25,19 @@ struct job_path {
     std::string_view action;  // "pause" of "/v1/jobs/7/pause"
 };
 
+/// The number N of "/v1/jobs?after=N", 0 for "/v1/jobs", none for another path.
+[[nodiscard]] std::optional<std::int64_t> page_in(std::string_view path) {
+    constexpr std::string_view word = "?after=";
+    if (!path.starts_with(jobs_path)) return std::nullopt;
+    path.remove_prefix(jobs_path.size());
+    if (path.empty()) return 0;
+    if (!path.starts_with(word)) return std::nullopt;
+    path.remove_prefix(word.size());
+    std::int64_t after = 0;
+    auto const [end, fault] = std::from_chars(path.data(), path.data() + path.size(), after);
+    return fault == std::errc() && end == path.data() + path.size() && after >= 0 ? std::optional(after) : std::nullopt;
+}
+
 /// The part behind "/v1/jobs/"; none for another path.
 [[nodiscard]] std::optional<job_path> job_in(std::string_view path) {
     if (!path.starts_with(jobs_path) || path.substr(jobs_path.size(), 1) != "/") return std::nullopt;
@@ -128,14 +141,30 @@ std::string job_json(stored_job const& job, service_folder const& folder, std::v
     return text;
 }
 
-std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder) {
+namespace {
+
+void write_jobs(json_writer& json, std::vector<stored_job> const& jobs, service_folder const& folder) {
+    json.key("jobs").array([&] {
+        for (auto const& job : jobs) json.object([&] { write_job(json, job, folder); });
+    });
+}
+
+[[nodiscard]] std::string page_json(job_page const& page, service_folder const& folder) {
     std::string text;
     json_writer json(text);
     json.object([&] {
-        json.key("jobs").array([&] {
-            for (auto const& job : jobs) json.object([&] { write_job(json, job, folder); });
-        });
+        write_jobs(json, page.jobs, folder);
+        json.member("next", page.next);
     });
+    return text;
+}
+
+}  // namespace
+
+std::string jobs_json(std::vector<stored_job> const& jobs, service_folder const& folder) {
+    std::string text;
+    json_writer json(text);
+    json.object([&] { write_jobs(json, jobs, folder); });
     return text;
 }
 
@@ -163,9 +192,9 @@ api_reply service_api::answer(api_request const& request) {
 
 api_reply service_api::read(api_request const& request) {
     if (auto reply = control_.answer(request)) return std::move(*reply);
-    if (request.path == jobs_path) {
-        auto const jobs = request.is_admin ? list_.all() : list_.all(request.uid);
-        return jobs ? api_reply{200, jobs_json(*jobs, folder_)} : failed(jobs.failure());
+    if (auto const after = page_in(request.path)) {
+        auto const page = list_.page(*after, request.is_admin ? std::nullopt : std::optional(request.uid));
+        return page ? api_reply{200, page_json(*page, folder_)} : failed(page.failure());
     }
     auto const path = job_in(request.path);
     if (!path) return refusal(404, unknown_path);

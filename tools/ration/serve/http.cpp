@@ -21,7 +21,7 @@ class api_site : memory_server {
 public:
     explicit api_site(handler_of_requests const& handler) {
         auto const pass = [&handler](httplib::Request const& request, httplib::Response& response) {
-            auto const reply = handler(request.method, request.path, request.body);
+            auto const reply = handler(request.method, request.target, request.body);
             response.status = reply.status;
             response.set_content(reply.json, json_type);
         };

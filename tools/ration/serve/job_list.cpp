@@ -47,6 +47,31 @@ result<std::vector<stored_job>> job_list::all(std::optional<std::int64_t> uid) {
     return uid ? select_jobs(file_, "WHERE uid = ?", {*uid}) : select_jobs(file_, "", {});
 }
 
+result<job_page> job_list::page(std::int64_t after, std::optional<std::int64_t> uid) {
+    constexpr std::int64_t rows_at_once = 8;  // each may have the size of a request
+    std::string const wanted = uid ? "WHERE id > ? AND uid = ?" : "WHERE id > ?";
+    job_page page{.jobs = {}, .next = after};
+    for (std::size_t bytes = 0; page.jobs.size() < most_of_page && bytes < most_bytes_of_page;) {
+        std::vector<sql_value> values{*page.next};
+        if (uid) values.emplace_back(*uid);
+        auto const last = file_.query("SELECT max(id) FROM (SELECT id FROM submissions " + wanted +
+                                          " ORDER BY id LIMIT " + std::to_string(rows_at_once) + ")",
+                                      values);
+        if (!last) return last.failure();
+        page.next = is_null(last->front().front()) ? std::nullopt : std::optional(number_in(last->front().front()));
+        if (!page.next) return page;
+        values.emplace_back(*page.next);
+        auto some = select_jobs(file_, wanted + " AND id <= ?", values);
+        if (!some) return some.failure();
+        for (auto& job : *some) {
+            bytes += job.what.definition.size();
+            for (auto const& entry : job.what.environment) bytes += entry.size();
+            page.jobs.push_back(std::move(job));
+        }
+    }
+    return page;
+}
+
 result<std::vector<stored_job>> job_list::in_stages(std::span<stage const> wanted) {
     std::string condition = "WHERE stage IN (''";
     std::vector<sql_value> values;

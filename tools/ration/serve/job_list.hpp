@@ -80,6 +80,12 @@ struct brief_job {
     std::vector<std::int64_t> after;
 };
 
+/// A part of the list, so small that the loop of the service can read it between two turns.
+struct job_page {
+    std::vector<stored_job> jobs;      ///< in ascending order of their ids
+    std::optional<std::int64_t> next;  ///< behind which the next page begins; none: this is the last one
+};
+
 /// One entry of the history of a job.
 struct past_stage {
     std::int64_t incarnation = 0;
@@ -126,6 +132,10 @@ public:
     [[nodiscard]] result<std::optional<stored_job>> find(std::int64_t job);
     /// In ascending order of their ids. `uid`: only jobs of this user. O(jobs).
     [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
+    static constexpr std::size_t most_of_page = 96, most_bytes_of_page = std::size_t{1} << 20;
+    /// The jobs whose ids are above `after`: at most `most_of_page`, and fewer if their definitions and environments
+    /// have more than `most_bytes_of_page`. `uid` as above.
+    [[nodiscard]] result<job_page> page(std::int64_t after, std::optional<std::int64_t> uid = {});
     /// Those in one of these stages.
     [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);
     /// Of a queued job or one in another stage; empty if there is none of this id. Without an id, all queued jobs.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "serve/job_reader.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <unistd.h>
 
 #include "events/json_reader.hpp"
@@ -157,20 +159,33 @@ result<std::vector<std::string>> job_reader::problems() {
 
 result<std::vector<stored_job>> job_reader::all() {
     if (list_) return list_->all();
-    auto const reply = ask_service(folder_, "GET", "/v1/jobs");
+    std::vector<stored_job> out;
+    for (std::optional<std::int64_t> after = 0; after;) {
+        auto page = ask_for_page(*after);
+        if (!page) return page.failure();
+        std::ranges::move(page->jobs, std::back_inserter(out));
+        after = page->next;
+    }
+    return out;
+}
+
+result<job_page> job_reader::ask_for_page(std::int64_t after) const {
+    auto const reply = ask_service(folder_, "GET", fmt::format("/v1/jobs?after={}", after));
     if (!reply) return reply.failure();
     auto const json = parse_json(reply->json);
-    auto jobs = checked([&]() -> std::optional<std::vector<stored_job>> {
-        std::vector<stored_job> out;
+    auto page = checked([&]() -> std::optional<job_page> {
+        job_page out;
         for (auto const& one : json.at("jobs")) {
             auto job = job_in(one);
             if (!job) return std::nullopt;
-            out.push_back(std::move(*job));
+            out.jobs.push_back(std::move(*job));
         }
-        return out;
+        read_into(json, "next", out.next);
+        // A service that is not one could lead in a circle
+        return !out.next || *out.next > after ? std::optional(std::move(out)) : std::nullopt;
     });
-    if (!jobs) return no_valid_answer(folder_);
-    return std::move(*jobs);
+    if (!page) return no_valid_answer(folder_);
+    return std::move(*page);
 }
 
 }  // namespace ration::program

@@ -47,6 +47,7 @@ public:
 
 private:
     [[nodiscard]] result<std::optional<seen_job>> ask_for(std::int64_t id) const;
+    [[nodiscard]] result<job_page> ask_for_page(std::int64_t after) const;
 };
 
 }  // namespace ration::program

@@ -145,12 +145,17 @@ async function takeStage(stage) {
 
 const handlers = {
   async open() {
-    const [service, list] = [await request("GET", "/v1/service"), await request("GET", "/v1/jobs")];
+    const service = await request("GET", "/v1/service"), list = [];
+    for (let after = 0; after !== null;) {
+      const page = await request("GET", `/v1/jobs?after=${after}`);
+      list.push(...page.jobs);
+      after = page.next;
+    }
     by("service").textContent = `policy ${service.policy}, at most ${service.max_running} jobs at once, ration ${service.version}`;
     configured = service.tenants;
     jobs.clear();
     forgetCurves();
-    list.jobs.forEach(take);
+    list.forEach(take);
   },
   reset() { return handlers.open(); },
   stage: takeStage,
