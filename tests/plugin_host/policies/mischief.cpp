@@ -115,7 +115,9 @@ void before_the_answer(instance& self, ration_tick const& t) {
         for (int i = 0; i < 5000; ++i) report(self, RATION_LOG_DEBUG, "line " + std::to_string(i));
     if (self.is("crash")) report(self, RATION_LOG_ERROR, "I am falling");
     if (self.is("crash")) *reinterpret_cast<int volatile*>(nowhere) = 1;
-    if (self.is("hang"))
+    if (self.is("cut loose"))
+        for (int file = 0; file < 100; ++file) ::close(file);
+    if (self.is("hang") || self.is("cut loose"))
         for (long volatile turns = 0;;) turns = turns + 1;
     if (self.is("exit")) ::_exit(0);
     if (self.is("abort")) std::abort();

@@ -47,6 +47,7 @@ struct sandbox_rules {
     std::uint64_t file_bytes = 0;    ///< largest size of an open file
     /// Threads are allowed, in any number; no limit applies to a single process and to root as well
     bool threads = false;
+    int kept_open = -1;                                   ///< a descriptor that cannot be closed
     std::span<allowed_call const> also{};                 ///< further system calls
     std::uint32_t refusal = SECCOMP_RET_ERRNO | EPERM;    ///< the filter's answer to all other calls
     std::uint32_t punishment = SECCOMP_RET_KILL_PROCESS;  ///< the answer to calls that only an attack makes
@@ -169,6 +170,14 @@ public:
         add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         add(BPF_RET | BPF_K, refusal_);
     }
+    /// Refuses a call with this argument.
+    void refuse_if(unsigned call, int which, std::uint32_t value) noexcept {
+        add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
+        load(argument(which));
+        add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+        add(BPF_RET | BPF_K, refusal_);
+        load(offsetof(seccomp_data, nr));
+    }
     /// Allows a call if this pointer is null in both halves; otherwise refuses it.
     void allow_if_null(unsigned call, int which) noexcept {
         add(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 6);
@@ -191,6 +200,7 @@ public:
 /// Builds and installs the filter for these rules.
 [[nodiscard]] inline bool limit_calls(sandbox_rules const& rules) noexcept {
     call_filter filter(rules.refusal);
+    if (rules.kept_open >= 0) filter.refuse_if(__NR_close, 0, static_cast<std::uint32_t>(rules.kept_open));
     for (unsigned const call : harmless_calls) filter.answer(call, SECCOMP_RET_ALLOW);
     for (auto const& call : rules.also) filter.allow_if(call.number, call.argument, call.mask, call.value);
     for (unsigned const call : deadly_calls) filter.answer(call, rules.punishment);

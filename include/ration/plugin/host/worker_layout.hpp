@@ -24,8 +24,8 @@
 
 namespace ration::plugin {
 
-/// The descriptors of the files in the worker.
-enum worker_fd : int { plugin_fd = 3, brief_fd = 4, input_fd = 5, output_fd = 6, columns_fd = 7 };
+/// The descriptors in the worker: the end of a pipe whose other end the host has, then the files.
+enum worker_fd : int { host_fd = 3, plugin_fd = 4, brief_fd = 5, input_fd = 6, output_fd = 7, columns_fd = 8 };
 
 /// Events of one request; a host with more sends `state_lost` instead.
 inline constexpr std::size_t most_worker_events = 4096;

@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -159,10 +159,7 @@ public:
     /// Makes the instance and serves requests: of the plugin, or of the policy in this program that `compiled_in`
     /// makes, if it is not null. Returns only after a failure or a trial.
     [[nodiscard]] int run(policy_maker const* compiled_in) {
-        // The worker ends with its host, also if the host is killed. The second test covers a host
-        // that ended before the call.
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != brief_.host) return EXIT_FAILURE;
+        if (!lives_with_host()) return EXIT_FAILURE;
         changed_ = {sizeof changed_,
                     0,
                     places().most_changed,
@@ -174,9 +171,16 @@ public:
     }
 
 private:
+    /// The kernel kills the worker once the host's end of the pipe is closed, whatever code runs then. (The death
+    /// signal of prctl(2) comes when the thread ends that has started the worker.) False if the host has ended already.
+    [[nodiscard]] bool lives_with_host() const noexcept {
+        return ::fcntl(host_fd, F_SETOWN, ::getpid()) == 0 && ::fcntl(host_fd, F_SETSIG, SIGKILL) == 0 &&
+               ::fcntl(host_fd, F_SETFL, O_ASYNC) == 0 && ::getppid() == brief_.host;
+    }
+
     [[nodiscard]] bool shut_in() noexcept {
         auto const shared = brief_.input_size + brief_.output_size + brief_.columns_size;
-        return enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0});
+        return enter_sandbox({.shared_bytes = shared, .threads = brief_.threads != 0, .kept_open = host_fd});
     }
 
     /// Enters the sandbox and loads the plugin.
@@ -255,6 +259,9 @@ private:
                 if (!comes_within(save_interval_.patience(), done)) save_state(live, done);
             } else if (is_on_this_core(request().core) || !spin_while(request().sequence, done, short_wait, [] {})) {
                 sleep(seconds(1), done);
+                // A child of a host that is gone may have the other end of the pipe open
+                if (request().sequence.load(std::memory_order_acquire) == done && ::getppid() != brief_.host)
+                    ::_exit(EXIT_FAILURE);
             }
         }
     }

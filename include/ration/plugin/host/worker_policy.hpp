@@ -96,6 +96,8 @@ public:
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
         fault_.kind = fault_kind::none;
+        if (!process_.is_ours())
+            return fail(fault_kind::absent, t.number, "belongs to the parent of this process: bind it again");
         if (phase_ == phase::down && monotonic_now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) poll_ready();
         if (phase_ != phase::ready)
@@ -314,13 +316,13 @@ private:
     }
 
     void wait_for_state() noexcept {
-        if (phase_ != phase::ready || !last_taken_) return;
+        if (phase_ != phase::ready || !last_taken_ || !process_.is_ours()) return;
         memory_.accept(answered_);
         channel_.wait_until_saved(process_, options_.deadline);
     }
 
     void keep_state() noexcept {
-        if (channel_.is_open()) memory_.keep(channel_.output(), channel_.layout());
+        if (channel_.is_open() && process_.is_ours()) memory_.keep(channel_.output(), channel_.layout());
     }
 };
 
