@@ -189,6 +189,8 @@ JOBS_FILE = {
     "is missing; add direction": run(HEAD + job('["true"]', "target = { score = { objective = 3 } }")),
     "is easier than the acceptable": run(HEAD + job('["true"]', "target = { loss = { acceptable = 0.1, objective = 0.5 } }")),
     "'log' does not read": run(HEAD + job('["true"]', f"{TARGET}\nlog = '(?<error>\\S+)'")),
+    ".min is more than": run(HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = {{ min = 3, max = 2 }} }}")),
+    "'speedup' is 0 for each": run(HEAD + job('["true"]', f"{TARGET}\nbounds = {{ gpu = {{ min = 1, max = 2 }} }}\nspeedup = [0, 0, 0]")),
     "no directory of PATH": run(HEAD + job('["no-such-program"]')),
     "is not executable; build it": run(HEAD + job('["./no-such-program"]')),
     "has no parameter": run('tradl = { alpa = 0.9 }\n' + GOOD, "--policy", "tradl"),
