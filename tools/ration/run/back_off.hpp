@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-/// Exponential back-off: after each failure of a resize, a longer rest before the next one.
+/// Exponential back-off: after each failure of a launch or a resize, a longer rest before the next one.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class back_off {
     int failures_ = 0;
 
 public:
-    explicit back_off(nanoseconds first) noexcept : first_(first) {}
+    explicit back_off(nanoseconds first = seconds(1)) noexcept : first_(first) {}
 
     void fail(nanoseconds now) noexcept {
         constexpr int most_doublings = 4;

@@ -26,7 +26,7 @@ result<void> job_launcher::launch(live_job& job, nanoseconds now) {
     if (!launched)
         progress_.forget(job);
     else
-        rests_[job].rest.succeed();
+        rests_[job].succeed();
     return launched;
 }
 
@@ -35,7 +35,7 @@ void job_launcher::postpone(live_job& job, error const& why, nanoseconds now) {
     if (job.devices == nullptr) job.token = {};  // a later start would take it for a job that was launched
     if (job.run.value == 0) job.started_at.reset();
     job.why = "it cannot be launched now: " + to_text(why);
-    rests_[job].rest.fail(now);
+    rests_[job].fail(now);
     events_.warn_once(job.config->name, job.why + "; ration tries again", now);
     record_.save();
 }

@@ -24,10 +24,6 @@
 namespace ration::program {
 
 class job_launcher {
-    struct rest_of_job {
-        back_off rest{seconds(1)};
-    };
-
     node_backend& node_;
     job_table const& jobs_;
     run_directory const& directory_;
@@ -40,7 +36,7 @@ class job_launcher {
     scheduler& scheduler_;
     record_writer& record_;
     event_sink& events_;
-    per_job<rest_of_job> rests_;
+    per_job<back_off> rests_;
 
 public:
     /// `output_folder`: for the output and the checkpoints of the jobs.
@@ -59,7 +55,7 @@ public:
     /// rest, which doubles up to 16 s.
     void postpone(live_job& job, error const& why, nanoseconds now);
     /// Whether the rest of the job after such a launch is over.
-    [[nodiscard]] bool is_due(live_job const& job, nanoseconds now) const { return rests_[job].rest.is_over(now); }
+    [[nodiscard]] bool is_due(live_job const& job, nanoseconds now) const { return rests_[job].is_over(now); }
     [[nodiscard]] std::string output_of(live_job const& job) const;
 
 private:

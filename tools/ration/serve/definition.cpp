@@ -74,9 +74,9 @@ std::shared_ptr<job_config> described_job(stored_job const& stored) {
         job->directory = stored.what.directory;
     else if (!job->directory.starts_with('/'))
         job->directory = stored.what.directory + '/' + job->directory;
-    if (job->elastic && !job->elastic->checkpoint.empty())
-        job->elastic->checkpoint =
-            (std::filesystem::path(stored.what.directory) / job->elastic->checkpoint).lexically_normal().string();
+    if (auto& elastic = job->elastic; elastic && !elastic->checkpoint.empty())
+        elastic->checkpoint =
+            (std::filesystem::path(stored.what.directory) / elastic->checkpoint).lexically_normal().string();
     if (!stored.what.command.empty()) job->command = stored.what.command;
     if (stored.what.umask) job->umask = static_cast<mode_t>(*stored.what.umask);
     job->submitter = submitter_of(stored.what);
