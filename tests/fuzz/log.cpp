@@ -14,7 +14,7 @@ using fuzz::require;
 namespace {
 
 struct outcome {
-    std::vector<std::pair<std::uint64_t, double>> values;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> values;  // step, bits
     progress::log_counts counts;
     friend bool operator==(outcome const& a, outcome const& b) {
         return a.values == b.values && a.counts.lines == b.counts.lines && a.counts.matched == b.counts.matched;
@@ -25,12 +25,12 @@ void require_sound(progress::update const& reported, outcome& into) {
     auto const& reply = reported.body;
     require(reply.type == progress::message_type::step || reply.type == progress::message_type::eval,
             "a log tells of losses and metrics only");
-    require(std::isfinite(reply.loss_mean) && std::isfinite(reply.value), "a number is not finite");
+    require(std::isfinite(reply.loss_mean + reply.value) == (reply.non_finite == 0), "a value is counted wrongly");
     if (reply.type == progress::message_type::step)
         require(reply.loss_count + reply.non_finite == 1, "a line holds one loss");
     if (reply.type == progress::message_type::eval)
         require(!reply.metric.empty() && reply.metric.size() <= progress::max_word, "a metric has no name");
-    into.values.emplace_back(reply.step, reply.loss_mean + reply.value);
+    into.values.emplace_back(reply.step, fuzz::bits_of(reply.loss_mean + reply.value));
 }
 
 /// Reads the log in pieces of `piece` bytes.

@@ -34,7 +34,7 @@ public:
     }
 };
 
-using values = std::vector<std::tuple<std::string, std::uint64_t, double>>;
+using values = std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>>;  // metric, step, bits
 
 /// The file in two pieces.
 [[nodiscard]] values read(program::metric_format format, std::string_view text, std::size_t first) {
@@ -45,10 +45,10 @@ using values = std::vector<std::tuple<std::string, std::uint64_t, double>>;
     values out;
     auto const take = [&out](progress::update const& update) {
         auto const& body = update.body;
-        require(std::isfinite(body.loss_mean) && std::isfinite(body.value), "a number is not finite");
+        require(std::isfinite(body.loss_mean + body.value) == (body.non_finite == 0), "a value is counted wrongly");
         bool const is_step = body.type == progress::message_type::step;
         require(is_step ? body.loss_count + body.non_finite == 1 : body.metric == "accuracy", "a value has no metric");
-        out.emplace_back(body.metric, body.step, body.loss_mean + body.value);
+        out.emplace_back(body.metric, body.step, fuzz::bits_of(body.loss_mean + body.value));
     };
     std::int64_t at = 0;
     for (auto const piece : {text.substr(0, first), text.substr(first)}) {

@@ -17,6 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
 
 namespace fuzz {
 
+/// A number as bits, of which NaN equals itself.
+[[nodiscard]] inline std::uint64_t bits_of(double value) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /// Ends the process when an invariant is broken; libFuzzer then keeps the input.
 inline void require(bool holds, char const* invariant) noexcept {
     if (holds) return;

@@ -49,6 +49,14 @@ class NodesTest(Nodes):
         self.finish()
         self.assertEqual([(event["job"], event["how"]) for event in self.events("job_ended")], [("first", "finished"), ("late", "finished")])
 
+    def test_the_log_has_infinities_as_the_node_read_them(self) -> None:
+        script = "for i in 1 2 3 4; do echo loss=-inf; sleep 0.2; done; sleep 30"
+        text = job("a", 1, most=1, more=r"log = 'loss=(?<loss>\S+)'")
+        self.start(text.replace(json.dumps([sys.executable, str(HERE / "job.py"), "1"]), json.dumps(["sh", "-c", script])), nodes="local:1")
+        self.finish(code=1)
+        self.assertEqual([event["how"] for event in self.events("job_ended")], ["diverged"])
+        self.assertEqual({event["value"] for event in self.events("progress")}, {"-inf"})
+
     def test_a_policy_for_one_pool_uses_the_devices_of_all_nodes(self) -> None:
         self.start("".join(job(name, 20) for name in "ab"), "--policy", "loss_delta_ratio")
         self.finish()

@@ -40,9 +40,12 @@ inline std::string broken_reservation(std::string_view bytes) {
         read->sequence == 0) {
         return "the envelope is not whole";
     }
-    if (!std::isfinite(reply.loss_mean) || !std::isfinite(reply.value) || !std::isfinite(reply.step_seconds) ||
-        reply.step_seconds < 0 || !std::isfinite(reply.save_seconds) || reply.save_seconds < 0) {
-        return "a number is not finite";
+    bool const has_losses = reply.loss_count != 0 || reply.non_finite == 0;
+    if (std::isfinite(reply.loss_mean) != (has_losses || reply.type != ration::progress::message_type::step) ||
+        std::isfinite(reply.value) != (reply.non_finite == 0 || reply.type != ration::progress::message_type::eval) ||
+        !std::isfinite(reply.step_seconds) || reply.step_seconds < 0 || !std::isfinite(reply.save_seconds) ||
+        reply.save_seconds < 0) {
+        return "a number that is finite is not, or the reverse";
     }
     constexpr auto most = std::uint64_t{1} << 32;
     return reply.loss_count > most || reply.non_finite > most || reply.batch > most ? "a count is beyond its bound"

@@ -87,16 +87,7 @@ TEST_CASE("a progress bar that redraws itself reports each state once", "[log]")
     CHECK(log.losses().size() == 5);
 }
 
-TEST_CASE("NaN and infinities are counted, however they are spelt", "[log]") {
-    for (auto const* const word : {"nan", "NaN", "NAN", "-nan", "inf", "-inf", "+inf", "Infinity", "1e999"}) {
-        reader log(usual);
-        log << "step 1 loss=" << word << "\n";
-        INFO(word);
-        REQUIRE(log.reported.all.size() == 1);
-        CHECK(log.reported.all[0].update.body.non_finite == 1);
-        CHECK(log.reported.all[0].update.body.loss_count == 0);
-        CHECK(log.reported.all[0].update.body.loss_mean == 0);
-    }
+TEST_CASE("numbers are read in each notation, and one that is too small for a double is 0", "[log]") {
     reader log(usual);
     log << "step 1 loss=+1.5e-3\nstep 2 loss=1e-999\nstep 3 loss=-.5\n";
     CHECK(log.losses() == std::vector<double>{0.0015, 0, -0.5});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cmath>
 #include <string>
 
 #include <ration/progress/message.hpp>
@@ -47,6 +48,12 @@ TEST_CASE("each other type carries its own keys", "[message]") {
     REQUIRE(parse_message(eval));
     CHECK(parse_message(eval)->body.metric == "accuracy");
     CHECK(parse_message(eval)->body.value == 0.75);
+    auto const unknown = parse_message("P1 eval" + head + " s=5 m=accuracy nf=1");
+    REQUIRE(unknown);
+    CHECK((unknown->body.non_finite == 1 && std::isnan(unknown->body.value)));
+    auto const lost = parse_message("P1 step" + head + " s=5 c=0 nf=2");
+    REQUIRE(lost);
+    CHECK((lost->body.non_finite == 2 && std::isnan(lost->body.loss_mean)));
 
     auto const saved = "P1 ckpt" + head + " s=5 ok=1";
     REQUIRE(parse_message(saved));

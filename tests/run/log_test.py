@@ -179,18 +179,19 @@ class Values(RunTest):
     def how_it_ended(self, events: list[dict]) -> tuple[str, str]:
         return next((e["how"], e["why"]) for e in events if e["event"] == "job_ended")
 
-    def test_nan_of_the_metric_of_a_target_ends_the_job_and_is_not_zero(self) -> None:
-        cases = (("for i in 1 2 3 4 5; do echo val_loss=nan; sleep 0.2; done; sleep 30", r"log = 'val_loss=(?<val_loss>\S+)'", "val_loss"),
-                 ("for i in 1 2 3 4 5; do echo ppl=inf; sleep 0.2; done; sleep 30", r"log = 'ppl=(?<perplexity>\S+)'", "perplexity"),
-                 ("echo step,f1 > m.csv; for i in 1 2 3 4; do echo $i,NaN >> m.csv; done; sleep 30", "metrics = { csv = 'm.csv', f1 = 'f1' }", "f1"),
-                 ("for i in 1 2 3 4; do echo '{\"f1\": NaN}' >> m.jsonl; done; sleep 30", "metrics = { jsonl = 'm.jsonl', f1 = 'f1' }", "f1"))
-        for script, more, metric in cases:
+    def test_nan_and_infinities_of_the_metric_of_a_target_end_the_job_and_are_logged_as_such(self) -> None:
+        cases = (("for i in 1 2 3 4 5; do echo val_loss=nan; sleep 0.2; done; sleep 30", r"log = 'val_loss=(?<val_loss>\S+)'", "val_loss", "nan"),
+                 ("for i in 1 2 3 4 5; do echo ppl=inf; sleep 0.2; done; sleep 30", r"log = 'ppl=(?<perplexity>\S+)'", "perplexity", "inf"),
+                 ("for i in 1 2 3 4 5; do echo loss=-Infinity; sleep 0.2; done; sleep 30", r"log = 'loss=(?<loss>\S+)'", "loss", "-inf"),
+                 ("echo step,f1 > m.csv; for i in 1 2 3 4; do echo $i,NaN >> m.csv; done; sleep 30", "metrics = { csv = 'm.csv', f1 = 'f1' }", "f1", "nan"),
+                 ("for i in 1 2 3 4; do echo '{\"f1\": -Infinity}' >> m.jsonl; done; sleep 30", "metrics = { jsonl = 'm.jsonl', f1 = 'f1' }", "f1", "-inf"))
+        for script, more, metric, value in cases:
             with self.subTest(metric=metric, more=more):
                 events = self.run_script(script, more, f"{{ {metric} = {{ objective = 0.5 }} }}", code=1)
                 self.assertEqual(self.how_it_ended(events), ("diverged", f"its {metric} is no longer a finite number"))
                 values = [e["value"] for e in events if e["event"] == "progress"]
                 self.assertGreaterEqual(len(values), 3)
-                self.assertEqual(set(values), {"nan"})
+                self.assertEqual(set(values), {value})
 
     def test_the_metric_that_is_nan_is_named(self) -> None:
         events = self.run_script("for i in 1 2 3 4; do echo loss=nan acc=0.5; sleep 0.2; done; sleep 30", r"log = 'loss=(?<loss>\S+) acc=(?<accuracy>\S+)'",

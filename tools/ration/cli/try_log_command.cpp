@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -35,15 +34,12 @@ constexpr char const* readable = "name a file with the output of a job, or - for
 /// The report in one line.
 struct record {
     std::uint64_t step = 0;
-    std::vector<std::pair<std::string, double>> metrics;  ///< in the order of the patterns; NaN if not finite
+    std::vector<std::pair<std::string, double>> metrics;  ///< in the order of the patterns
 
     void add(progress::report const& body) {
         bool const is_step = body.type == progress::message_type::step;
         step = body.step;
-        metrics.emplace_back(is_step ? "loss" : std::string(body.metric), body.non_finite > 0
-                                                                              ? std::numeric_limits<double>::quiet_NaN()
-                                                                          : is_step ? body.loss_mean
-                                                                                    : body.value);
+        metrics.emplace_back(is_step ? "loss" : std::string(body.metric), is_step ? body.loss_mean : body.value);
     }
 };
 

@@ -49,11 +49,11 @@ constexpr std::size_t longest_sentence = 1000, longest_name_list = 4000;
     bool const finite = std::isfinite(event.value);
     out.non_finite = finite ? 0 : 1;
     if (is_loss) {
-        out.loss_mean = finite ? event.value : 0;
+        out.loss_mean = event.value;
         out.loss_count = finite ? event.count : 0;
     } else {
         out.metric = event.metric;
-        out.value = finite ? event.value : 0;
+        out.value = event.value;
     }
     return out;
 }

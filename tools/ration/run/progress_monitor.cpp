@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "run/progress_monitor.hpp"
 
-#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -13,13 +12,6 @@ namespace {
 /// Output without progress is normal at the start of a job, and a mistake in `log` afterwards.
 constexpr std::uint64_t patient_lines = 200;
 constexpr nanoseconds first_match_within = seconds(30);
-
-/// NaN if the message has no finite value.
-[[nodiscard]] double value_of(progress::report const& body) noexcept {
-    bool const is_step = body.type == progress::message_type::step;
-    bool const has_none = is_step ? body.loss_count == 0 && body.non_finite > 0 : body.non_finite > 0;
-    return has_none ? std::numeric_limits<double>::quiet_NaN() : is_step ? body.loss_mean : body.value;
-}
 
 /// Whether a process that ended so has written what it had to: a signal ends it inside a line. Shells and launchers
 /// return 128 + number for a signal.
@@ -147,7 +139,7 @@ bool progress_monitor::take(live_job const& job, progress::update const& reply, 
                               .incarnation = reply.run.value,
                               .step = progress.step,
                               .metric = is_step ? std::string_view("loss") : body.metric,
-                              .value = value_of(body),
+                              .value = is_step ? body.loss_mean : body.value,
                               .count = is_step ? body.loss_count : 1,
                               .smoothed = progress.smoothed()},
                  now);

@@ -62,11 +62,11 @@ void row_values::take(std::string const& metric, double value, handler const& ha
         out.rollback = went_back_;
         out.body.type = progress::message_type::step;
         out.body.loss_count = finite ? 1 : 0;
-        out.body.loss_mean = finite ? value : 0;
+        out.body.loss_mean = value;
     } else {
         out.body.type = progress::message_type::eval;
         out.body.metric = metric;
-        out.body.value = finite ? value : 0;
+        out.body.value = value;
     }
     ++reported_;
     handle(out);

@@ -272,7 +272,7 @@ private:
         reply.type = message_type::step;
         reply.loss_count = finite ? 1 : 0;
         reply.non_finite = finite ? 0 : 1;
-        reply.loss_mean = finite ? *number : 0;
+        reply.loss_mean = *number;
         pass(reply, back, sink);
     }
 
@@ -282,11 +282,10 @@ private:
         auto& last = value_of(of.group);
         auto const number = read(of, last);
         if (!number || (has_step_ && is_repeated(last, of.text, reply.step))) return;
-        bool const finite = std::isfinite(*number);
         reply.type = message_type::eval;
         reply.metric = of.group;
-        reply.non_finite = finite ? 0 : 1;
-        reply.value = finite ? *number : 0;
+        reply.non_finite = std::isfinite(*number) ? 0 : 1;
+        reply.value = *number;
         pass(reply, false, sink);
     }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string_view>
 #include <system_error>
 
@@ -293,8 +294,14 @@ inline constexpr std::array<type_rule, 10> types{{{"hello", bits({"w"}), bits({"
     out.body.type = detail::type_of(word);
     auto const seen = detail::read_pairs(datagram, out);
     if (!seen) return seen.failure();
-    auto const whole = detail::check_keys(*seen, out);
-    return whole ? result<message>(out) : result<message>(whole.failure());
+    if (auto const whole = detail::check_keys(*seen, out); !whole) return whole.failure();
+    // A message has no key for a value that is not finite.
+    if (out.body.non_finite > 0) {
+        constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+        if (out.body.type == message_type::eval) out.body.value = unknown;
+        if (out.body.type == message_type::step && out.body.loss_count == 0) out.body.loss_mean = unknown;
+    }
+    return out;
 }
 
 }  // namespace ration::progress

@@ -47,11 +47,11 @@ struct report {
     std::uint64_t total_steps = 0;  ///< step: 0 is unknown
     std::uint64_t loss_count = 0;   ///< step: number of finite losses in `loss_mean`
     std::uint64_t non_finite = 0;   ///< step, eval: values that were NaN or infinite
-    double loss_mean = 0;           ///< step: finite; meaningless if `loss_count` is 0
+    double loss_mean = 0;           ///< step: of the finite losses; without any, the loss that was not finite
     double step_seconds = 0;        ///< step: mean time of a step; 0 is unknown
     std::uint64_t batch = 0;        ///< step: samples per step over all ranks; 0 is unknown
     std::string_view metric{};      ///< eval
-    double value = 0;               ///< eval: finite; meaningless if `non_finite` is not 0
+    double value = 0;               ///< eval: finite if `non_finite` is 0
     phase now = phase::other;       ///< phase
     bool durable = false;           ///< checkpoint: written, and safe
     double save_seconds = 0;        ///< checkpoint: its duration; 0 is unknown

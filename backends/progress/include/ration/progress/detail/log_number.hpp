@@ -21,7 +21,7 @@ namespace ration::progress::detail {
     if (end != text.data() + text.size() || code == std::errc::invalid_argument) return std::nullopt;
     if (code != std::errc::result_out_of_range) return out;
     bool const is_tiny = text.find("e-") != text.npos || text.find("E-") != text.npos;
-    return is_tiny ? 0 : HUGE_VAL;
+    return is_tiny ? 0 : text.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
 }
 
 /// True for '0' to '9'.
