@@ -18,10 +18,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <tuple>
 #include <type_traits>
+
+#include <ration/units.hpp>
 
 namespace ration {
 
@@ -90,6 +93,15 @@ public:
         unsigned char byte = 0;
         good_ = get_plain(byte) && byte <= 1;
         if (good_) value = byte == 1;
+        return good_;
+    }
+
+    /// Reads a point or a length of time. It is refused below -1, which often means "none yet", and
+    /// above 2^62, which no host's clock exceeds: differences of such times do not overflow.
+    [[nodiscard]] bool get(nanoseconds& time) noexcept {
+        std::int64_t count = 0;
+        good_ = get_plain(count) && count >= -1 && count <= std::int64_t{1} << 62;
+        if (good_) time.count = count;
         return good_;
     }
 

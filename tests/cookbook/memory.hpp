@@ -19,7 +19,7 @@ class half_for_the_stuck {
         double best = 0;
         ration::nanoseconds since{-1};  // when `best` was reached; -1: never looked
 
-        static auto fields(auto& self) noexcept { return std::tie(self.best, self.since.count); }
+        static auto fields(auto& self) noexcept { return std::tie(self.best, self.since); }
         [[nodiscard]] bool sane() const noexcept { return ration::is_finite(best); }
     };
     ration::job_memory<seen> memory_;

@@ -3,7 +3,9 @@
 /// between ticks.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -266,6 +268,25 @@ private:
                       static_cast<std::uint8_t>(is_one ? scale : i * scale));
     }
 };
+
+/// A saved state that someone has changed: some bytes of it have other values, or it has another length.
+[[nodiscard]] inline std::vector<std::byte> changed_state(std::vector<std::byte> state, input& in) {
+    auto const kind = in.take<std::uint8_t>();
+    if (kind >= 224)
+        state.resize(kind % 2 == 0 ? state.size() + kind % 16 : in.take<std::uint16_t>() % (state.size() + 1));
+    for (int writes = kind % 8; writes > 0 && !state.empty(); --writes) {
+        std::size_t const at = in.take<std::uint16_t>() % state.size();
+        auto const type = in.take<std::uint8_t>(), code = in.take<std::uint8_t>();
+        auto const put = [&](auto value) {
+            std::memcpy(state.data() + at, &value, std::min(sizeof value, state.size() - at));
+        };
+        if (type % 4 == 0) put(odd_number(code));
+        if (type % 4 == 1) put(odd_integer(code));
+        if (type % 4 == 2) put(code);
+        if (type % 4 == 3) put(~std::uint32_t{code});
+    }
+    return state;
+}
 
 /// One change of the tables: `operation` is from 4 to 15. `first_only`: jobs hold nothing on other nodes.
 inline void change(host& on, std::uint8_t operation, fuzz::input& in, bool first_only = false) {

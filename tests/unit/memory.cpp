@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <ration/host/meter.hpp>
 #include <ration/job_memory.hpp>
+#include <ration/state.hpp>
 
 #include "random.hpp"
 #include "support/allocations.hpp"
@@ -127,4 +132,24 @@ TEST_CASE("rate_meter: a clock that stands still or goes back changes nothing", 
     m.read(seconds(1), 9000);
     m.read(milliseconds(500), 9000);
     CHECK(m.per_second() == Catch::Approx(1000));
+}
+
+TEST_CASE("state_reader: a time is one of a host's clock, or -1", "[memory]") {
+    std::int64_t const latest = std::int64_t{1} << 62;
+    for (auto const& [count, is_read] : {std::pair(std::int64_t{-1}, true),
+                                         {0, true},
+                                         {latest, true},
+                                         {-2, false},
+                                         {latest + 1, false},
+                                         {std::numeric_limits<std::int64_t>::min(), false}}) {
+        INFO(count);
+        std::byte saved[sizeof count];
+        ration::state_writer out(saved);
+        out.put(ration::nanoseconds{count});
+        ration::state_reader in(saved);
+        ration::nanoseconds time{7};
+        CHECK(in.get(time) == is_read);
+        CHECK(in.finished() == is_read);
+        CHECK(time.count == (is_read ? count : 7));
+    }
 }

@@ -222,3 +222,16 @@ TEST_CASE("phases keeps the laws of an Estimator", "[laws][estimator][phases]") 
     auto const kept = ration::testing::estimator_laws([&] { return phases(models); }, {.allocations = allocations});
     if (!kept) FAIL(kept.failure().operation << ": " << kept.failure().subject.view());
 }
+
+TEST_CASE("usage_sampler: measurements beyond any sum are ignored, so that its state stays one that it loads",
+          "[phases]") {
+    usage_sampler sampler;
+    usage_sample sample;
+    CHECK_FALSE(sampler.take({.now = ration::seconds(1), .cpu = 1e308, .memory = 1}, 10, sample));
+    CHECK_FALSE(sampler.take({.now = ration::seconds(2), .cpu = 1.5e308, .memory = 2}, 10, sample));
+    CHECK_FALSE(sampler.take({.now = ration::seconds(3), .cpu = 1, .memory = 3, .throttled = 1e308}, 10, sample));
+    CHECK_FALSE(sampler.take({.now = ration::seconds(4), .cpu = 2, .memory = 4, .throttled = 1.5e308}, 10, sample));
+    CHECK(sampler.sane());
+    REQUIRE(sampler.take({.now = ration::seconds(20), .cpu = 3, .memory = 5}, 10, sample));
+    CHECK(sample.memory == 5);
+}

@@ -322,3 +322,9 @@ TEST_CASE("speed: a job whose service is unknown is measured all the same", "[es
         CHECK(job.goodputs() == list{0, 4, 6.4, 6.4, 6.4});
     }
 }
+
+TEST_CASE("speed: a saved number of devices is an amount", "[speed]") {
+    using ration::estimators::detail::speed_point;
+    CHECK(speed_point{.devices = ration::max_amount, .per_second = 1}.sane());
+    CHECK_FALSE(speed_point{.devices = ration::max_amount + 1, .per_second = 1}.sane());
+}

@@ -21,7 +21,8 @@ struct usage_measurement {
     double throttled = 0;  ///< part of the time during which a limit held the job back
 };
 
-/// Makes samples of measurements. One that equals the last one is ignored: it may be the same tick, asked again.
+/// Makes samples of measurements. One that equals the last one is ignored: it may be the same tick, asked again. So is
+/// one with which a sum is no longer finite.
 class usage_sampler {
     /// A sample is throttled if a limit held the job back for a larger part of its time.
     static constexpr double most_throttled = 0.05;
@@ -34,12 +35,14 @@ class usage_sampler {
 public:
     /// Takes a measurement. Returns true, and writes the sample, if it ends a period of that many seconds.
     [[nodiscard]] bool take(usage_measurement const& m, double period, usage_sample& sample) noexcept {
-        if (!is_finite(m.cpu) || !is_finite(m.memory) || (m.cpu == last_cpu_ && m.memory == last_memory_)) return false;
+        double const cpu = cpu_ + m.cpu, throttled = throttled_ + (m.throttled > 0 ? m.throttled : 0);
+        if (!is_finite(cpu) || !is_finite(m.memory) || !is_finite(throttled)) return false;
+        if (m.cpu == last_cpu_ && m.memory == last_memory_) return false;
         if (last_cpu_ < 0) since_ = m.now;
         last_cpu_ = m.cpu;
         last_memory_ = m.memory;
-        cpu_ += m.cpu;
-        if (m.throttled > 0) throttled_ += m.throttled;
+        cpu_ = cpu;
+        throttled_ = throttled;
         if (m.memory > memory_) memory_ = m.memory;
         ++measurements_;
         if (to_seconds(m.now - since_) < period) return false;
@@ -56,7 +59,7 @@ public:
 
     /// For saved state.
     static auto fields(auto& self) noexcept {
-        return std::tie(self.since_.count, self.last_cpu_, self.last_memory_, self.cpu_, self.throttled_, self.memory_,
+        return std::tie(self.since_, self.last_cpu_, self.last_memory_, self.cpu_, self.throttled_, self.memory_,
                         self.measurements_);
     }
     [[nodiscard]] bool sane() const noexcept {

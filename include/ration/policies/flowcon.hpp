@@ -112,8 +112,8 @@ public:
         state_writer out(space);
         out.put(running_);
         out.put(last_id_);
-        out.put(begun_.count);
-        out.put(seen_.count);
+        out.put(begun_);
+        out.put(seen_);
         out.put(doublings_);
         jobs_.save(out);
         return out.needed();
@@ -123,8 +123,8 @@ public:
         state_reader in(saved);
         flowcon loaded(parameters_);
         static_cast<void>(loaded.prepare({.jobs = most_jobs_}));
-        bool const whole = in.get(loaded.running_) && in.get(loaded.last_id_) && in.get(loaded.begun_.count) &&
-                           in.get(loaded.seen_.count) && in.get(loaded.doublings_) && loaded.jobs_.load(in);
+        bool const whole = in.get(loaded.running_) && in.get(loaded.last_id_) && in.get(loaded.begun_) &&
+                           in.get(loaded.seen_) && in.get(loaded.doublings_) && loaded.jobs_.load(in);
         if (!whole || !in.finished() || loaded.doublings_ > most_doublings) return status::state;
         *this = std::move(loaded);
         return status::ok;

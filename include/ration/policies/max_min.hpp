@@ -155,7 +155,7 @@ public:
         state_writer out(space);
         out.put(jobs_.last);
         out.put(started_);
-        out.put(round_.count);
+        out.put(round_);
         services_.save(out);
         return out.needed();
     }
@@ -167,7 +167,7 @@ public:
         nanoseconds round{0};
         auto services = job_memory<detail::weighted_service>{};
         services.reserve(most_jobs_);
-        if (!in.get(last) || !in.get(started) || !in.get(round.count) || !services.load(in) || !in.finished())
+        if (!in.get(last) || !in.get(started) || !in.get(round) || !services.load(in) || !in.finished())
             return status::state;
         jobs_.last = last;
         started_ = started;

@@ -159,7 +159,7 @@ private:
     struct job_limits {
         nanoseconds begun{-1};
         limit cpu, memory;
-        static auto fields(auto& self) noexcept { return std::tie(self.begun.count, self.cpu, self.memory); }
+        static auto fields(auto& self) noexcept { return std::tie(self.begun, self.cpu, self.memory); }
         [[nodiscard]] static bool sane() noexcept { return true; }
     };
 

@@ -256,7 +256,7 @@ public:
         state_writer out(space);
         out.put(number_);
         out.put(was_asked_);
-        out.put(last_.count);
+        out.put(last_);
         for (auto const& deficits : {before_.view(), sharing_.deficits()}) {
             out.put(std::uint64_t{deficits.size()});
             for (double const one : deficits) out.put(one);
@@ -270,7 +270,7 @@ public:
         state_reader in(saved);
         std::uint64_t number = 0;
         bool was_asked = false;
-        std::int64_t last = 0;
+        nanoseconds last;
         buffer<double> before, now;
         buffer<std::uint64_t> ids;
         if (!in.get(number) || !in.get(was_asked) || !in.get(last) || !get(in, before) || !get(in, now) ||
@@ -278,7 +278,7 @@ public:
             return status::state;
         number_ = number;
         was_asked_ = was_asked;
-        last_ = {last};
+        last_ = last;
         before_.assign(before.data(), before.size());
         sharing_.set_deficits(now.view());
         ids_.assign(ids.data(), ids.size());

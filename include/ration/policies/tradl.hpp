@@ -201,7 +201,7 @@ private:
         std::int64_t left = 0;  ///< millicores that this tick does not reserve
 
         [[nodiscard]] static auto fields(auto& self) noexcept {
-            return std::tie(self.running, self.accepted, self.limiting, self.try_again.count, self.wait.count);
+            return std::tie(self.running, self.accepted, self.limiting, self.try_again, self.wait);
         }
         [[nodiscard]] bool sane() const noexcept { return wait >= first_wait && wait <= longest_wait; }
     };

@@ -11,6 +11,7 @@
 #include <span>
 #include <tuple>
 
+#include <ration/resource.hpp>
 #include <ration/target.hpp>
 #include <ration/units.hpp>
 
@@ -26,7 +27,9 @@ struct speed_point {
     static auto fields(auto& self) noexcept {
         return std::tie(self.devices, self.per_second, self.measurements, self.last);
     }
-    [[nodiscard]] bool sane() const noexcept { return devices >= 0 && is_finite(per_second) && measurements >= 0; }
+    [[nodiscard]] bool sane() const noexcept {
+        return devices >= 0 && devices <= max_amount && is_finite(per_second) && measurements >= 0;
+    }
 };
 
 /// The columns of a job in one tick.
@@ -103,7 +106,7 @@ public:
 
     /// For saved state.
     static auto fields(auto& self) noexcept {
-        return std::tie(self.points_, self.used_, self.devices_, self.since_.count, self.step_, self.measurements_,
+        return std::tie(self.points_, self.used_, self.devices_, self.since_, self.step_, self.measurements_,
                         self.attained_, self.too_few_);
     }
     [[nodiscard]] bool sane() const noexcept {

@@ -60,7 +60,7 @@ struct speed_progress {
         if (step <= before.step || seconds <= 0) return 0;
         return static_cast<double>(step - before.step) * samples / seconds;
     }
-    static auto fields(auto& self) noexcept { return std::tie(self.at.count, self.step, self.samples); }
+    static auto fields(auto& self) noexcept { return std::tie(self.at, self.step, self.samples); }
     [[nodiscard]] bool sane() const noexcept { return is_finite(samples); }
 };
 

@@ -57,7 +57,7 @@ struct division {
     std::int64_t capacity = 0;
 
     [[nodiscard]] static auto fields(auto& self) noexcept {
-        return std::tie(self.is_made, self.at.count, self.last_id, self.active, self.capacity);
+        return std::tie(self.is_made, self.at, self.last_id, self.active, self.capacity);
     }
     [[nodiscard]] bool sane() const noexcept { return capacity >= 0; }
     /// True if it is time for another one: `interval` seconds have passed, or, with `at_changes`, jobs or devices have
