@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <ctime>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -108,22 +109,31 @@ struct search_outcome {
     std::size_t runs = 0;
 };
 
-/// The search of `ration measure tune`, with a tenth of the runs of an exhaustive one.
+/// The search of `ration measure tune`, with a third of the runs of an exhaustive one. It begins with a random half of
+/// the tiles: a tenth of the runs suffices for a random sixth, which may lack all good tiles.
 [[nodiscard]] inline search_outcome search(layer& of, std::vector<gru_tile> const& tiles, spatial_rnn_scale const& at) {
-    std::size_t const most = tiles.size() * exhaustive_repeat / 10;
-    ration::program::successive_halving halving(tiles.size(), {.seed = at.seed, .runs = most, .repeat = 3});
+    std::size_t const most = tiles.size() * exhaustive_repeat / 3;
+    ration::program::successive_halving halving(tiles.size(), {.seed = at.seed, .runs = most});
     while (auto const next = halving.next()) halving.add(speed_of(tiles[*next], of, at.run_seconds));
     return {tiles[halving.ranking().front().index], halving.runs()};
 }
 
+/// The tiles of an exhaustive search.
+struct exhaustive_outcome {
+    gru_tile best{}, middle{};  ///< half of the tiles are slower than the middle one
+    std::size_t runs = 0;
+};
+
 /// Every tile, by the median of its runs in turns.
-[[nodiscard]] inline search_outcome exhaust(layer& of, std::vector<gru_tile> const& tiles,
-                                            spatial_rnn_scale const& at) {
+[[nodiscard]] inline exhaustive_outcome exhaust(layer& of, std::vector<gru_tile> const& tiles,
+                                                spatial_rnn_scale const& at) {
     std::vector<std::vector<double>> speeds(tiles.size());
     for (std::uint32_t round = 0; round < exhaustive_repeat; ++round)
         for (std::size_t i = 0; i < tiles.size(); ++i) speeds[i].push_back(speed_of(tiles[i], of, at.run_seconds));
-    auto const best = std::ranges::max_element(speeds, {}, median);
-    return {tiles[static_cast<std::size_t>(best - speeds.begin())], tiles.size() * exhaustive_repeat};
+    std::vector<std::size_t> order(tiles.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return median(speeds[i]); });
+    return {tiles[order.back()], tiles[order[order.size() / 2]], tiles.size() * exhaustive_repeat};
 }
 
 /// The ratio of two speeds that are measured in pairs, each of which begins with the other one. Drift of the machine
@@ -141,20 +151,23 @@ template <class First, class Second>
     return measured_median(std::move(ratios));
 }
 
-/// Speeds of a tile, relative to others.
+/// Speeds of a tile, relative to steps without fusion.
 struct comparison {
-    measured_median to_unfused, to_separate, to_other;
+    measured_median to_unfused, to_separate;
 };
 
-[[nodiscard]] inline comparison compare(layer& of, gru_tile const& tile, gru_tile const& other,
-                                        spatial_rnn_scale const& at) {
+[[nodiscard]] inline comparison compare(layer& of, gru_tile const& tile, spatial_rnn_scale const& at) {
     unfused_gru baseline(of.weights);
     auto const fused = [&] { return speed_of(tile, of, at.run_seconds); };
     return {ratio_of(
                 fused, [&] { return speed_of(baseline, of, at.run_seconds); }, at.pairs),
-            ratio_of(
-                fused, [&] { return speed_of(tile, of, at.run_seconds, true); }, at.pairs),
-            ratio_of(fused, [&] { return speed_of(other, of, at.run_seconds); }, at.pairs)};
+            ratio_of(fused, [&] { return speed_of(tile, of, at.run_seconds, true); }, at.pairs)};
+}
+
+[[nodiscard]] inline measured_median compare(layer& of, gru_tile const& tile, gru_tile const& other,
+                                             spatial_rnn_scale const& at) {
+    auto const speed = [&](gru_tile const& which) { return [&] { return speed_of(which, of, at.run_seconds); }; };
+    return ratio_of(speed(tile), speed(other), at.pairs);
 }
 
 [[nodiscard]] inline std::string text_of(gru_tile const& tile) {
@@ -162,30 +175,36 @@ struct comparison {
            std::to_string(tile.ahead);
 }
 
-constexpr auto row_format = "| %zu | %zu | %s | %zu of %zu | %s | %s | %s |\n";
+constexpr auto row_format = "| %zu | %zu | %s | %zu of %zu | %s | %s | %s | %s |\n";
 
 /// One sample at a time, where a product of matrices packs weights that it uses once.
 inline void batch_of_one(findings& found, spatial_rnn_scale const& at) {
-    verdict gains = verdict::holds, is_close = verdict::holds;
+    verdict gains = verdict::holds, is_close = verdict::holds, is_far = verdict::fails;
     double error = 0;
     bool is_short = true;
     for (auto const width : at.widths) {
         layer of(width, 1);
         auto const tiles = tiles_for(1);
-        auto const quick = search(of, tiles, at), full = exhaust(of, tiles, at);
-        auto const ratio = compare(of, quick.tile, full.tile, at);
+        auto const quick = search(of, tiles, at);
+        auto const full = exhaust(of, tiles, at);
+        auto const ratio = compare(of, quick.tile, at);
+        auto const found_to_best = compare(of, quick.tile, full.best, at);
+        auto const middle_to_best = compare(of, full.middle, full.best, at);
         gains = std::min(gains, ratio.to_unfused.at_least(1.3));
-        is_close = std::min(is_close, ratio.to_other.at_least(0.95));
-        is_short = is_short && 10 * quick.runs <= full.runs;
+        is_close = std::min(is_close, found_to_best.at_least(0.9));
+        is_far = std::max(is_far, middle_to_best.at_most(0.9));
+        is_short = is_short && 3 * quick.runs <= full.runs;
         for (auto const& tile : tiles)
             if (tile.ahead == 0) error = std::max({error, error_of(tile, of), error_of(tile, of, true)});
         found.print(row_format, width, std::size_t{1}, text_of(quick.tile).c_str(), quick.runs, full.runs,
-                    ratio.to_unfused.text().c_str(), ratio.to_separate.text().c_str(), ratio.to_other.text().c_str());
+                    ratio.to_unfused.text().c_str(), ratio.to_separate.text().c_str(), found_to_best.text().c_str(),
+                    middle_to_best.text().c_str());
     }
     found.expect(error < 1e-5, "all tiles compute the states of the unfused step within 1e-5");
     found.expect(gains, "batch 1: the fused step is at least 1.3 times as fast with each width");
-    found.expect(is_close, "the tile of the search is within 5 % of that of an exhaustive one");
-    found.expect(is_short, "the search needs at most a tenth of its runs");
+    found.expect(is_close, "the tile of the search is within 10 % of that of an exhaustive one");
+    found.expect(is_far, "control: the middle one of all tiles is not, with one width at least");
+    found.expect(is_short, "the search needs at most a third of its runs");
 }
 
 /// Many samples share each weight that the baseline packs, so that the gain has to vanish.
@@ -193,11 +212,11 @@ inline void large_batch(findings& found, spatial_rnn_scale const& at) {
     layer of(256, at.control_batch);
     auto const tiles = tiles_for(at.control_batch);
     auto const quick = search(of, tiles, at);
-    auto const ratio = compare(of, quick.tile, quick.tile, at);
+    auto const ratio = compare(of, quick.tile, at);
     double const error = error_of(quick.tile, of);
     found.print(row_format, std::size_t{256}, at.control_batch, text_of(quick.tile).c_str(), quick.runs,
                 tiles.size() * exhaustive_repeat, ratio.to_unfused.text().c_str(), ratio.to_separate.text().c_str(),
-                ratio.to_other.text().c_str());
+                "-", "-");
     found.expect(error < 1e-5, "control: the states are those of the unfused step within 1e-5");
     found.expect(ratio.to_unfused.at_most(1.5), "control: at batch 64 at most 1.5 of the gain remains");
     found.expect(ratio.to_separate.at_most(1.1), "control: at batch 64 fusion alone gains at most 10 %");
@@ -208,8 +227,9 @@ inline void large_batch(findings& found, spatial_rnn_scale const& at) {
 [[nodiscard]] inline findings spatial_rnn_scenario(spatial_rnn_scale const& scale = {}) {
     findings found;
     found.print(
-        "| width | batch | tile: units, unroll, rows, ahead | runs | : unfused | : separate passes | : best |\n"
-        "|--:|--:|---|--:|--:|--:|--:|\n");
+        "| width | batch | tile: units, unroll, rows, ahead | runs | : unfused | : separate passes | : best | middle : "
+        "best |\n"
+        "|--:|--:|---|--:|--:|--:|--:|--:|\n");
     spatial_rnn::batch_of_one(found, scale);
     spatial_rnn::large_batch(found, scale);
     return found;
