@@ -10,10 +10,12 @@ that of `ration status`; the limit is the time from the report that reaches Acce
 
 The state folder is in the folder for temporary files: TMPDIR=/dev/shm leaves the disk out.
 
-Exit code: 0, 1 when a time is above 50 ms or an answer is wrong. --short: one limit for each attack, and times do not matter.
+Exit code: 0, 1 when a time is above 50 ms or an answer is wrong. --short: one limit for each attack, all attacks at once and without
+the baseline, and times do not matter.
 """
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -26,6 +28,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "decision")]
@@ -141,15 +144,18 @@ class Machine:
         (folder / "serve.toml").write_text(config)
         self.service = Service(str(program), folder, "--config", str(folder / "serve.toml"), "--max-running", "64", backend="cgroup")
         self.socket = str(folder / "state" / "socket")
-        self.keys = 0
+        self.keys = itertools.count(1)
         self.burner = self.submit(0, [PYTHON, "-c", "while True: pass"], "target = { loss = { acceptable = 0 } }")
 
     def submit(self, user: int, command: list[str], more: str, after: tuple[int, ...] = ()) -> int:
-        self.keys += 1
-        body = {"key": f"{self.keys}", "definition": f'[[job]]\nname = "j"\ncommand = {json.dumps(command)}\nat_objective = "continue"\n{more}\n',
-                "directory": "/", "environment": ["PATH=/usr/bin:/bin"], "after": list(after)}
         with rights_of(user):
-            status, content = self.service.ask("POST", "/v1/jobs", body)
+            return self.submit_as_is(command, more, after)
+
+    def submit_as_is(self, command: list[str], more: str, after: tuple[int, ...] = ()) -> int:
+        """With the rights that the process has."""
+        body = {"key": f"{next(self.keys)}", "definition": f'[[job]]\nname = "j"\ncommand = {json.dumps(command)}\nat_objective = "continue"\n{more}\n',
+                "directory": "/", "environment": ["PATH=/usr/bin:/bin"], "after": list(after)}
+        status, content = self.service.ask("POST", "/v1/jobs", body)
         if status >= 300:
             sys.exit(f"neighbours.py: a job was refused: {content['error']}")
         return content["id"]
@@ -159,12 +165,19 @@ class Machine:
 
     def list(self) -> dict[int, str]:
         """The stage of each job."""
-        status, content = self.service.ask("GET", "/v1/jobs")
-        return {job["id"]: job["stage"] for job in content["jobs"]} if status == 200 else {}
+        stages: dict[int, str] = {}
+        after = 0
+        while after is not None:
+            status, content = self.service.ask("GET", f"/v1/jobs?after={after}")
+            if status != 200:
+                return {}
+            stages.update((job["id"], job["stage"]) for job in content["jobs"])
+            after = content["next"]
+        return stages
 
     def limit(self, pressure: Callable[[], contextlib.AbstractContextManager]) -> float:
         """Milliseconds from the report of a new job of root to its changed quota."""
-        file = self.folder / f"cross{self.keys}"
+        file = self.folder / f"cross{next(self.keys)}"
         job = self.submit(0, [PYTHON, "-c", CROSS, str(file)], "target = { loss = { acceptable = 0.5 } }")
         (pid,) = wait_for(lambda: file.exists() and file.read_text().split(), "a job of root did not start")
         quota = quota_file(int(pid))
@@ -292,8 +305,8 @@ def idle_connections(machine: Machine) -> Iterator[Callable]:
 
 @contextlib.contextmanager
 def many_requests(machine: Machine) -> Iterator[Callable]:
-    for _ in range(200):
-        machine.submit(machine.man.pw_uid, ["true"], 'target = { loss = { objective = 0 } }')
+    with rights_of(machine.man.pw_uid), ThreadPoolExecutor(8) as clients:
+        list(clients.map(lambda _: machine.submit_as_is(["true"], "target = { loss = { objective = 0 } }"), range(200)))
     with processes(ASK, machine.socket, [machine.man.pw_uid]):
         yield contextlib.nullcontext
 
@@ -328,6 +341,16 @@ def measure(machine: Machine, name: str, samples: int) -> tuple[bool, bool]:
     return not requests.wrong, max([0, *requests.times, *limits]) <= MOST
 
 
+def run(attack: str, program: pathlib.Path, samples: int) -> tuple[bool, bool]:
+    """`measure` with a new service."""
+    with tempfile.TemporaryDirectory(prefix="neighbours-") as name:
+        machine = Machine(program, pathlib.Path(name), DEVICES if attack == "zeros_in_speedup" else CONFIG)
+        try:
+            return measure(machine, attack, samples)
+        finally:
+            machine.end()
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", type=pathlib.Path, default=HERE.parents[1] / "build/release/bin/ration")
@@ -339,14 +362,10 @@ def main() -> None:
         print("neighbours.py: only root can act for other users")
         sys.exit(77)
     print("| attack | requests | request: median in ms | worst | limit: median in ms | worst |\n|---|--:|--:|--:|--:|--:|", flush=True)
-    outcomes = []
-    for attack in dict.fromkeys(["quiet", *(options.attacks or ATTACKS)]):
-        with tempfile.TemporaryDirectory(prefix="neighbours-") as name:
-            machine = Machine(options.program.resolve(), pathlib.Path(name), DEVICES if attack == "zeros_in_speedup" else CONFIG)
-            try:
-                outcomes.append(measure(machine, attack, 1 if options.short else options.samples))
-            finally:
-                machine.end()
+    chosen = options.attacks or [*ATTACKS]
+    attacks = chosen if options.short else [*dict.fromkeys(["quiet", *chosen])]
+    with ProcessPoolExecutor(len(attacks) if options.short else 1) as executor:
+        outcomes = [*executor.map(run, attacks, itertools.repeat(options.program.resolve()), itertools.repeat(1 if options.short else options.samples))]
     sys.exit(0 if all(right and (soon or options.short) for right, soon in outcomes) else 1)
 
 
