@@ -26,7 +26,7 @@ struct http_reply {
 };
 
 /// The bytes of the answer to a request. `handler` gets method, path with its query, and body; it is not called for a
-/// message that is no HTTP request.
+/// message that is not an HTTP request.
 [[nodiscard]] std::string answer_http(std::string_view request,
                                       std::function<http_reply(std::string const& method, std::string const& path,
                                                                std::string const& body)> const& handler);
