@@ -3,6 +3,7 @@
 // with its host.
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sys/wait.h>
@@ -112,6 +113,33 @@ TEST_CASE("worker: it works beside a thread that reaps every child", "[plugin][l
     }
     stop = true;
     reaper.join();
+}
+
+TEST_CASE("worker: it starts later if the machine cannot start it now, and the host allows that",
+          "[plugin][lifetime]") {
+    bool const later = GENERATE(false, true);
+    auto const link = std::filesystem::temp_directory_path() / ("ration-worker-" + std::to_string(::getpid()));
+    auto with = options(isolation::worker);
+    with.worker.program.path = link;
+    with.worker.may_start_later = later;
+    std::filesystem::create_symlink(RATION_TEST_WORKER, link);
+    auto opened = opened_file("counter", with);
+    std::filesystem::remove(link);
+    if (!later) {
+        unit::host on{3};
+        auto const bound = opened->bind(on.store.schema(), {.jobs = 3, .nodes = 1});
+        REQUIRE_FALSE(bound);
+        CHECK(bound.failure().code == errc::io);
+        return;
+    }
+    loaded counter(std::move(opened));
+    CHECK(counter.tick() == status::internal);
+    CHECK(worker_of(counter).last_fault().what == "is not there yet: its worker cannot start");
+    CHECK(counter.policy->strikes() == 0);
+    std::filesystem::create_symlink(RATION_TEST_WORKER, link);
+    REQUIRE(counter.ticks_until_ok() > 0);
+    CHECK(counter.amount() == 1);
+    std::filesystem::remove(link);
 }
 
 TEST_CASE("worker: it ends with a host that is killed, while it waits and while it hangs", "[plugin][lifetime]") {

@@ -58,6 +58,16 @@ class Shortage(ServiceTest):
             label = self.submit_in_shortage("Resource temporarily unavailable)")
         self.assert_runs(label)
 
+    def test_of_processes_for_the_policy(self) -> None:
+        if os.geteuid() == 0:
+            self.skipTest("the limit does not hold for root")
+        with self.limit(resource.RLIMIT_NPROC, 1):  # often before its process starts, else the launch alone fails
+            label = self.submit("--", "sh", "-c", "echo it ran")
+            self.wait_for(lambda: "its worker cannot start" in (self.state / "events.jsonl").read_text() or "next launch in" in self.job(label)["history"][-1]["why"])
+            self.assertNotIn(self.job(label)["stage"], ("FAILED", "COMPLETED"))
+            self.assertIsNone(self.service.poll())
+        self.assert_runs(label)
+
     def fill_and_check(self, folder: str, why: str) -> None:
         place = pathlib.Path(os.environ.get(FOLDERS, ""), folder)
         if FOLDERS not in os.environ or not place.is_mount():

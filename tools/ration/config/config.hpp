@@ -196,7 +196,8 @@ struct run_config {
     std::string fallback;  ///< a name; empty: `fallback_name` chooses
     std::vector<policy_parameters> parameters;
     std::vector<policy_isolation> isolations;
-    policy_location compiled_in = policy_location::in_process;  ///< of policies without an entry that are not files
+    /// Of several users: policies that are compiled in have workers, and the machine may start a worker later.
+    bool for_service = false;
     std::vector<estimator_file> estimators;                     ///< they come before those that are compiled in
     std::optional<std::uint32_t> cpus;                          ///< cores that the jobs share; not given: all there are
     device_config devices;

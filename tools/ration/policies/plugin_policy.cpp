@@ -81,7 +81,10 @@ template <class Opened>
     bool const here = is_for_here(use);
     auto opened = open(path, {.where = here ? plugin::isolation::in_process : plugin::isolation::worker,
                               .config = config,
-                              .worker = {.program = worker_with({}), .deadline = use.deadline, .columns = use.columns},
+                              .worker = {.program = worker_with({}),
+                                         .deadline = use.deadline,
+                                         .columns = use.columns,
+                                         .may_start_later = use.may_start_later},
                               .strikes = {},
                               .log = log.as_sink()});
     if (opened) return std::move(opened).value();
@@ -110,7 +113,8 @@ std::unique_ptr<any_policy> open_compiled_in(ration_manifest const& manifest, pl
     auto opened = plugin::open_compiled_in(manifest, {.config = config,
                                                       .worker = {.program = worker_with({std::string(use.path)}),
                                                                  .to_start = use.deadline,
-                                                                 .deadline = use.deadline},
+                                                                 .deadline = use.deadline,
+                                                                 .may_start_later = use.may_start_later},
                                                       .strikes = {},
                                                       .log = log.as_sink()});
     if (opened) return std::move(opened).value();
@@ -166,9 +170,11 @@ bool is_quarantined(any_policy const& policy) {
 
 std::string trouble_of(any_policy const& policy) {
     auto const* const guarded = dynamic_cast<plugin::guarded_policy const*>(&policy);
-    if (guarded == nullptr || guarded->last_fault().kind == plugin::fault_kind::none) return {};
-    if (!guarded->quarantined()) return guarded->last_fault().what.c_str();
-    return fmt::format("{}; it is not asked any more", std::string_view(guarded->last_fault().what));
+    if (guarded == nullptr) return {};
+    bool const has_strike = guarded->last_fault().kind != plugin::fault_kind::none;
+    auto const& last = has_strike ? guarded->last_fault() : guarded->policy().last_fault();  // its worker never started
+    if (last.kind == plugin::fault_kind::none) return {};
+    return fmt::format("{}{}", std::string_view(last.what), guarded->quarantined() ? "; it is not asked any more" : "");
 }
 
 std::vector<std::unique_ptr<any_estimator>> open_estimators(run_config const& config, policy_log& log,

@@ -41,6 +41,7 @@ struct plugin_use {
     policy_isolation const* isolation = nullptr;
     plugin::shared_columns const* columns = nullptr;  ///< the host's, when they are in shared memory
     nanoseconds deadline = milliseconds(100);         ///< for one answer of a worker
+    bool may_start_later = false;                     ///< as of a worker's options
 };
 
 /// The word by which `ration` starts itself as a worker; it is not a command for users. The name of a policy of this

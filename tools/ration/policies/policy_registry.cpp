@@ -131,10 +131,13 @@ std::span<known_policy const> known_policies() {
 std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_view name, policy_log& log,
                                         diagnostics& problems) {
     position const at = config.policy == name ? config.policy_at : position{};
-    if (is_plugin_path(name))
-        return open_plugin(
-            {.path = name, .at = at, .parameters = config.parameters_of(name), .isolation = config.isolation_of(name)},
-            log, problems);
+    auto const* const isolation = config.isolation_of(name);
+    plugin_use use{.path = name,
+                   .at = at,
+                   .parameters = config.parameters_of(name),
+                   .isolation = isolation,
+                   .may_start_later = config.for_service};
+    if (is_plugin_path(name)) return open_plugin(use, log, problems);
     auto const* const known = policy_called(name);
     if (known == nullptr) {
         auto const names = policy_names();
@@ -142,14 +145,11 @@ std::unique_ptr<any_policy> make_policy(run_config const& config, std::string_vi
                      fmt::format("unknown policy {}{}", quoted(name), suggestion(name, {names.begin(), names.end()})));
         return nullptr;
     }
-    auto const* const parameters = config.parameters_of(name);
-    auto made = known->make(parameters, problems);  // at first here, where problems have a place
-    auto const* const isolation = config.isolation_of(name);
-    auto const where = isolation == nullptr ? config.compiled_in : isolation->where;
-    if (made == nullptr || where == policy_location::in_process) return made;
-    return open_compiled_in(*known->manifest,
-                            {.path = name, .at = at, .parameters = parameters, .deadline = compiled_in_deadline}, log,
-                            problems);
+    auto made = known->make(use.parameters, problems);  // at first here, where problems have a place
+    bool const has_worker = isolation == nullptr ? config.for_service : isolation->where == policy_location::worker;
+    if (made == nullptr || !has_worker) return made;
+    use.deadline = compiled_in_deadline;
+    return open_compiled_in(*known->manifest, use, log, problems);
 }
 
 int policy_worker(std::string_view name) {

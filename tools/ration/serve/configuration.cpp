@@ -111,7 +111,7 @@ std::optional<service_configuration> read_configuration(serve_options const& opt
     auto& config = read.config;
     if (!options.policy.empty()) config.policy = options.policy;
     if (config.policy.empty()) config.policy = default_policy;
-    config.compiled_in = policy_location::worker;  // a policy that crashes must not end the jobs of all users
+    config.for_service = true;
     diagnostics problems;
     run_config given;
     add_settings(options.settings, {config.policy, std::string(config.fallback_name()), std::string(item_policy)},

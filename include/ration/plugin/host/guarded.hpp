@@ -67,6 +67,8 @@ public:
 
     /// The policy itself.
     [[nodiscard]] plugin_policy& policy() noexcept { return *policy_; }
+    /// The policy itself.
+    [[nodiscard]] plugin_policy const& policy() const noexcept { return *policy_; }
     /// True after too many strikes.
     [[nodiscard]] bool quarantined() const noexcept { return quarantined_; }
     /// The number of bad ticks in the window.

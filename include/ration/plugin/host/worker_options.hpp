@@ -16,6 +16,9 @@ struct worker_options {
     nanoseconds deadline = milliseconds(100);  ///< of one answer, or the tick's budget if that is longer
     /// The memory in which the host's store has its columns; without it they are copied each tick
     shared_columns const* columns = nullptr;
+    /// `bind` succeeds although the machine cannot start the worker now, as without processes or memory: `decide` fails
+    /// until it can
+    bool may_start_later = false;
     /// Allows threads to a plugin with RATION_F_OWN_THREADS; their number is not limited
     bool threads = false;
     /// Time until a restart; doubled each time

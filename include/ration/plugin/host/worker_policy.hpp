@@ -90,8 +90,11 @@ public:
         memory_.reserve();
         answer_.reserve(most_grants_);
         state_capacity_ = on_line(std::min<std::size_t>(largest_state, 65536 + 256 * most.jobs));
-        if (auto const started = start(false); !started) return started;
-        return wait_until_ready();
+        fault_.kind = fault_kind::none;
+        auto const started = start(false);
+        auto const ready = started ? wait_until_ready() : started;
+        if (!ready && options_.may_start_later && fault_.kind != fault_kind::refused) return {};
+        return ready;
     }
 
     [[nodiscard]] status decide(tick_data const& t, grants& out) noexcept override {
@@ -101,7 +104,9 @@ public:
         if (phase_ == phase::down && monotonic_now() >= again_) static_cast<void>(start(false));
         if (phase_ == phase::starting) poll_ready();
         if (phase_ != phase::ready)
-            return fail(fault_kind::absent, t.number, "is not there: it is started again after a pause");
+            return fail(fault_kind::absent, t.number,
+                        answered_ == 0 ? "is not there yet: its worker cannot start"
+                                       : "is not there: it is started again after a pause");
         ask(t, out.room());
         auto const fetch = [&, from = channel_.output(), room = out.room()] {
             answer_.fetch(from, channel_.layout(), room);
