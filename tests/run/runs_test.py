@@ -144,7 +144,7 @@ class Running(RunsTest):
         self.assertEqual(self.said("list"), "no run; 'ration runs' lists the past ones of a folder\n")
 
     def check_list(self, pid: int, name: str) -> None:
-        self.wait_for(lambda: all(len(re.findall("running|finished", json.dumps(run["jobs"]))) == 2 for run in self.listed()))
+        self.wait_for(lambda: all(sorted(job["state"] for job in run["jobs"]) == ["finished", "running"] for run in self.listed()))
         of_run = next(part for part in self.said("list").split("\n\n") if name + "\n" in part)
         self.assertRegex(of_run, rf"""^{self.output}/{name}
   jobs.toml under none, process {pid}, \d+\.\d s, \d\.\d\d of 1 core used, process
