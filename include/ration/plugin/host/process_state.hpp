@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
@@ -25,11 +26,13 @@ class process_state {
     mode_t mask_ = current_mask();
     unsigned float_modes_ = detail::float_modes::now();
 
-    /// umask(2) can only be read by setting it.
+    /// From /proc, because umask(2) reads it by setting it, which other threads would see. 0 without /proc.
     [[nodiscard]] static mode_t current_mask() noexcept {
-        mode_t const mask = ::umask(077);
-        ::umask(mask);
-        return mask;
+        char text[512] = {};  // the line is the second one
+        descriptor const file(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+        if (!file || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
+        char const* const line = std::strstr(text, "\nUmask:");
+        return line == nullptr ? 0 : static_cast<mode_t>(std::strtoul(line + sizeof "\nUmask:" - 1, nullptr, 8));
     }
     /// True if the working directory is still the recorded one.
     [[nodiscard]] static bool same_place(int folder) noexcept {
