@@ -20,6 +20,7 @@ REFUSED = {
     "throws_in_create": "threw an exception",
     "replaces_signal_handler": "replaced a signal handler",
     "changes_directory": "changed the working directory",
+    "changes_umask": "changed the mask for new files",
     "has_another_abi": "the plugin was built for another major version",
     "needs_later_minor": "the plugin needs a newer host",
     "has_another_layout": "the plugin was built with an edited header",
