@@ -205,7 +205,10 @@ private:
     /// Runs also where the kernel has no sandbox: the host trusts its own code, and the process bounds a crash. A
     /// sanitizer looks at objects through a pipe, which the sandbox would refuse.
     [[nodiscard]] int run_compiled_in(policy_maker const& make, worker_log_writer& log) {
-        if (!RATION_SANITIZED && shut_in()) static_cast<void>(readable_files().enforce_for({}));
+        if (RATION_SANITIZED)
+            detail::let_crashes_be_crashes();
+        else if (shut_in())
+            static_cast<void>(readable_files().enforce_for({}));
         compiled_in_instance live(make, &changed_);
         return start(live, log);
     }
