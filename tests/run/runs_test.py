@@ -50,7 +50,7 @@ class RunsTest(RunTest):
         return run
 
     def alive_runs(self) -> int:
-        return sum(run["alive"] and "jobs" in run and run["jobs"][0]["state"] == "running" for run in self.listed())
+        return sum(run["alive"] and [job["state"] for job in run.get("jobs", [])][:1] == ["running"] for run in self.listed())
 
 
 class Finished(RunsTest):
