@@ -198,8 +198,8 @@ struct run_config {
     std::vector<policy_isolation> isolations;
     /// Of several users: policies that are compiled in have workers, and the machine may start a worker later.
     bool for_service = false;
-    std::vector<estimator_file> estimators;                     ///< they come before those that are compiled in
-    std::optional<std::uint32_t> cpus;                          ///< cores that the jobs share; not given: all there are
+    std::vector<estimator_file> estimators;  ///< they come before those that are compiled in
+    std::optional<std::uint32_t> cpus;       ///< cores that the jobs share; not given: all there are
     device_config devices;
     nanoseconds tick = milliseconds(500);
     std::optional<bytes> cache;  ///< of the page cache, for the files that jobs read
