@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """`ration run` with plugins in a worker process and in its own: who runs where, what their faults cost, and what they log."""
 import concurrent.futures
+import itertools
 import json
 import os
 import subprocess
@@ -93,6 +94,18 @@ class Choice(Isolation):
                 plans.append((done.returncode, done.stdout, done.stderr))
             with self.subTest(policy=name):
                 self.assertEqual(*plans)
+
+    def test_parameters_reach_the_worker_of_a_policy_of_this_program(self) -> None:
+        jobs = [job(label, ["true"], f"bounds = {{ gpu = {{ min = {gpus}, max = {gpus} }} }}") for label, gpus in (("a", 3), ("b", 4), ("c", 1))]
+        plans = {}
+        for backfill, where in itertools.product(("false", "true"), BOTH):
+            self.write(*jobs, head=f'policy = "fifo"\nfifo = {{ backfill = {backfill} }}\ndevices = {{ count = 4, cpu = 0.25 }}\nisolation.fifo = "{where}"\n')
+            done = self.run_jobs("--dry-run", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            plans[backfill, where] = done.stdout
+        for backfill in ("false", "true"):
+            self.assertEqual(plans[backfill, "worker"], plans[backfill, "in-process"])
+        self.assertNotEqual(plans["false", "worker"], plans["true", "worker"])  # job c passes job b
 
     def test_a_plugin_for_workers_only_is_refused_in_process(self) -> None:
         self.write_with('talker_apart = "in-process"')

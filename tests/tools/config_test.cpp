@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "config/config.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/parameters_json.hpp"
 #include "support/catch.hpp"
 #include "whole_jobs_file.hpp"
 
@@ -276,6 +279,26 @@ TEST_CASE("missing_files: directories and programs that do not exist are named w
     CHECK(
         job("sh", "directory = 'nowhere'\n") ==
         "jobs.toml:6:13: the directory 'nowhere' does not exist; create it or correct the path, which is relative to where ration was started");
+}
+
+TEST_CASE("as_json: parameters of each kind come back from their object") {
+    policy_parameters const given{.policy = "mine",
+                                  .at = {},
+                                  .parameters = {{"flag", true, {}, {}},
+                                                 {"count", std::int64_t{-7}, {}, {}},
+                                                 {"part", 0.1, {}, {}},
+                                                 {"word", std::string("a \"b\""), {}, {}}}};
+    CHECK(as_json(nullptr).empty());
+    auto const text = as_json(&given);
+    CHECK(text == R"({"flag":true,"count":-7,"part":0.1,"word":"a \"b\""})");
+    for (auto const& one : parameters_in(nlohmann::json::parse(text))) {
+        auto const found = std::ranges::find(given.parameters, one.name, &parameter::name);
+        REQUIRE(found != given.parameters.end());
+        CHECK(one.value == found->value);
+    }
+    CHECK(parameters_in(nlohmann::json::parse(text)).size() == 4);
+    CHECK(parameters_in(nlohmann::json::parse(R"({"a":null,"b":[1],"c":{}})")).empty());
+    CHECK(parameters_in(nlohmann::json::parse("[1]")).empty());
 }
 
 TEST_CASE("parse_config: a job with devices") {

@@ -12,6 +12,7 @@
 #include "common/diagnostics.hpp"
 #include "common/error_text.hpp"
 #include "common/printable.hpp"
+#include "config/parameters_json.hpp"
 
 namespace ration::program {
 namespace {
@@ -21,33 +22,6 @@ namespace {
     std::error_code failed;
     auto const found = std::filesystem::canonical(path, failed);
     return failed ? std::filesystem::absolute(path).lexically_normal().string() : found.string();
-}
-
-/// The parameters of the file as the plugin takes them: one flat object.
-[[nodiscard]] std::string as_json(policy_parameters const* given) {
-    if (given == nullptr) return {};
-    auto json = nlohmann::ordered_json::object();
-    for (auto const& p : given->parameters) std::visit([&](auto const& value) { json[p.name] = value; }, p.value);
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// The reverse, for a policy of this program.
-[[nodiscard]] policy_parameters from_json(std::string_view name, std::string_view config) {
-    policy_parameters given{.policy = std::string(name), .at = {}, .parameters = {}};
-    if (config.empty()) return given;
-    auto const parsed = nlohmann::ordered_json::parse(config);
-    for (auto const& [key, value] : parsed.items()) {
-        auto& one = given.parameters.emplace_back(parameter{key, {}, {}, {}});
-        if (value.is_boolean())
-            one.value = value.get<bool>();
-        else if (value.is_number_integer())
-            one.value = value.get<std::int64_t>();
-        else if (value.is_number())
-            one.value = value.get<double>();
-        else
-            one.value = value.get<std::string>();
-    }
-    return given;
 }
 
 [[nodiscard]] plugin::worker_program worker_with(std::vector<std::string> more) {
@@ -99,7 +73,8 @@ int plugin_worker() { return plugin::worker_main(); }
 
 int compiled_in_worker(std::string_view name, compiled_in_maker const& make) {
     return plugin::worker_main([&](std::string_view config, std::string& why) {
-        auto const given = from_json(name, config);
+        policy_parameters given{.policy = std::string(name), .at = {}, .parameters = {}};
+        if (!config.empty()) given.parameters = parameters_in(nlohmann::json::parse(config));
         diagnostics problems;
         auto made = make(&given, problems);
         if (!problems.empty()) why = problems.begin()->text;
