@@ -54,7 +54,7 @@ class Crashing(Nodes):
 
     def attempt(self, dice: random.Random, wanted: int) -> int:
         """Returns the number of kills of controllers."""
-        kills = number = 0
+        kills = number = without_node = 0
         while True:
             if dice.random() < AGENT_KILLS and kills < wanted:
                 (self.folder / f"next.{dice.choice(NODES)}").write_text(str(dice.randint(1, MOST_AGENT_CALLS)))
@@ -67,6 +67,8 @@ class Crashing(Nodes):
                 time.sleep(0.02)
             self.agents += agents
             if self.run.returncode == NO_NODE and "no node is up" in (self.folder / "printed").read_text()[-500:]:  # each agent died before its first message
+                without_node += 1
+                self.assertLessEqual(without_node, self.killed_agents(), self.printed())
                 continue
             if self.run.returncode != -signal.SIGKILL:
                 break

@@ -113,7 +113,7 @@ class Workers(ServiceTest):
         self.assertEqual(set(self.workers()), {"fifo"})
         self.assertEqual(self.events("run")[-1]["isolation"], "none")
 
-    def test_parameters_reach_the_worker_and_wrong_ones_are_named(self) -> None:
+    def test_wrong_parameters_are_refused_and_the_policy_stays(self) -> None:
         self.ration("policy", "set", "las", "--set", "las.promote=0")
         self.wait_for(lambda: "las" in self.workers())
         self.submit_job("first")
