@@ -44,7 +44,7 @@ TEST_CASE("open_compiled_in: the policy answers from its worker, with its parame
     CHECK(worker_of(counter) != ::getpid());
 }
 
-TEST_CASE("open_compiled_in: a crash costs a tick, and the policy goes on from its state", "[plugin][compiled_in]") {
+TEST_CASE("open_compiled_in: a crash costs a tick, and the policy continues from its state", "[plugin][compiled_in]") {
     int const signal = GENERATE(SIGSEGV, SIGKILL);
     auto counter = started(counter_manifest, with_worker("counter"));
     for (int i = 1; i <= 10; ++i) REQUIRE(counter.tick() == status::ok);

@@ -12,7 +12,7 @@ TEST_CASE("a plugin answers like a class that was compiled in, wherever it runs"
     auto const where = GENERATE(isolation::in_process, isolation::worker);
     loaded counter("counter", options(where, "{\"step\":3}"));
     CHECK(counter.policy->about().id == "org.example.test-counter");
-    CHECK(counter.policy->about().reason(1) == "so many ticks");
+    CHECK(counter.policy->about().reason(1) == "counted ticks");
     CHECK(counter.policy->policy().described().name() == "test_counter");
     for (int i = 1; i <= 20; ++i) {
         REQUIRE(counter.tick() == status::ok);

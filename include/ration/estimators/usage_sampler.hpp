@@ -21,8 +21,8 @@ struct usage_measurement {
     double throttled = 0;  ///< part of the time during which a limit held the job back
 };
 
-/// Makes samples of measurements. One that equals the last one is ignored: it may be the same tick, asked again. So is
-/// one with which a sum is no longer finite.
+/// Makes samples of measurements. A measurement that equals the last one is ignored: it may be the same tick, asked
+/// again. A measurement that makes a sum infinite is ignored, too.
 class usage_sampler {
     /// A sample is throttled if a limit held the job back for a larger part of its time.
     static constexpr double most_throttled = 0.05;

@@ -22,7 +22,7 @@ struct counter {
     using policy_concept = ration::policy_tag;
     using inputs = ration::columns<ration::in<std::uint64_t, "jobs/id">>;
     using parameters = counter_parameters;
-    static constexpr std::string_view reasons[] = {"", "so many ticks"};
+    static constexpr std::string_view reasons[] = {"", "counted ticks"};
     static constexpr ration::meta about{.id = "org.example.test-counter",
                                         .version = "2.1.0",
                                         .summary = "counts ticks",

@@ -17,7 +17,6 @@
 #include <ration/plugin/abi.h>
 #include <ration/plugin/host/live_instance.hpp>
 #include <ration/plugin/tick_of.hpp>
-#include <ration/text.hpp>
 
 namespace ration::plugin {
 
@@ -33,6 +32,7 @@ class compiled_in_instance {
     std::string sentence_;
 
 public:
+    /// `make` is called by `create`.
     compiled_in_instance(policy_maker make, ration_changed_rows const* changed) noexcept
         : make_(std::move(make)), changed_(changed) {}
 
@@ -73,6 +73,7 @@ public:
         if (code == RATION_E_STATE) on_events({&lost, 1});
         return code;
     }
+    /// Sends events.
     void on_events(std::span<event const> events) noexcept {
         if (!events.empty()) policy_->on_events(events);
     }

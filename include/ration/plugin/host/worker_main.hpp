@@ -171,8 +171,8 @@ public:
     }
 
 private:
-    /// The kernel kills the worker once the host's end of the pipe is closed, whatever code runs then. (The death
-    /// signal of prctl(2) comes when the thread ends that has started the worker.) False if the host has ended already.
+    /// The kernel kills the worker once the host's end of the pipe is closed, whatever code runs then. The death signal
+    /// of prctl(2) would already come at the end of the thread that started the worker. False if the host has ended.
     [[nodiscard]] bool lives_with_host() const noexcept {
         return ::fcntl(host_fd, F_SETOWN, ::getpid()) == 0 && ::fcntl(host_fd, F_SETSIG, SIGKILL) == 0 &&
                ::fcntl(host_fd, F_SETFL, O_ASYNC) == 0 && ::getppid() == brief_.host;
