@@ -43,9 +43,7 @@ result<std::optional<stored_job>> job_list::find(std::int64_t job) {
     return row->empty() ? result<std::optional<stored_job>>(std::optional<stored_job>()) : unknown_stage(job);
 }
 
-result<std::vector<stored_job>> job_list::all(std::optional<std::int64_t> uid) {
-    return uid ? select_jobs(file_, "WHERE uid = ?", {*uid}) : select_jobs(file_, "", {});
-}
+result<std::vector<stored_job>> job_list::all() { return select_jobs(file_, "", {}); }
 
 result<job_page> job_list::page(std::int64_t after, std::optional<std::int64_t> uid) {
     constexpr std::int64_t rows_at_once = 8;  // each may have the size of a request

@@ -130,11 +130,11 @@ public:
     [[nodiscard]] result<std::optional<std::string>> setting(std::string const& name);
     /// Errors: `unverified` (its stage is unknown).
     [[nodiscard]] result<std::optional<stored_job>> find(std::int64_t job);
-    /// In ascending order of their ids. `uid`: only jobs of this user. O(jobs).
-    [[nodiscard]] result<std::vector<stored_job>> all(std::optional<std::int64_t> uid = {});
+    /// In ascending order of their ids. O(jobs).
+    [[nodiscard]] result<std::vector<stored_job>> all();
     static constexpr std::size_t most_of_page = 96, most_bytes_of_page = std::size_t{1} << 20;
     /// The jobs whose ids are above `after`: at most `most_of_page`, and fewer if their definitions and environments
-    /// have more than `most_bytes_of_page`. `uid` as above.
+    /// have more than `most_bytes_of_page`. `uid`: only jobs of this user.
     [[nodiscard]] result<job_page> page(std::int64_t after, std::optional<std::int64_t> uid = {});
     /// Those in one of these stages.
     [[nodiscard]] result<std::vector<stored_job>> in_stages(std::span<stage const> wanted);

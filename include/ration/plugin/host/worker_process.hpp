@@ -140,11 +140,13 @@ public:
         if (failed == 0) failed = detail::spawn_plan().start(program, all, started.pid_);
         if (failed != 0) {
             started.pid_ = -1;
+            bool const is_shortage = failed == EAGAIN || failed == ENOMEM || failed == EMFILE || failed == ENFILE;
             return error{.code = errc::io,
                          .operation = "start the worker",
                          .subject = std::string_view(program.path),
                          .system = failed,
-                         .remedy = "name a program that calls ration::plugin::worker_main, such as `ration worker`"};
+                         .remedy = is_shortage ? "free processes, memory or open files: see ulimit -a"
+                                               : "name a program that calls ration::plugin::worker_main"};
         }
         started.host_ = ::getpid();
         started.handle_ = descriptor(static_cast<int>(::syscall(SYS_pidfd_open, started.pid_, 0)));
